@@ -411,3 +411,24 @@ def test_a_wrong_scale_that_the_outputs_do_not_show_is_told_and_not_called_round
     assert done.status == 0
     assert "in 'mixed', but the outputs do not show it" in said
     assert "none by more than rounding" not in said
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_weights_that_are_rounded_once_for_rows_that_are_alike_are_no_fault(polycmp, tmp_path, form):
+    rng = np.random.default_rng(1)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["hidden"], name="first"),
+        helper.make_node("MatMul", ["hidden", "v"], ["y"], name="second"),
+    ]
+    w, v = (rng.normal(size=size).astype(np.float32) for size in ((pairs.WIDTH, 140), (140, 8)))
+    w[0, 0] = 20.0  # which makes the steps of all others coarse
+    good, sizes = tmp_path / "good.onnx", ([2, 5, pairs.WIDTH], [2, 5, 8])
+    onnx.save(graph_model(nodes, [("x", FLOAT, sizes[0])], [("y", FLOAT, sizes[1])], [("w", w), ("v", v)]), good)
+    feed = rng.normal(size=pairs.WIDTH) + 0.01 * rng.normal(size=sizes[0])
+    np.savez(tmp_path / "alike.npz", x=feed.astype(np.float32))
+    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    done = polycmp(
+        "run", made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}",
+        "--load-inputs", "alike.npz", "--mark-all",
+    )  # fmt: skip
+    assert done.status == 0, done.out

@@ -23,7 +23,7 @@ from polycmp.builtin.layerwise.partition import (
     tensor_sizes,
 )
 from polycmp.builtin.layerwise.partitioned_run import JoinParts, MakeRunner, PartitionedRun
-from polycmp.builtin.layerwise.quantised import accumulated_tensors, quantised_tensors, types_inside
+from polycmp.builtin.layerwise.quantised import accumulated_tensors, quantised_tensors, rounded_weights, types_inside
 from polycmp.builtin.layerwise.structure import (
     final_outputs,
     makers,
@@ -66,6 +66,7 @@ __all__ = [
     "plan_segments",
     "quantised_tensors",
     "real_numbers",
+    "rounded_weights",
     "same_structure",
     "static_tensors",
     "suits",

@@ -55,9 +55,19 @@ def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rou
             if not name and node.operand(0) not in quantised.weights:
                 return {}
             rounded[name or node.operand(0)] = (_step(quantised, node) if node.op_type in _STATIC else 0.0) or "int8"
+    return rounded | rounded_weights(quantised, exact)
+
+
+def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
+    """Return the rounding of weights that another file of the model holds as codes, by name.
+
+    Args:
+        quantised: The file that rounds.
+        exact: The model.
+    """
     weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
     alone = (name for name in weights if name in exact.weights and name not in quantised.weights)
-    return rounded | dict.fromkeys(alone, "int8")
+    return dict.fromkeys(alone, "int8")
 
 
 def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:

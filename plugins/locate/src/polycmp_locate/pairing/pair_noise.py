@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare import MARGIN, Explained, Level, explained, one_rounding, sampled_levels, scales_of
-from polycmp.graph import Rounding
-from polycmp.layerwise import MovedRuns, PartitionedRun, Samples
+from polycmp.graph import ModelGraph, Rounding
+from polycmp.layerwise import MovedRuns, PartitionedRun, Samples, quantised_tensors, rounded_weights
 from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
@@ -38,13 +38,15 @@ class Said(NamedTuple):
     inconclusive: str = ""
 
 
-def rounded_to(graph: SharedGraph, steps: Mapping[str, Rounding]) -> dict[str, Rounding]:
+def rounded_to(graph: SharedGraph, quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
     """Return the types and steps to which the candidate's model rounds the reference's tensors, by the latter's names.
 
     Args:
         graph: The reference's model under the names of the pairs.
-        steps: The steps that its tensors are rounded to, where those are certain.
+        quantised: The candidate's model.
+        exact: The reference's.
     """
+    steps = quantised_tensors(quantised, exact)
     found: dict[str, Rounding] = {}
     for node in graph.nodes:
         kind = node.coarsest if isinstance(node, PartNode) else ""
@@ -53,7 +55,7 @@ def rounded_to(graph: SharedGraph, steps: Mapping[str, Rounding]) -> dict[str, R
         elif not steps:
             found |= {graph.own.get(name, name): kind for name in (*node.inputs, *node.outputs)}
     coarse = {kind for kind in found.values() if isinstance(kind, str) and not is_steps(kind)}
-    return {**found, **steps, "": max(coarse, key=unit_of, default="")}
+    return {**found, **rounded_weights(quantised, exact), **steps, "": max(coarse, key=unit_of, default="")}
 
 
 class PairNoise:
@@ -63,11 +65,11 @@ class PairNoise:
         graph: The reference's model under the names of the pairs.
         reference: Run of the reference under these names.
         moved: Runs it with its tensors moved; None where nothing can.
-        steps: Steps or types that its tensors are rounded to in the candidate's model, where certain, by its names.
+        kinds: Types and steps that its tensors are rounded to in the candidate's model, by its names.
     """
 
     def __init__(
-        self, graph: SharedGraph, reference: PartitionedRun, moved: MovedRuns | None, steps: Mapping[str, Rounding]
+        self, graph: SharedGraph, reference: PartitionedRun, moved: MovedRuns | None, kinds: Mapping[str, Rounding]
     ) -> None:
         self._own = graph.own
         self._reference = reference
@@ -75,7 +77,7 @@ class PairNoise:
         self._on_the_way: dict[str, str] = {}
         self._depth: dict[str, int] = {}
         self._place: dict[str, int] = {}
-        self._kinds = rounded_to(graph, steps)
+        self._kinds = kinds
         self._read = frozenset(name for node in graph.nodes for name in node.inputs)
         for place, node in enumerate(graph.nodes):
             known = node.coarsest if isinstance(node, PartNode) else ""

@@ -10,12 +10,12 @@ import numpy as np
 
 from polycmp.compare import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
-from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, quantised_tensors, same_structure
+from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, same_structure
 from polycmp.runs import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
-from polycmp_locate.pairing.pair_noise import PairNoise, Said
+from polycmp_locate.pairing.pair_noise import PairNoise, Said, rounded_to
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
 from polycmp_locate.rounding.figures import largest_of
@@ -79,8 +79,8 @@ def pair_runs(
         for partitioned_run in partitioned_runs
     ]
     under = made[list(partitioned_runs).index(reference_run)]
-    steps = quantised_tensors(others[0].graph, reference_run.graph)
-    noise = PairNoise(aligned.reference_graph, under, moved(reference_run), steps)
+    kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
+    noise = PairNoise(aligned.reference_graph, under, moved(reference_run), kinds)
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs))
 

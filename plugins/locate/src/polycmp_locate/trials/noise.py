@@ -10,7 +10,7 @@ from typing import Any
 from polycmp.compare import MARGIN as NOISE_MARGIN
 from polycmp.compare import Scales, sampled_levels
 from polycmp.graph import Rounding
-from polycmp.layerwise import PartitionedRun, quantised_tensors, types_inside
+from polycmp.layerwise import PartitionedRun, types_inside
 from polycmp.tensors import Feed, dtype_of, is_floating
 from polycmp_locate.pairing.pair_noise import rounded_to
 from polycmp_locate.pairing.view import SharedGraph
@@ -96,7 +96,7 @@ def explained_share(setting: Setting, feed: Feed, outputs: Sequence[str]) -> flo
     if isinstance(graph, SharedGraph) and isinstance(candidate, SharedGraph):
         if graph.side.graph is not moved.graph:
             return None
-        own, kinds = graph.own, rounded_to(graph, quantised_tensors(candidate.side.graph, moved.graph))
+        own, kinds = graph.own, rounded_to(graph, candidate.side.graph, moved.graph)
     elif graph is moved.graph:
         if types_inside(graph, feed) - {"float32", "float64"}:
             # Where the file rounds to a coarser type itself, a backend that leaves its Casts out has to be told from
