@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,22 @@ PROJECTS = {
     "polycmp-torch": "plugins/torch",
     "polycmp-trt": "plugins/trt",
 }
+#: Does what `python -m build` does with each folder, by the hooks of the build backend (PEP 517): a wheel of the sdist.
+BUILD = """
+import os, sys, tarfile
+from pathlib import Path
+from hatchling.build import build_sdist, build_wheel
+
+target = Path(sys.argv[1])
+for name, place in zip(sys.argv[2::2], sys.argv[3::2]):
+    built = target / name
+    os.chdir(target / "source" / place)
+    sdist = build_sdist(str(built))
+    with tarfile.open(built / sdist) as archive:
+        archive.extractall(target / "unpacked")
+    os.chdir(target / "unpacked" / sdist.removesuffix(".tar.gz"))
+    build_wheel(str(built))
+"""
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
 
 
@@ -70,10 +88,11 @@ class Environment:
 
     def __init__(self, folder: Path, wheels: list[Path], requirements: list[str]) -> None:
         self.folder = folder
-        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True, capture_output=True)
+        venv.create(folder / "venv", symlinks=True)
         self.bin = folder / "venv" / "bin"
-        install = [self.bin / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", *wheels]
-        subprocess.run(install, check=True, capture_output=True)
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.bin / "python"]
+        options = ["--quiet", "--no-deps", "--no-index", "--no-compile"]
+        subprocess.run([*pip, "install", *options, *wheels], check=True, capture_output=True)
         site = next((folder / "venv" / "lib").glob("python*/site-packages"))
         link_distributions(declared([Requirement(line) for line in requirements]), site)
 
@@ -90,17 +109,16 @@ class Environment:
 def wheels(tmp_path_factory) -> dict[str, Path]:
     """Every distribution's wheel, built from its sdist, and that from a copy with only what git would hand out."""
     target = tmp_path_factory.mktemp("dist")
-    built = {}
     (target / "source").mkdir()
     (target / "source" / ".gitignore").write_text("build/\ndist/\n")  # as in most repositories that take a copy in
     for name, place in PROJECTS.items():
         source = target / "source" / place
         shutil.copytree(ROOT / place, source, ignore=LEFTOVERS)
-        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", target / name, source]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        (built[name],) = (target / name).glob("*.whl")
-    return built
+        (target / name).mkdir()
+    command = [sys.executable, "-c", BUILD, target, *chain.from_iterable(PROJECTS.items())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {name: next((target / name).glob("*.whl")) for name in PROJECTS}
 
 
 @pytest.fixture(scope="module")
