@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
+import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from toys import small_model
 
 from polycmp.cli.main import run as run_command
+from polycmp.plugins import Registry
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,16 @@ class Done:
     def report(self, path: Path) -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads(path.read_text())
         return loaded
+
+
+def plugins_installed() -> Registry:
+    """Return the plugins that a process would find now; looking them up is most of what a short command does."""
+    return _found(tuple(sys.path), os.environ.get("POLYCMP_PLUGINS"))
+
+
+@lru_cache
+def _found(_path: tuple[str, ...], _chosen: str | None) -> Registry:
+    return Registry.discover()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -45,7 +59,7 @@ def polycmp(capfd, monkeypatch, tmp_path):
 
     def run(*words: object) -> Done:
         capfd.readouterr()
-        status = run_command([str(word) for word in words])
+        status = run_command([str(word) for word in words], plugins_installed())
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err)

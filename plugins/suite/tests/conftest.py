@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run as run_command
+from polycmp.plugins import Registry
 from polycmp_suite.running.process import LOG
 from polycmp_suite.spec import Ended, Event, Queue, Resources, Started
 
@@ -62,6 +64,12 @@ def ended(done: Done, status: int | None) -> Done:
     return done
 
 
+@cache
+def plugins_installed() -> Registry:
+    """Return the plugins, which no test here changes for this process."""
+    return Registry.discover()
+
+
 class InProcessExecutor:
     """Runs cases one after the other in this process: those that neither crash nor hang end there as anywhere."""
 
@@ -72,7 +80,7 @@ class InProcessExecutor:
             with pytest.MonkeyPatch.context() as patch, logged(Path(job.output) / LOG):
                 patch.chdir(job.folder)
                 patch.setenv("COLUMNS", "120")
-                status = run_command(list(job.words))
+                status = run_command(list(job.words), plugins_installed())
             yield Ended(job, status, time.monotonic() - begun)
 
 
@@ -118,7 +126,7 @@ class Suite:
             patch.chdir(self.folder)
             patch.delenv("GITHUB_ACTIONS", raising=False)
             patch.setattr("polycmp_suite.work.make_executor", in_process)
-            left = run_command(["suite", *map(str, words)])
+            left = run_command(["suite", *map(str, words)], plugins_installed())
         return ended(Done(left, *self._capture.readouterr()), status)
 
     def process(self, *words: object, status: int | None = None) -> Done:
