@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 import onnx
 import pytest
 from toys import small_model
+from workshop import make_workshop
 
 from polycmp.cli.main import run as run_command
 from polycmp.plugins import Registry
@@ -94,3 +96,17 @@ def other(tmp_path) -> Path:
     path = tmp_path / "other.onnx"
     onnx.save(small_model(seed=1), path)
     return path
+
+
+@pytest.fixture(scope="session")
+def made_workshop(tmp_path_factory) -> Path:
+    """The folder of the parity list, made once; tests work in copies."""
+    folder = tmp_path_factory.mktemp("workshop")
+    make_workshop(folder)
+    return folder
+
+
+@pytest.fixture
+def workshop(made_workshop, tmp_path) -> Path:
+    """A copy of the folder of the parity list, where commands run."""
+    return shutil.copytree(made_workshop, tmp_path, dirs_exist_ok=True)

@@ -10,81 +10,74 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from workshop import make_workshop
 
 from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
 from polycmp.results.files import open_runs
 
 
-@pytest.fixture
-def shop(tmp_path):
-    make_workshop(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize("name", ["golden.out", "golden.v2", "golden.txt", "golden.JSON"])
-def test_a_suffix_that_says_nothing_means_json(polycmp, shop, name):
+def test_a_suffix_that_says_nothing_means_json(polycmp, workshop, name):
     assert polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name).status == 0
-    assert json.loads((shop / name).read_text())["polygraphy_class"] == "RunResults"
+    assert json.loads((workshop / name).read_text())["polygraphy_class"] == "RunResults"
     done = polycmp("run", "model.onnx", "--onnxrt", "--load-outputs", name)
     assert done.status == 0, done.err
     assert "1 output within tolerance" in done.out
 
 
 @pytest.mark.parametrize("name", ["in.txt", "inputs_without_suffix", "in.npz", "in.safetensors"])
-def test_json_is_read_under_any_name(polycmp, shop, name):
-    (shop / "inputs.json").rename(shop / name)
+def test_json_is_read_under_any_name(polycmp, workshop, name):
+    (workshop / "inputs.json").rename(workshop / name)
     done = polycmp("run", "model.onnx", "--onnxrt", "--load-inputs", name)
     assert done.status == 0, done.out + done.err
 
 
 @pytest.mark.parametrize("name", ["golden.pt", "golden.npy", "golden.nzp", "golden.jsn", "golden.safetensor"])
-def test_the_suffix_of_something_else_is_no_name_for_json(polycmp, shop, name):
+def test_the_suffix_of_something_else_is_no_name_for_json(polycmp, workshop, name):
     done = polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name)
     assert done.status == 2
-    assert not (shop / name).exists()
+    assert not (workshop / name).exists()
 
 
-def test_what_is_not_json_is_not_read_as_such(polycmp, shop):
-    (shop / "golden.out").write_bytes(b"\x00\x01\x02")
+def test_what_is_not_json_is_not_read_as_such(polycmp, workshop):
+    (workshop / "golden.out").write_bytes(b"\x00\x01\x02")
     done = polycmp("run", "model.onnx", "--onnxrt", "--load-outputs", "golden.out")
     assert done.status == 3
     assert "unknown type of file '.out'" in done.err
 
 
-def test_archives_are_still_told_by_their_suffix(polycmp, shop):
+def test_archives_are_still_told_by_their_suffix(polycmp, workshop):
     assert polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", "golden.npz").status == 0
-    assert [run.label for run in open_runs(shop / "golden.npz")] == ["onnxrt"]
+    assert [run.label for run in open_runs(workshop / "golden.npz")] == ["onnxrt"]
 
 
 @pytest.mark.parametrize("target", ["out.onnx", "sub/out.onnx"])
-def test_weights_outside_are_replaced_where_the_model_lies(polycmp, shop, target):
-    (shop / "out.data").write_bytes(b"somebody else's")
+def test_weights_outside_are_replaced_where_the_model_lies(polycmp, workshop, target):
+    (workshop / "out.data").write_bytes(b"somebody else's")
     words = ["--save-onnx", target, "--save-external-data", "out.data", "--external-data-size-threshold", "0"]
     for _ in range(2):
         done = polycmp("run", "model.onnx", "--onnxrt", *words)
         assert done.status == 0, done.out + done.err
-    weights = (shop / target).parent / "out.data"
+    weights = (workshop / target).parent / "out.data"
     assert weights.read_bytes() != b"somebody else's"
     if target.startswith("sub"):
-        assert (shop / "out.data").read_bytes() == b"somebody else's"
+        assert (workshop / "out.data").read_bytes() == b"somebody else's"
     assert polycmp("run", target, "--onnxrt", "--onnx").status == 0
-    outside = onnx.load(shop / target, load_external_data=False).graph.initializer
+    outside = onnx.load(workshop / target, load_external_data=False).graph.initializer
     places = {entry.value for item in outside for entry in item.external_data if entry.key == "location"}
     assert places == {"out.data"}
 
 
-def test_convert_with_weights_outside_twice(polycmp, shop):
+def test_convert_with_weights_outside_twice(polycmp, workshop):
     words = ["-o", "out.onnx", "--save-external-data", "out.data", "--external-data-size-threshold", "0"]
     for _ in range(2):
         done = polycmp("convert", "model.onnx", *words)
         assert done.status == 0, done.out + done.err
-    assert (shop / "out.data").stat().st_size > 0
+    assert (workshop / "out.data").stat().st_size > 0
     assert polycmp("run", "out.onnx", "--onnxrt", "--onnx").status == 0
 
 
-def test_a_range_that_is_no_number_is_called_so(polycmp, shop):
+def test_a_range_that_is_no_number_is_called_so(polycmp, workshop):
     done = polycmp("run", "model.onnx", "--onnxrt", "--val-range", "[nan,0]")
     assert done.status == 2
     assert "not a number (nan)" in done.err
@@ -103,7 +96,7 @@ def test_marking_all_of_nothing_blames_no_other_option(polycmp, tmp_path):
 
 @pytest.mark.parametrize("flag", ["--fp16", "--int8", "--workspace", "--save-engine", "--tactic-sources"])
 @pytest.mark.parametrize("command", ["run", "convert"])
-def test_an_option_that_nobody_has_names_the_backends_that_are_not_there(polycmp, shop, monkeypatch, flag, command):
+def test_an_option_that_nobody_has_names_the_backends_that_are_not_there(polycmp, workshop, monkeypatch, flag, command):
     monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
     words = ["--onnxrt"] if command == "run" else ["-o", "out.onnx"]
     done = polycmp(command, "model.onnx", *words, flag)
@@ -113,14 +106,14 @@ def test_an_option_that_nobody_has_names_the_backends_that_are_not_there(polycmp
     assert "Did you mean" not in done.err
 
 
-def test_a_backend_that_was_asked_for_explains_options_that_nobody_has(polycmp, shop, monkeypatch):
+def test_a_backend_that_was_asked_for_explains_options_that_nobody_has(polycmp, workshop, monkeypatch):
     monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
     done = polycmp("run", "model.onnx", "--fp16", "-b", "trt")
     assert done.status == 3
     assert "the backend 'trt' is not available" in done.err
 
 
-def test_a_slip_of_the_fingers_is_answered_with_the_option_that_is_meant(polycmp, shop, monkeypatch):
+def test_a_slip_of_the_fingers_is_answered_with_the_option_that_is_meant(polycmp, workshop, monkeypatch):
     monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
     done = polycmp("run", "model.onnx", "--onnxrt", "--itertions", "2")
     assert done.status == 2
@@ -142,24 +135,24 @@ def test_a_slip_of_the_fingers_is_answered_with_the_option_that_is_meant(polycmp
         ("plugins check onnxrt --log-file sub/a.log", ("onnxrt", ": ok")),
     ],
 )
-def test_a_log_file_holds_what_is_printed_and_the_terminal_shows_the_same_as_without(polycmp, shop, line, said):
+def test_a_log_file_holds_what_is_printed_and_the_terminal_shows_the_same_as_without(polycmp, workshop, line, said):
     done = polycmp(*line.split())
-    log = (shop / "sub" / "a.log").read_text()
+    log = (workshop / "sub" / "a.log").read_text()
     for text in said:
         assert text in log
     for text in said[:1]:
         assert (done.out + done.err).count(text) == log.count(text)
 
 
-def test_a_log_file_holds_every_row_and_the_verdict_of_a_failure(polycmp, shop):
+def test_a_log_file_holds_every_row_and_the_verdict_of_a_failure(polycmp, workshop):
     done = polycmp("run", "model.onnx", "-b", "onnxrt", "-b", "onnxrt:model=other.onnx", "--log-file", "a.log")
-    log = (shop / "a.log").read_text()
+    log = (workshop / "a.log").read_text()
     assert done.status == 1
     assert done.out.strip().splitlines()[-1] == log.strip().splitlines()[-1]
     assert "FAIL" in log
     assert "\x1b" not in log
     polycmp("inspect", "data", "golden.json")
-    assert (shop / "a.log").read_text() == log
+    assert (workshop / "a.log").read_text() == log
 
 
 ABOUT_MESSAGES = ["-v", "-vv", "-q", "--silent", "--verbosity INFO", "--log-format no-colors", "--log-file a.log"]
@@ -178,7 +171,7 @@ ABOUT_MESSAGES = ["-v", "-vv", "-q", "--silent", "--verbosity INFO", "--log-form
         "plugins | list |",
     ],
 )
-def test_options_of_messages_stand_before_and_behind_the_last_word_of_a_command(polycmp, shop, line, options):
+def test_options_of_messages_stand_before_and_behind_the_last_word_of_a_command(polycmp, workshop, line, options):
     group, command, rest = (part.split() for part in line.split("|"))
     before = polycmp(*group, *options.split(), *command, *rest)
     behind = polycmp(*group, *command, *rest, *options.split())
@@ -209,8 +202,8 @@ def test_reading_a_tactic_replay_as_other_json_names_what_reads_it(tmp_path):
     assert "polycmp inspect tactics" in caught.value.hint
 
 
-def test_inputs_of_other_names_are_mapped_and_never_guessed(polycmp, shop):
-    save_json([{"X": np.ones((2, 8), np.float32)}], shop / "other_names.json")
+def test_inputs_of_other_names_are_mapped_and_never_guessed(polycmp, workshop):
+    save_json([{"X": np.ones((2, 8), np.float32)}], workshop / "other_names.json")
     words = ["run", "model.onnx", "--onnxrt", "--onnx", "--load-inputs", "other_names.json"]
     assert polycmp(*words).status == 3
     done = polycmp(*words, "--map-input", "X=x")
@@ -224,14 +217,14 @@ def test_inputs_of_other_names_are_mapped_and_never_guessed(polycmp, shop):
 
 
 @pytest.mark.parametrize("source", ["--load-inputs other_names.json", "--data-loader-script other.py"])
-def test_the_names_of_inputs_are_kept_in_run_files_and_scripts(polycmp, shop, source):
-    save_json([{"X": np.ones((2, 8), np.float32)}], shop / "other_names.json")
-    (shop / "other.py").write_text(
+def test_the_names_of_inputs_are_kept_in_run_files_and_scripts(polycmp, workshop, source):
+    save_json([{"X": np.ones((2, 8), np.float32)}], workshop / "other_names.json")
+    (workshop / "other.py").write_text(
         "import numpy as np\n\n\ndef load_data():\n    return [{'X': np.ones((2, 8), np.float32)}]\n"
     )
     words = ["run", "model.onnx", "--onnxrt", "--onnx", *source.split(), "--map-input", "X=x"]
     assert polycmp(*words, "--write-config", "run.toml").status == 0
     assert polycmp("run", "--config", "run.toml").status == 0
     assert polycmp(*words, "--gen-script", "same.py").status == 0
-    done = subprocess.run([sys.executable, "same.py"], capture_output=True, text=True, cwd=shop, check=False)
+    done = subprocess.run([sys.executable, "same.py"], capture_output=True, text=True, cwd=workshop, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-from workshop import make_workshop
 
 from polycmp.json import load_json
 
@@ -21,8 +20,7 @@ STRICTER = json.loads((DATA / "stricter.json").read_text())
 
 
 @pytest.mark.parametrize("entry", PARITY, ids=[entry["run"] for entry in PARITY])
-def test_same_command_same_end(polycmp, tmp_path, entry):
-    make_workshop(tmp_path)
+def test_same_command_same_end(polycmp, workshop, entry):
     done = polycmp("run", *shlex.split(entry["run"]))
     assert done.status == entry["polycmp"], done.out + done.err
     assert "fault of polycmp" not in done.err
@@ -30,8 +28,7 @@ def test_same_command_same_end(polycmp, tmp_path, entry):
 
 
 @pytest.mark.parametrize("entry", STRICTER, ids=[entry["run"] for entry in STRICTER])
-def test_polycmp_fails_where_polygraphy_passes_wrongly(polycmp, tmp_path, entry):
-    make_workshop(tmp_path)
+def test_polycmp_fails_where_polygraphy_passes_wrongly(polycmp, workshop, entry):
     done = polycmp("run", *shlex.split(entry["run"]))
     assert entry["polygraphy"] == 0
     assert done.status == entry["polycmp"] != 0, done.out + done.err
@@ -57,27 +54,23 @@ def test_the_list_is_long_enough_and_recorded():
         "--onnxrt --tactic-sources cublas model.onnx",
     ],
 )
-def test_an_option_that_takes_several_values_leaves_the_model_alone(polycmp, tmp_path, line):
-    make_workshop(tmp_path)
+def test_an_option_that_takes_several_values_leaves_the_model_alone(polycmp, workshop, line):
     done = polycmp("run", *shlex.split(line))
     assert done.status == 0, done.out + done.err
 
 
-def test_options_of_a_backend_that_takes_no_part_are_mentioned(polycmp, tmp_path):
-    make_workshop(tmp_path)
+def test_options_of_a_backend_that_takes_no_part_are_mentioned(polycmp, workshop):
     done = polycmp("run", "model.onnx", "--onnxrt", "--fp16", "--pluginref-dtype", "float64")
     assert done.status == 0
     assert "--trt is not among the backends, so nothing uses --trt-fp16" in done.err
     assert "--pluginref is not among the backends, so nothing uses --pluginref-dtype" in done.err
 
 
-def test_the_function_of_a_data_loader_script_can_be_named_apart(polycmp, tmp_path):
-    make_workshop(tmp_path)
+def test_the_function_of_a_data_loader_script_can_be_named_apart(polycmp, workshop):
     words = ["--data-loader-script", "loader.py", "--data-loader-func-name", "as_list", "--save-inputs", "saved.json"]
     assert polycmp("run", "model.onnx", "--onnxrt", *words).status == 0
     assert [feed["x"].shape for feed in load_json("saved.json")] == [(1, 8)]
 
 
-def test_an_iterable_is_told_the_inputs(polycmp, tmp_path):
-    make_workshop(tmp_path)
+def test_an_iterable_is_told_the_inputs(polycmp, workshop):
     assert polycmp("run", "model.onnx", "--onnxrt", "--data-loader-script", "loader.py:instance").status == 0

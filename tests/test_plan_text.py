@@ -31,12 +31,12 @@ else:
     import tomli as tomllib
 
 REGISTRY = Registry.discover()
-many = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+some, many = (
+    settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck)) for count in (50, 1000)
+)
 
 
-@many
-@given(plans_of(REGISTRY))
-def test_the_words_of_a_plan_make_that_plan(plan):
+def words_make_the_plan(plan):
     try:
         made = plan_of_words(to_words(plan, REGISTRY))
     except UsageError as error:
@@ -45,13 +45,31 @@ def test_the_words_of_a_plan_make_that_plan(plan):
     assert made == plan
 
 
-@many
-@given(plans_of(REGISTRY))
-def test_plain_values_make_that_plan_through_json_and_toml(plan):
+def plain_values_make_the_plan(plan):
     values = to_values(plan, REGISTRY)
     assert from_values(values, REGISTRY) == plan
     assert from_values(json.loads(json.dumps(values)), REGISTRY) == plan
     assert from_values(tomllib.loads(tomli_w.dumps(values)), REGISTRY) == plan
+
+
+@some
+@given(plans_of(REGISTRY))
+def test_the_words_of_a_plan_make_that_plan(plan):
+    words_make_the_plan(plan)
+
+
+@some
+@given(plans_of(REGISTRY))
+def test_plain_values_make_that_plan_through_json_and_toml(plan):
+    plain_values_make_the_plan(plan)
+
+
+@pytest.mark.corpus
+@many
+@given(plans_of(REGISTRY))
+def test_a_thousand_plans_come_back_from_words_and_plain_values(plan):
+    words_make_the_plan(plan)
+    plain_values_make_the_plan(plan)
 
 
 def test_a_shell_gives_the_program_these_very_words():

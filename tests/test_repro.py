@@ -39,7 +39,8 @@ def quoted(text):
 @pytest.fixture
 def chains(tmp_path):
     """A good chain of operators, and one whose ninth has another weight."""
-    guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    for name, changed in (("good", None), ("bad", 8)):
+        guilty.chain(tmp_path / f"{name}.onnx", length=9, changed=changed)
     return tmp_path
 
 
