@@ -5,28 +5,15 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import onnx
 import pytest
 from fakes import FakeSite
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from toys import save_graph
 
 from polycmp.plugins import Registry
 
 REPORT = ("--report", "found.json")
 DOUBLE, FLOAT = TensorProto.DOUBLE, TensorProto.FLOAT
-
-
-def save(path, nodes, inputs, outputs, weights=(), opset=17):
-    """Write a model; inputs and outputs are (name, element type, shape)."""
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(*item) for item in inputs],
-        [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights],
-    )
-    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)]), path)
-    return path
 
 
 def located(tmp_path):
@@ -44,7 +31,7 @@ def relu_clip(path):
         helper.make_node("Exp", ["a"], ["y"], name="exp"),
     ]
     ends = [("x", DOUBLE, [3, 4])], [("y", DOUBLE, [3, 4])]
-    return save(path, nodes, *ends, [("two", np.float64(2)), ("low", np.float64(-1))])
+    return save_graph(path, nodes, *ends, [("two", np.float64(2)), ("low", np.float64(-1))])
 
 
 def fails_in_relu_clip(tmp_path):
@@ -120,7 +107,7 @@ def layer_norm(path):
     ]
     weights = [("two", np.float32(2)), ("epsilon", np.float32(1e-5))]
     weights += [("gain", np.linspace(0.5, 2, 8, dtype=np.float32)), ("bias", np.linspace(-1, 1, 8, dtype=np.float32))]
-    return save(path, nodes, [("x", FLOAT, [8, 8])], [("y", FLOAT, [8, 8])], weights, opset=13)
+    return save_graph(path, nodes, [("x", FLOAT, [8, 8])], [("y", FLOAT, [8, 8])], weights, opset=13)
 
 
 def test_all_operators_that_one_kernel_replaced_are_named_with_the_pass(polycmp, tmp_path):
@@ -230,7 +217,7 @@ def test_operators_between_two_others_that_became_one(optimising, tmp_path):
         helper.make_node("Tanh", ["a"], ["y"], name="tanh"),
     ]
     ends = [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])]
-    status, found = optimising(save(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))]))
+    status, found = optimising(save_graph(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))]))
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
     assert "computes Neg 'neg' and Add 'add' as one Sub (Differences), which is wrong" in found["sentence"]
     assert found["sentence"].endswith("a way round: -b optimising:skip=Differences")
@@ -253,7 +240,9 @@ def test_casts_that_are_left_out(optimising, tmp_path, before):
         helper.make_node("Mul", ["e", "k"], ["y"], name="scale"),
     ]
     ends = [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])]
-    status, found = optimising(save(tmp_path / "m.onnx", nodes[before == "x" :], *ends, [("k", np.float32(1000))]))
+    status, found = optimising(
+        save_graph(tmp_path / "m.onnx", nodes[before == "x" :], *ends, [("k", np.float32(1000))])
+    )
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "b")
     together = f"with Cast 'tohalf' and Cast 'tofloat' together, 'b' is '{before}' to the last bit"
     assert f"{together}: optimising leaves both out" in found["sentence"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from toys import save_graph
 
 from truth.judge import backends_found
 
@@ -15,32 +15,18 @@ REPORT = ("--report", "found.json")
 FLOAT = TensorProto.FLOAT
 
 
-def save(path, nodes, inputs, outputs, weights=(), opset=17):
-    """Write a model; inputs and outputs are (name, element type, shape)."""
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(*item) for item in inputs],
-        [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights],
-    )
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.where", 1)]
-    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=imports), path)
-    return path
-
-
 def located(tmp_path):
     return json.loads((tmp_path / "found.json").read_text())
 
 
-def chain(path, *, middle="Sigmoid", domain=""):
+def chain(path, *, middle="Sigmoid"):
     """Relu, an operator, Mul."""
     nodes = [
         helper.make_node("Relu", ["x"], ["r"], name="relu"),
-        helper.make_node(middle, ["r"], ["m"], name="middle", domain=domain),
+        helper.make_node(middle, ["r"], ["m"], name="middle"),
         helper.make_node("Mul", ["m", "two"], ["y"], name="twice"),
     ]
-    return save(path, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], [("two", np.float32(2))])
+    return save_graph(path, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], [("two", np.float32(2))])
 
 
 # --- constants
@@ -53,7 +39,7 @@ def divided(path, by):
         helper.make_node("Cast", ["s"], ["y"], name="cast", to=FLOAT),
     ]
     ends = [("x", TensorProto.INT64, [4])], [("y", FLOAT, [4])]
-    return save(path, nodes, *ends, [("n", np.full(4, by, np.int64))])
+    return save_graph(path, nodes, *ends, [("n", np.full(4, by, np.int64))])
 
 
 def test_a_constant_that_is_right_is_not_suspicious(polycmp, tmp_path):
@@ -76,7 +62,7 @@ def test_a_constant_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_p
         if factor.dtype != np.float32:
             nodes.insert(0, helper.make_node("Cast", ["whole"], ["factor"], name="cast", to=FLOAT))
             weights["whole"] = weights.pop("factor")
-        return save(tmp_path / name, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], weights.items())
+        return save_graph(tmp_path / name, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], weights.items())
 
     made, source = scaled("m.onnx", np.array(0, np.int64 if cast else np.float32)), scaled("s.onnx", np.float32(0.5))
     done = polycmp("locate", made, "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", *REPORT)

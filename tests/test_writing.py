@@ -9,7 +9,7 @@ from truth.odd_graphs import checked, odd_model
 from truth.writing import EDITS, REFUSED, RIGHT, SKIPPED, WRONG, Bench, page, try_all
 
 
-@pytest.mark.parametrize("first", range(0, 24, 8))
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.corpus) for first in range(8, 80, 8))])
 def test_commands_on_random_models(first, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = list(try_all(range(first, first + 8), share=0.3))

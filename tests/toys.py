@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,12 @@ def graph_model(nodes: Any, inputs: Any, outputs: Any, weights: Any = (), opset:
         "g",
         [helper.make_tensor_value_info(*item) for item in inputs],
         [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(array, name) for name, array in weights],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def save_graph(path: Path, *parts: Any, **more: Any) -> Path:
+    """Write the `graph_model` of some parts."""
+    onnx.save(graph_model(*parts, **more), path)
+    return path
