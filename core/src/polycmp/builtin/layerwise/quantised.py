@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
-from polycmp.precision import UNITS, is_steps
+from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
 #: Operators of any domain that round a tensor to steps; those of which the range makes the steps; those that add a bias
 #: to products, and all that have weights.
 _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
+#: Operators that read weights of few bits, of which several lie in one byte.
+_PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 _ADDING_UP = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
 
@@ -24,7 +26,7 @@ def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
     made = {name for node in graph.nodes for name in node.outputs}
     found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
     names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
-    if any(is_steps(dtype_name(dtype)) for dtype in found):
+    if any(is_steps(dtype_name(dtype)) for dtype in found) or any(node.op_type in _PACKED for node in graph.nodes):
         names.add("int8")
     return frozenset(name for name in names if name in UNITS)
 
@@ -67,7 +69,8 @@ def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Round
     """
     weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
     alone = (name for name in weights if name in exact.weights and name not in quantised.weights)
-    return dict.fromkeys(alone, "int8")
+    packed = {f"int{node.attributes.get('bits', 4)}" for node in quantised.nodes if node.op_type in _PACKED}
+    return dict.fromkeys(alone, max(filter(is_steps, packed), key=unit_of, default="int8"))
 
 
 def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:

@@ -22,7 +22,7 @@ from polycmp.layerwise import (
     same_structure,
     types_inside,
 )
-from polycmp.precision import UNITS, allowed_precision, operator_rounding
+from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, dtype_class
 from polycmp_checks.rounding.judge import BY_THE_TASK, COUNTED, Decisions, NoiseFloor, NoiseJudge
@@ -87,7 +87,7 @@ class NoiseFloors:
             parts = [self._floor(side, output, reference, scales) for side in sides]
             source = " and ".join(dict.fromkeys(part.source for part in parts))
             levels = tuple(mine + other for mine, other in zip(parts[0].levels, parts[1].levels, strict=True))
-            return NoiseFloor(levels, max((part.kind for part in parts), key=UNITS.__getitem__), source)
+            return NoiseFloor(levels, max((part.kind for part in parts), key=unit_of), source)
 
         return floor
 
@@ -114,7 +114,7 @@ class NoiseFloors:
                 ]
                 count += max((int(np.count_nonzero(gap)) for gap in gaps), default=0)
                 largest += max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
-            kind = max((side.kind for side in sides), key=UNITS.__getitem__)
+            kind = max((side.kind for side in sides), key=unit_of)
             return Decisions(int(count), largest, kind, reshaped=len(shapes) > 1)
 
         return turned
@@ -127,9 +127,9 @@ class NoiseFloors:
             two: Label of the other.
             share: The largest error over the largest magnitude of the output.
         """
-        kind = max((side.kind for side in self._sides(one, two)), key=UNITS.__getitem__)
+        kind = max((side.kind for side in self._sides(one, two)), key=unit_of)
         depth = self._depth
-        most = 4.0 * UNITS[kind] * math.sqrt(depth)
+        most = 4.0 * unit_of(kind) * math.sqrt(depth)
         said = f"rounding to {kind} in {depth} operators in a row"
         if share > most:
             known = f"{share:.2g} of the largest value, more than {said} explains ({most:.1g})"
@@ -147,9 +147,9 @@ class NoiseFloors:
         if samples is not None and exact is not None and exact.shape == reference.shape:
             levels = sampled_levels(exact, [made[output] for made in samples.moved], scales)
         if levels is not None and samples is not None and samples.inside:
-            share, source = operator_rounding(UNITS[kind]), f"{kind} measured with {samples.backend}"
+            share, source = operator_rounding(unit_of(kind)), f"{kind} measured with {samples.backend}"
         else:
-            share = UNITS[kind] * math.sqrt(self._depth)
+            share = unit_of(kind) * math.sqrt(self._depth)
             source = f"{kind} in {self._depth} operators in a row, estimated"
         least = one_rounding(reference, share, scales)
         if levels is not None:

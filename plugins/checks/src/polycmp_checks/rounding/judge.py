@@ -20,7 +20,7 @@ from polycmp.compare import (
     scales_of,
     with_clipping,
 )
-from polycmp.precision import UNITS
+from polycmp.precision import unit_of
 from polycmp.spec import IMPOSTORS
 from polycmp.tensors import dtype_class
 
@@ -117,7 +117,7 @@ class NoiseJudge(OutputJudge):
         verdict = replace(verdict, tolerance={"atol": largest, "rms": rms})
         bound = f"rounding explains up to {largest:.2g}, {rms:.2g} on average ({floor.source})"
         if verdict.passed and reference.size:
-            said = explained(candidate, reference, floor.levels, scales, UNITS[floor.kind], floor.kind)
+            said = explained(candidate, reference, floor.levels, scales, unit_of(floor.kind), floor.kind)
             if said.word:
                 inconclusive = "undecided" if said.word == "undecided" else ""
                 verdict = replace(verdict, passed=False, reason=said.why, inconclusive=inconclusive)

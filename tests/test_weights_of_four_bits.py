@@ -1,0 +1,49 @@
+"""`run --tolerance auto` of a file whose weights are packed to 4 bits: its type is int4, not that of its tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+RNG = np.random.default_rng(5)
+ROWS, COLUMNS, BLOCK = 32, 8, 16
+WEIGHT = RNG.standard_normal((ROWS, COLUMNS)).astype(np.float32)
+
+
+def exact() -> onnx.ModelProto:
+    """Return x [16,32] -> MatMul."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
+    return model(nodes, [("w", WEIGHT)])
+
+
+def packed(factor: float) -> onnx.ModelProto:
+    """Return the same with codes of 4 bits, whose scales are a factor too large."""
+    blocks = WEIGHT.T.reshape(COLUMNS, ROWS // BLOCK, BLOCK)
+    scales = np.abs(blocks).max(axis=2, keepdims=True) / 7
+    codes = np.clip(np.round(blocks / scales) + 8, 0, 15).astype(np.uint8)
+    both = codes[..., 0::2] | codes[..., 1::2] << 4
+    sizes = {"K": ROWS, "N": COLUMNS, "bits": 4, "block_size": BLOCK}
+    node = helper.make_node(
+        "MatMulNBits", ["x", "w_Q4", "scales"], ["y"], name="product", domain="com.microsoft", **sizes
+    )
+    made = model([node], [("w_Q4", both), ("scales", (factor * scales).astype(np.float32).reshape(-1))])
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return made
+
+
+def model(nodes, weights) -> onnx.ModelProto:
+    shapes = [("x", TensorProto.FLOAT, [16, ROWS])], [("y", TensorProto.FLOAT, [16, COLUMNS])]
+    return graph_model(nodes, *shapes, weights)
+
+
+@pytest.mark.parametrize("factor, statuses", [(1.0, {0, 3}), (-1.0, {1, 3})], ids=["right", "negated"])
+def test_tolerance_auto_knows_the_bits_of_packed_weights(polycmp, tmp_path, factor, statuses):
+    onnx.save(exact(), tmp_path / "old.onnx")
+    onnx.save(packed(factor), tmp_path / "new.onnx")
+    sides = ["-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx"]
+    said = polycmp("run", "new.onnx", *sides, "--tolerance", "auto")
+    assert said.status in statuses, said.out
+    assert "int4" in said.out, said.out
