@@ -51,9 +51,13 @@ def test_all_tensors_are_compared_on_the_same_numbers(polycmp, models):
     assert failed[0] == "downer1"
 
 
-def test_inputs_of_a_file_have_the_names_of_the_reference(polycmp, models):
-    np.savez("x.npz", x=np.random.default_rng(1).random((2, 5, pairs.WIDTH), np.float32))
-    assert polycmp("run", "other.onnx", *NEW, *OLD, "--mark-all", "--load-inputs", "x.npz").status == 0
+@pytest.mark.parametrize("name", ["x", "features"], ids=["reference", "candidate"])
+@pytest.mark.parametrize("words", [["run"], ["run", "--mark-all"], ["locate"]], ids=" ".join)
+def test_a_file_names_an_input_as_either_model_does(polycmp, models, words, name):
+    np.savez("x.npz", **{name: np.random.default_rng(1).random((2, 5, pairs.WIDTH), np.float32)})
+    done = polycmp(*words, "other.onnx", *NEW, *OLD, "--load-inputs", "x.npz")
+    assert done.status == 0, said(done)
+    assert polycmp(*words, "wrong.onnx", *NEW, *OLD, "--load-inputs", "x.npz").status == 1
 
 
 @pytest.mark.parametrize("words", [("--save-mixed",), ("--save-fixed",)], ids=["ranking", "repair"])

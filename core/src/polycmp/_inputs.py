@@ -197,7 +197,8 @@ class PlanSource(DataSource):
 
         merged = self._merged(inputs)
         if not self._free:
-            return renamed_source(self._make, self._plan.map_input)(merged)
+            theirs = {own: name for names in self._other_names(merged) for own, name in names.items()}
+            return renamed_source(self._make, self._plan.map_input, theirs)(merged)
         self._inputs = merged
         if self._instead is not None:
             return self._instead(self._asked(merged))
@@ -303,13 +304,22 @@ class RenamedFeeds:
         names: Names in the feeds to names of the model's; where a feed holds the latter alone, the former are another
             model's for the same input.
         inputs: The model's inputs: what a feed calls like one of them stays, too.
+        theirs: Names of other models' inputs to names of this one's; for feeds that hold the former alone.
     """
 
-    def __init__(self, feeds: Iterable[Feed], names: Mapping[str, str], inputs: Iterable[str] = ()) -> None:
-        self._feeds, self._names, self._inputs = feeds, names, frozenset(inputs)
+    def __init__(
+        self,
+        feeds: Iterable[Feed],
+        names: Mapping[str, str],
+        inputs: Iterable[str] = (),
+        theirs: Mapping[str, str] | None = None,
+    ) -> None:
+        self._feeds, self._names, self._inputs, self._theirs = feeds, names, frozenset(inputs), dict(theirs or {})
 
     def __iter__(self) -> Iterator[Feed]:
-        for feed in self._feeds:
+        for loaded in self._feeds:
+            moved = {name: own for own, name in self._theirs.items() if own in loaded and name not in loaded}
+            feed = {**loaded, **{name: loaded[own] for name, own in moved.items()}} if moved else loaded
             for given, wanted in self._names.items():
                 if given not in feed and wanted not in feed:
                     raise UsageError(f"--map-input: there is no input {given!r}", why=did_you_mean(given, feed))
@@ -317,14 +327,15 @@ class RenamedFeeds:
             yield {**kept, **{wanted: feed[given] for given, wanted in self._names.items() if given in feed}}
 
 
-def renamed_source(source: Source, names: Mapping[str, str]) -> Source:
+def renamed_source(source: Source, names: Mapping[str, str], theirs: Mapping[str, str] | None = None) -> Source:
     """Return a source whose feeds have other names; the source itself if there are none to change.
 
     Args:
         source: The source.
         names: As for `RenamedFeeds`.
+        theirs: As for `RenamedFeeds`.
     """
-    return (lambda inputs: RenamedFeeds(source(inputs), names, inputs)) if names else source
+    return (lambda inputs: RenamedFeeds(source(inputs), names, inputs, theirs)) if names or theirs else source
 
 
 def make_source(plan: DataPlan, registry: Registry) -> PlanSource:
