@@ -29,7 +29,7 @@ def test_values_by_another_models_names(given, expected):
 
 
 def test_two_values_for_one_input_are_refused():
-    with pytest.raises(UsageError, match="'x' and 'input' are one input"):
+    with pytest.raises(UsageError, match="'x' and 'input' are the same input"):
         by_names_of(["input"], {"x": 1, "input": 2}, OTHERS)
 
 
@@ -56,5 +56,5 @@ def test_sizes_by_another_models_names_of_dimensions(given, expected):
 
 
 def test_two_sizes_for_one_dimension_are_refused():
-    with pytest.raises(UsageError, match="'batch' and 'N' are one dimension"):
+    with pytest.raises(UsageError, match="'batch' and 'N' are the same dimension"):
         dimensions_of(metadata(a=["N"]), {"batch": 2, "N": 3}, [metadata(a=["batch"])])
