@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import signal
@@ -19,6 +18,7 @@ from toys import small_model
 from workshop import make_workshop
 
 from polycmp.cli.main import run as run_command
+from polycmp.messages import messages_given_back
 from polycmp.plugins import Registry
 
 
@@ -70,16 +70,10 @@ def polycmp(capfd, monkeypatch, tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def loggers_given_back():
-    """Undo what a command that ran in this process arranged for messages, or tests of other packages would see it."""
-    names = ["polycmp", *(name for name in logging.root.manager.loggerDict if name.startswith("polycmp."))]
-    loggers = [logging.getLogger(name) for name in names]
-    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
-    yield
-    for logger, level, propagate, handlers in before:
-        logger.setLevel(level)
-        logger.propagate = propagate
-        logger.handlers[:] = handlers
+def messages_as_before():
+    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
+    with messages_given_back():
+        yield
 
 
 @pytest.fixture

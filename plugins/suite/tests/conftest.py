@@ -20,6 +20,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run as run_command
+from polycmp.messages import messages_given_back
 from polycmp.plugins import Registry
 from polycmp_suite.running.process import LOG
 from polycmp_suite.spec import Ended, Event, Queue, Resources, Started
@@ -30,6 +31,13 @@ def interrupts_as_a_terminal_has_them():
     """Let suites that tests start be ended by Ctrl-C, also where `nohup` or a shell's `&` ignores it."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def messages_as_before():
+    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
+    with messages_given_back():
+        yield
 
 
 def model(scale: float = 2.0) -> onnx.ModelProto:

@@ -134,7 +134,7 @@ def test_old_spellings_are_read(tmp_path):
         ('{"polygraphy_class": "RunResults"}', ["'RunResults'", "damaged"]),
         ('{"polygraphy_class": "RunResults", "lst": [["a", [1]]]}', ["'RunResults'", "damaged"]),
         ('{"polygraphy_class": "ndarray", "array": "AAAA"}', ["'ndarray'", "damaged"]),
-        ('{"polygraphy_class": "ndarray", "array": "k05V****"}', ["'ndarray'", "damaged", "foreign"]),
+        ('{"polygraphy_class": "ndarray", "array": "k05V****"}', ["'ndarray'", "damaged", "invalid"]),
         ('{"polygraphy_class": "ndarray", "array": 5}', ["'ndarray'", "damaged"]),
         ("[" * 100_000, ["not JSON"]),
         ("[1, 2", ["not JSON"]),
