@@ -145,3 +145,12 @@ def test_equal_findings_are_told_together(lint, tmp_path):
     save(tmp_path / "model.onnx", [*nodes, helper.make_node("Relu", ["x"], ["y"], "used")])
     assert "dead0, dead1, dead2 and 2 more (Neg): nothing reads" in lint()[0].out
     assert "dead4" in lint("-v")[0].out
+
+
+def test_a_type_that_is_no_text_is_named(lint, tmp_path):
+    file = tmp_path / "model.onnx"
+    save(file, [helper.make_node("Relu", ["x"], ["y"], "n")])
+    file.write_bytes(file.read_bytes().replace(b"Relu", b"Re\xf5u"))
+    done, found = lint()
+    assert (done.status, levels(found)) == (1, {("exception", "n")})
+    assert "is no text" in done.out

@@ -98,6 +98,10 @@ def _check_rules(proto: Any, report: LintReport) -> set[str]:
 def _check_node(node: Any, context: Any, report: LintReport) -> None:
     import onnx
 
+    if isinstance(node.op_type, bytes):  # protobuf's answer for a string that is damaged
+        hint = "the file is damaged: export the model again, or copy it again"
+        report.add("exception", CHECKER, f"its type is {node.op_type!r}, which is no text", node=node, hint=hint)
+        return
     if not onnx.defs.has(node.op_type, node.domain):
         hint = "a plugin's operator belongs into a domain of its own: polycmp surgeon insert … --domain DOMAIN"
         report.add("exception", CHECKER, "ONNX has no such operator", node=node, hint=hint)
