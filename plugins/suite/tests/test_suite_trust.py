@@ -172,6 +172,20 @@ def test_a_kept_result_never_leads_outside(suite):
     assert (place.parent / "index.html").is_file()
 
 
+def test_a_kept_case_folder_that_is_a_link_is_made_anew(suite):
+    suite.write(HEAD + CASE)
+    suite("suite.toml", status=0)
+    (place,) = suite.latest.glob("cases/*")
+    outside = suite.folder / "outside"
+    place.rename(outside)
+    place.symlink_to(outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir() if path.is_file()}
+    suite("suite.toml", "--resume", status=0)
+    assert {path.name: path.read_bytes() for path in outside.iterdir() if path.is_file()} == before
+    assert (place / "result.json").is_file()
+    assert not place.is_symlink()
+
+
 class TestNoScripts:
     @pytest.mark.parametrize(
         "line",

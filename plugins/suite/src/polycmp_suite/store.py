@@ -73,6 +73,8 @@ class Run:
         """
         folder = self.case_folder(case)
         try:
+            if folder.is_symlink():
+                folder.unlink()
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
         except OSError as error:
@@ -80,8 +82,9 @@ class Run:
         return folder
 
     def result(self, case: Case) -> CaseResult | None:
-        """Load the result of a case; None if it has not ended."""
-        return read_result(self.case_folder(case) / _RESULT)
+        """Load the result of a case; None if it has not ended, or its folder is a link, which may lead anywhere."""
+        folder = self.case_folder(case)
+        return None if folder.is_symlink() else read_result(folder / _RESULT)
 
     def write(self, case: Case, result: CaseResult) -> None:
         """Write the result of a case.
@@ -94,7 +97,7 @@ class Run:
     def results(self) -> Iterator[CaseResult]:
         """Yield the results there are, in the order of the folders' names."""
         for path in sorted(self.folder.glob(f"{_CASES}/*/{_RESULT}")):
-            result = read_result(path)
+            result = None if path.parent.is_symlink() else read_result(path)
             if result is not None:
                 yield result
 
