@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from polycmp.graph import GraphNode
 from polycmp_locate.decisions import (
@@ -33,31 +33,9 @@ from polycmp_locate.values.judged import (
     WITHIN_ROUNDING,
     WORSE,
     WRONG,
+    Judgement,
 )
 from polycmp_locate.values.measured import Row
-
-
-@dataclass
-class Judgement:
-    """Judgement that follows from the rows.
-
-    Attributes:
-        verdict: One of the verdicts.
-        first_bad: The first tensor that is wrong; None if none is.
-        origin: The tensor where the error comes from.
-        last_good: The last one before `first_bad` that is not wrong.
-        turning: The first tensor in which rounding alone makes a difference that the outputs show.
-        absorbed: Infinite or saturated tensors that harm nothing after them, with the readers that absorb them.
-        harmless: Tensors whose operators are wrong alone, which the outputs do not show.
-    """
-
-    verdict: str = EQUAL
-    first_bad: Row | None = None
-    origin: Row | None = None
-    last_good: Row | None = None
-    turning: Row | None = None
-    absorbed: list[tuple[Row, list[GraphNode]]] = field(default_factory=list)
-    harmless: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -98,7 +76,8 @@ class _Blame:
         self.flow = evidence.flow
         self.by_name = {row.tensor: row for row in evidence.rows}
         self.place = {row.tensor: index for index, row in enumerate(evidence.rows)}
-        self.found = Judgement()
+        self.absorbed: list[tuple[Row, tuple[GraphNode, ...]]] = []
+        self.harmless: list[Row] = []
         self.unmeasured: Row | None = None
 
     def judge(self) -> Judgement:
@@ -162,7 +141,7 @@ class _Blame:
             for node in self.flow.readers(name)
             if not set(node.outputs) <= region
         ]
-        self.found.absorbed.append((row, absorbing))
+        self.absorbed.append((row, tuple(absorbing)))
 
     # --- finite errors
 
@@ -182,7 +161,7 @@ class _Blame:
                 return True
             steps = row.standalone is not None and row.standalone.steps is not None
             if not row.passed and (steps or self._is_off(row)):  # a wrong scale is one however much others round
-                self.found.harmless.append(row)
+                self.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
@@ -245,21 +224,19 @@ class _Blame:
             return False
         return row.candidate.is_constant or reference_is_wrong(row)
 
-    def _finish(self, first: Row | None, origin: Row | None, verdict: str) -> Judgement:
-        found = self.found
-        found.first_bad, found.origin, found.verdict = first, origin, verdict
-        if first is not None:
-            before = self.rows[: self.place[first.tensor]]
-            read = [row for row in before if row.tensor in first.node.inputs]
-            known = read or before
-            found.last_good = known[-1] if known else None
-        return found
+    def _finish(self, first: Row | None, origin: Row | None, verdict: str, turning: Row | None = None) -> Judgement:
+        before = self.rows[: self.place[first.tensor]] if first is not None else ()
+        read = [row for row in before if first is not None and row.tensor in first.node.inputs]
+        known = read or before
+        return Judgement(
+            verdict, first, origin, known[-1] if known else None, turning, tuple(self.absorbed), tuple(self.harmless)
+        )
 
     # --- no operator is to blame
 
     def _nobody(self) -> Judgement:
         if not self.evidence.failing:
-            harmless = {row.tensor for row in self.found.harmless}
+            harmless = {row.tensor for row in self.harmless}
             off = not harmless and any(not row.passed and not row.is_matched for row in self.rows)
             return self._finish(None, None, WITHIN_ROUNDING if off else EQUAL)
         both = self._nan_in_both()
@@ -273,11 +250,9 @@ class _Blame:
             return self._finish(None, None, UNDECIDED if lost else WITHIN_ROUNDING)
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
-            self.found.turning = ill
-            return self._finish(None, None, ILL_CONDITIONED)
+            return self._finish(None, None, ILL_CONDITIONED, ill)
         if all(error <= self.evidence.output_limit(name, error) for name, error in self.evidence.failing.items()):
-            self.found.turning = self._first_step()
-            return self._finish(None, None, WITHIN_ROUNDING)
+            return self._finish(None, None, WITHIN_ROUNDING, self._first_step())
         return self._turned()
 
     def _is_ill(self, row: Row) -> bool:
@@ -303,8 +278,7 @@ class _Blame:
     def _unmeasured(self, row: Row) -> Judgement:
         if row.was_tried:
             return self._finish(row, row, self._strength(row, row))
-        self.found.turning = row
-        return self._finish(None, None, UNDECIDED)
+        return self._finish(None, None, UNDECIDED, row)
 
     def _first_step(self) -> Row | None:
         """Return the first tensor of exact numbers that differs although its operator is right."""
@@ -316,10 +290,7 @@ class _Blame:
         steps = self._first_step()
         off = next((row for row in self.rows if self._is_off(row) and self._reaches_outputs(row)), None)
         if steps is not None and (off is None or self.place[steps.tensor] <= self.place[off.tensor]):
-            self.found.turning = steps
-            return self._finish(None, None, WITHIN_ROUNDING)
+            return self._finish(None, None, WITHIN_ROUNDING, steps)
         if off is not None and is_right_alone(off):
-            self.found.turning = off
-            return self._finish(None, None, ILL_CONDITIONED)
-        self.found.turning = off
-        return self._finish(None, None, UNDECIDED)
+            return self._finish(None, None, ILL_CONDITIONED, off)
+        return self._finish(None, None, UNDECIDED, off)

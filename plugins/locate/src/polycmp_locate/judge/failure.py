@@ -26,13 +26,13 @@ def judge_failure(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
     windows.close()
     if row is not None:
         failure = Failure(candidate.result.error or "", frozen_sizes(row, candidate.graph))
-        return Judged((row,), verdict=FAILS, first_bad=row, cause=failure)
+        return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
     together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
     failure = Failure(candidate.result.error or "")
     if together is None:
         return Judged(cause=failure)
     row, fused = _row(together), Fused(together.nodes, cure=together.cure)
-    return Judged((row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
+    return Judged(rows=(row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
 
 
 def _row(together: RunsTogether) -> Row:

@@ -10,7 +10,7 @@ from typing import Any
 
 from polycmp.layerwise import PartitionedRun, final_outputs
 from polycmp_locate.decisions import is_right_alone, needs_explaining
-from polycmp_locate.judge.blame import Evidence, Judgement, blame
+from polycmp_locate.judge.blame import Evidence, blame
 from polycmp_locate.judge.fusion import blame_fused, blame_left_out
 from polycmp_locate.judge.limits import OutputLimits
 from polycmp_locate.judge.narrowing import lone_narrowing
@@ -32,6 +32,7 @@ from polycmp_locate.values.judged import (
     UNSTEADY,
     WITHIN_ROUNDING,
     Judged,
+    Judgement,
     Probe,
     Ties,
     Turned,
@@ -305,15 +306,9 @@ class _Judge:
 def _judged(found: Judgement, measured: Measured, whole: WholeModel) -> Judged:
     """Return the verdict that the rows alone give."""
     return Judged(
-        measured.rows,
-        whole.finals,
-        found.verdict,
-        found.first_bad,
-        found.origin,
-        found.last_good,
-        found.turning,
-        tuple((row, tuple(readers)) for row, readers in found.absorbed),
-        tuple(found.harmless),
+        **vars(found),
+        rows=measured.rows,
+        finals=whole.finals,
         unseen=measured.unseen,
         borrowed=measured.borrowed,
         is_whole=measured.is_whole,

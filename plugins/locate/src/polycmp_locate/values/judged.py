@@ -213,12 +213,10 @@ Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The verdict on one search.
+class Judgement:
+    """The part of a verdict that follows from the rows.
 
     Attributes:
-        rows: The tensors in the order of the graph.
-        finals: The model's outputs without probes.
         verdict: One of the verdicts.
         first_bad: The first tensor that is wrong; None if none is.
         origin: The tensor where the error comes from.
@@ -226,6 +224,24 @@ class Judged:
         turning: The first tensor in which rounding alone makes a difference that the outputs show.
         absorbed: Infinite or saturated tensors that harm nothing after them, with the readers that absorb them.
         harmless: Tensors whose operators are wrong alone, which the outputs do not show.
+    """
+
+    verdict: str = EQUAL
+    first_bad: Row | None = None
+    origin: Row | None = None
+    last_good: Row | None = None
+    turning: Row | None = None
+    absorbed: tuple[tuple[Row, tuple[GraphNode, ...]], ...] = ()
+    harmless: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judged(Judgement):
+    """The verdict on one search.
+
+    Attributes:
+        rows: The tensors in the order of the graph.
+        finals: The model's outputs without probes.
         probe: Effect of the probes; None where nothing tells.
         is_probed: Whether any output was seen while probing.
         fused: The operators that are wrong together, or do not run together; None where it is not that.
@@ -240,13 +256,6 @@ class Judged:
 
     rows: tuple[Row, ...] = ()
     finals: Sequence[OutputComparison] = ()
-    verdict: str = EQUAL
-    first_bad: Row | None = None
-    origin: Row | None = None
-    last_good: Row | None = None
-    turning: Row | None = None
-    absorbed: tuple[tuple[Row, tuple[GraphNode, ...]], ...] = ()
-    harmless: tuple[Row, ...] = ()
     probe: Probe | None = None
     is_probed: bool = False
     fused: Fused | None = None
