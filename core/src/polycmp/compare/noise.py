@@ -252,11 +252,6 @@ def moved_inputs(
     return made
 
 
-def level_of(candidate: Array, reference: Array) -> Level:
-    """Measure the distance between two tensors of one shape, with one scale for the whole tensor."""
-    return _level(candidate, reference)
-
-
 def _level(candidate: Array, reference: Array, *, gated: bool = False) -> Level:
     """Measure the distance between two tensors.
 
