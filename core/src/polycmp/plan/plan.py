@@ -8,8 +8,6 @@ from typing import Any
 
 from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 
-__all__ = ["BackendPlan", "Choice", "ComparePlan", "DataPlan", "FilesPlan", "Plan"]
-
 
 @dataclass(frozen=True)
 class BackendPlan:

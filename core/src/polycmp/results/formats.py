@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
     from polycmp.spec import FormatSpec
 
-__all__ = [
-    "ARRAYS",
-    "INPUTS",
-    "OUTPUTS",
-    "TEXT_SUFFIX",
-    "FormatWriter",
-    "Formats",
-    "Stored",
-    "StoredRun",
-    "format_code",
-]
-
 INPUTS = "inputs"
 OUTPUTS = "outputs"
 #: Arrays by name that another program saved, without saying what they are.

@@ -18,8 +18,6 @@ from polycmp.compare.verdicts import PairComparison, verdict_over
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, PolycmpError
 from polycmp.tensors import TensorMetadata
 
-__all__ = ["BackendResult", "Invalid", "Outcome", "Timing", "describe_environment"]
-
 
 @dataclass(frozen=True)
 class Timing:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["STRING", "pack", "read_npy_header", "texts_as_objects", "unpack"]
-
 STRING = "string"
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from polycmp.tensors import to_numpy
 
-__all__ = ["IterationResult"]
-
 _UNNAMED = "custom_runner"
 
 

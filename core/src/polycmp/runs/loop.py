@@ -17,8 +17,6 @@ from polycmp.runs.buffer_reuse import sharing
 from polycmp.runs.pairing import InputPairing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
-__all__ = ["Pace", "Step", "copy_feed", "open_feeds", "run_steps"]
-
 
 @dataclass(frozen=True)
 class Step:

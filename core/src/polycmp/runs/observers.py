@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from polycmp.runs.resolution import Resolved
     from polycmp.spec import ObserverSpec
 
-__all__ = ["Observers", "Observing", "Outputs", "RunStep"]
-
 Outputs = Mapping[str, Any]
 
 

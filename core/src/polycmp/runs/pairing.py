@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.resolution import Resolved
 
-__all__ = ["InputPairing", "Structure", "alone_notes", "check_given", "fed_notes", "uncertain"]
-
 #: Pairs named in one note, and inputs in one message.
 _SHOWN = 4
 

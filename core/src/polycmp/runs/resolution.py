@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
     from polycmp.spec import DataLoaderSpec, RunnerSpec, Switch
 
-__all__ = ["MakeReach", "MakeWorker", "Resolved", "ResolvedBackend", "open_samples", "resolve"]
-
 #: Makes the runner of a backend in a worker process: of the model itself, or of the part that a loader makes.
 MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
 

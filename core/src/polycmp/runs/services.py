@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from polycmp.runs.resolution import MakeWorker, Resolved
     from polycmp.tensors import Source
 
-__all__ = ["MakeWindows", "MakeWorkers", "Windows", "open_windows", "open_workers"]
-
 
 class Windows(Protocol):
     """Goes through the models of several backends part by part, so that few tensors are held at a time.

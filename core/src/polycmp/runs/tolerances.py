@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from polycmp.spec import CompareFunction
     from polycmp.tensors import Feed
 
-__all__ = ["Tolerances", "open_tolerances"]
-
 
 class Tolerances(Protocol):
     """Judges by tolerances of its own in place of `--atol` and `--rtol`; see `ToleranceSpec`."""
