@@ -14,36 +14,6 @@ from typing import Any, TypeVar
 
 from polycmp.errors import UsageError
 
-__all__ = [
-    "bracketed",
-    "check_values",
-    "dimension_text",
-    "is_empty_value",
-    "is_flag",
-    "join_pair",
-    "parse_bool",
-    "parse_dimensions",
-    "parse_json",
-    "parse_named",
-    "parse_named_shapes",
-    "parse_range",
-    "parse_real",
-    "parse_shape",
-    "parse_shape_sets",
-    "parse_size",
-    "parse_tolerance",
-    "pick",
-    "quote",
-    "spell",
-    "split_list",
-    "split_name",
-    "split_pair",
-    "split_script",
-    "unique_label",
-    "unknown_names",
-    "unquote",
-]
-
 T = TypeVar("T")
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -398,6 +368,30 @@ def parse_real(text: str | float) -> float:
     value = float(text)
     if math.isnan(value):
         raise ValueError("NaN is not a number to compare with")
+    return value
+
+
+def parse_count(text: str) -> int:
+    """Return a whole number of 0 or more.
+
+    Raises:
+        ValueError: The text is none.
+    """
+    value = int(text)
+    if value < 0:
+        raise ValueError("it must not be negative")
+    return value
+
+
+def parse_above_zero(text: str) -> float:
+    """Return a number above 0, infinity included.
+
+    Raises:
+        ValueError: The text is none.
+    """
+    value = float(text)
+    if not value > 0:
+        raise ValueError("it must be above zero")
     return value
 
 

@@ -6,36 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
-from polycmp.spec import opt, parse_size
+from polycmp.spec import opt, parse_above_zero, parse_count, parse_size
 
 REPORT_HELP = "Write a report in the format of the suffix: .json, or one that plugins write (polycmp plugins list)."
 FORMAT_HELP = ": .json, a file format of a plugin (polycmp plugins list), or a folder."
 
-# These are never compared or printed, and making the methods for it costs every help text a millisecond.
 
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError("it must not be negative")
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not value > 0:
-        raise ValueError("it must be above zero")
-    return value
-
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ModelSection:
     """Model."""
 
     model_type: str = opt("", help="Kind of the model file, where its suffix does not tell.", metavar="KIND")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class DataSection:
     """Inputs."""
 
@@ -75,7 +59,7 @@ class DataSection:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class RunSection:
     """Running."""
 
@@ -84,14 +68,17 @@ class RunSection:
         help="Calls per backend before the first iteration that counts.",
         alias="--warm-up-runs",
         metavar="N",
-        parse=_positive,
+        parse=parse_count,
     )
     sequential_runners: bool = opt(
         False, help="Run one backend to its end before the next starts: less memory at a time, but more in all."
     )
     use_subprocess: bool = opt(False, help="Run every backend in a process of its own, so that a crash is a result.")
     timeout: float = opt(
-        0.0, help="Seconds after which a backend in its own process counts as hung.", metavar="SECONDS", parse=_seconds
+        0.0,
+        help="Seconds after which a backend in its own process counts as hung.",
+        metavar="SECONDS",
+        parse=parse_above_zero,
     )
     max_memory: int = opt(
         0,
@@ -102,7 +89,7 @@ class RunSection:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class CompareSection:
     """Comparing."""
 
@@ -156,7 +143,7 @@ class CompareSection:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ResultSection:
     """Results."""
 
@@ -175,7 +162,7 @@ class ResultSection:
     write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml", writes=True)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class LogSection:
     """Logging."""
 

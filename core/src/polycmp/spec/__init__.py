@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from polycmp.options.values import (
     check_values,
+    parse_above_zero,
     parse_bool,
+    parse_count,
     parse_named,
     parse_named_shapes,
     parse_range,
@@ -101,7 +103,9 @@ __all__ = [
     "hookimpl",
     "hookspec",
     "opt",
+    "parse_above_zero",
     "parse_bool",
+    "parse_count",
     "parse_named",
     "parse_named_shapes",
     "parse_range",

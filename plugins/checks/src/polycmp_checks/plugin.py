@@ -13,6 +13,7 @@ from polycmp.spec import (
     ToleranceSpec,
     hookimpl,
     opt,
+    parse_count,
 )
 from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
@@ -47,13 +48,6 @@ class FaultyOptions:
                 raise ValueError(f"{field} is missing: -b faulty:backend=NAME,fault=FAULT,at=OPERATOR")
 
 
-def _not_negative(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError("it must not be negative")
-    return value
-
-
 @dataclass(frozen=True)
 class StepsOptions:
     """State that goes round."""
@@ -63,7 +57,7 @@ class StepsOptions:
         help="Number of steps, each fed with outputs of the one before.",
         alias="--steps",
         metavar="N",
-        parse=_not_negative,
+        parse=parse_count,
     )
     state: tuple[str, ...] = opt(
         (),

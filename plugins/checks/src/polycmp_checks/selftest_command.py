@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, examples
-from polycmp.spec import opt
+from polycmp.spec import opt, parse_above_zero
 from polycmp_checks.plugin import FAULTS
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ Exit status: 0 all faults are seen, 1 one is not, 2 wrong usage, 3 could not be 
 )
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not value > 0:
-        raise ValueError("it must be above zero")
-    return value
-
-
 @dataclass(frozen=True)
 class SelftestSection:
     """Self-test."""
@@ -43,7 +36,7 @@ class SelftestSection:
         metavar="NAME",
     )
     timeout: float = opt(
-        10.0, help="Seconds after which a hung backend is given up.", metavar="SECONDS", parse=_seconds
+        10.0, help="Seconds after which a hung backend is given up.", metavar="SECONDS", parse=parse_above_zero
     )
 
 

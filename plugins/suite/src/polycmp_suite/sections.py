@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polycmp.options import parse_size
-from polycmp.spec import opt
+from polycmp.spec import opt, parse_above_zero, parse_size
 
 
 def _jobs(text: str) -> str:
@@ -18,13 +17,6 @@ def _count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise ValueError("a number from 1")
-    return value
-
-
-def _factor(text: str) -> float:
-    value = float(text)
-    if not value > 0:
-        raise ValueError("it must be above zero")
     return value
 
 
@@ -94,5 +86,5 @@ class HistorySection:
         help="With --baseline: fail where an inference takes longer than so many times the median of past runs, "
         "beyond their noise.",
         metavar="FACTOR",
-        parse=_factor,
+        parse=parse_above_zero,
     )
