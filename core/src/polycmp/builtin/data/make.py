@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IMAGES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ImageSection:
     """Images."""
 
@@ -140,7 +140,7 @@ def _per_channel(values: tuple[float, ...], channels: int, option: str, default:
     return np.array(values or [default], np.float32)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class NumpySection:
     """Arrays."""
 

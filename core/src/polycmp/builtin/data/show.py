@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ShowSection:
     """Showing."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LEVELS = ("disable_all", "enable_basic", "enable_extended", "enable_all")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class LintSection:
     """Running."""
 

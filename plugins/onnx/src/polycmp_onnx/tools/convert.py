@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("polycmp")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ConvertSection:
     """Converting."""
 

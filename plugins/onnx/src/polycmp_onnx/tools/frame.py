@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("polycmp")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ReadSection:
     """Reading."""
 
@@ -38,7 +38,7 @@ class ReadSection:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class OutsideSection:
     """Weights outside the file."""
 
@@ -55,7 +55,7 @@ class OutsideSection:
     no_save_all_tensors_to_one_file: bool = opt(False, help="Store each tensor in a file of its own.")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class VerifySection:
     """Verifying."""
 

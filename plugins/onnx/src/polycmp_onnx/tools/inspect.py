@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Contribution
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class InspectSection:
     """Showing."""
 

@@ -32,7 +32,7 @@ _FILES = (ReadSection, OutsideSection, VerifySection, "log")
 _DATA = ("data.data_loader", "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ShapeSection:
     """Shapes."""
 
@@ -43,7 +43,7 @@ class ShapeSection:
     no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX alone.")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ExtractSection:
     """Extracting."""
 
@@ -134,7 +134,7 @@ def _with_types(
     return inputs, outputs
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class SanitizeSection:
     """Sanitizing."""
 
@@ -165,7 +165,7 @@ class SanitizeSection:
     no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX alone.")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class FoldSection:
     """Folding constants."""
 
@@ -219,7 +219,7 @@ def _sanitize(call: Invocation) -> int:
 _FOLDING = ("num_passes", "partitioning", "no_fold_shapes", "no_per_pass_shape_inference", "fold_size_threshold")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class InsertSection:
     """Inserting."""
 
@@ -290,7 +290,7 @@ def _weights(names: list[str]) -> str:
     return f"{len(names)} weight{'' if len(names) == 1 else 's'}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class StripSection:
     """Leaving weights out."""
 
@@ -319,7 +319,7 @@ def _lines(path: str) -> list[str]:
         raise FileError(f"cannot read {path}", whose="--exclude-list", why=describe_exception(error)) from error
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ReconstructSection:
     """Making weights up."""
 
