@@ -26,7 +26,7 @@ UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 .PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
-	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
+	@echo "make demo      write two small models, compare one on two backends, and show what to try next"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-all  run these, those of every framework, and the corpora of make truth"
 	@echo "make test-corpus run the tests that try thousands of generated cases"
@@ -61,9 +61,7 @@ $(VENV)/developed: $(VENV)/installed requirements-dev.txt
 	@touch $@
 
 demo: $(VENV)/installed
-	@mkdir -p demo
-	$(BIN)/python examples/make_demo_model.py demo/model.onnx
-	$(BIN)/polycmp run demo/model.onnx -b onnxrt -b onnx --input-shapes image:[2,3,32,32] --report demo/report.json
+	@$(BIN)/polycmp demo demo
 
 test: $(VENV)/developed
 	$(BIN)/python -m pytest -m "not gpu and not corpus" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)

@@ -47,17 +47,13 @@ input-shapes = ["image:[1,3,32,32]"]
 
 def prepare(folder: Path) -> None:
     """Write the demo model, the same with one weight changed, and a suite."""
-    import numpy as np
     import onnx
 
-    path = folder / "model.onnx"
-    subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", path], check=True, capture_output=True)
-    model = onnx.load(path)
-    weight = next(item for item in model.graph.initializer if item.name == "stage1.a.weight")
-    array = np.array(onnx.numpy_helper.to_array(weight))
-    array[0, 0, 0, 0] += 0.5
-    weight.CopyFrom(onnx.numpy_helper.from_array(array, weight.name))
-    onnx.save(model, folder / "other.onnx")
+    from polycmp_onnx.tools.demo_model import make_model, with_fault
+
+    model = make_model()
+    onnx.save(model, folder / "model.onnx")
+    onnx.save(with_fault(model), folder / "other.onnx")
     (folder / "suite.toml").write_text(SUITE)
 
 

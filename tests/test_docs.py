@@ -13,13 +13,12 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 from decoders import decoder
-from onnx import numpy_helper
 
 from polycmp.cli.main import run as run_command
+from polycmp_onnx.tools.demo_model import make_model, with_fault
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,6 +30,8 @@ TESTED_ELSEWHERE = {
     "writing-a-backend.md": "plugins/pluginref/tests/test_docs.py",
     "writing-a-command.md": "core/tests/builtin/layerwise/test_writing_a_command.py",
 }
+#: The pages that begin with `polycmp demo`, in an empty folder.
+FROM_NOTHING = {"README.md", "start.md"}
 #: Beginnings of the lines in `sh` blocks, which are not run: what they need is not here, or would change this machine.
 NOT_RUN = (
     "pip install ",
@@ -108,28 +109,21 @@ def missing_lines(shown: list[str], real: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory) -> dict[str, onnx.ModelProto]:
+def models() -> dict[str, onnx.ModelProto]:
     """The demo model, and the same with one weight changed; a decoder, and the same with a fault in its cache."""
-    path = tmp_path_factory.mktemp("demo") / "model.onnx"
-    subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", path], check=True, capture_output=True)
-    model = onnx.load(path)
-    other = onnx.load(path)
-    changed = next(item for item in other.graph.initializer if item.name == "stage1.a.weight")
-    array = np.array(numpy_helper.to_array(changed))
-    array[0, 0, 0, 0] += 0.5
-    changed.CopyFrom(numpy_helper.from_array(array, changed.name))
+    model = make_model()
     return {
         "model.onnx": model,
-        "other.onnx": other,
+        "other.onnx": with_fault(model),
         "decoder.onnx": decoder(),
         "upgraded.onnx": decoder(forgets={1: 9}),
     }
 
 
 @pytest.fixture
-def folder(models, tmp_path, monkeypatch) -> Path:
-    """An empty folder with the two models, in which commands run."""
-    for name, model in models.items():
+def folder(models, page, tmp_path, monkeypatch) -> Path:
+    """A folder in which commands run: with the models, or an empty one for pages that bring their own."""
+    for name, model in models.items() if page.name not in FROM_NOTHING else ():
         onnx.save(model, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("POLYCMP_PLUGINS", raising=False)

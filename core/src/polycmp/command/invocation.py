@@ -89,7 +89,9 @@ class Invocation:
             convert_words(self._ctx.command.get_params(self._ctx), self._ctx.params),
             self.table.classes,
             model=self.params.get("model") or "",
-            backends=_with_second_model(self.params.get("backend") or (), self.params.get("reference_model") or ""),
+            backends=_with_second_model(
+                self.params.get("backend") or (), self.params.get("reference_model") or "", self.path
+            ),
             command=shlex.join(["polycmp", *self._ctx.meta.get(TYPED, sys.argv[1:])]),
         )
         return typed.over(read_run_file(typed.values[CONFIG], self.table)) if CONFIG in typed.values else typed
@@ -261,7 +263,7 @@ class Invocation:
             raise UsageError("no backend given", hint=example)
 
 
-def _with_second_model(specs: Sequence[str], model: str) -> tuple[str, ...]:
+def _with_second_model(specs: Sequence[str], model: str, command: str) -> tuple[str, ...]:
     """Return the instances asked for, and where a second model was given, each with that one, too.
 
     Raises:
@@ -270,7 +272,7 @@ def _with_second_model(specs: Sequence[str], model: str) -> tuple[str, ...]:
     if not model:
         return tuple(specs)
     if not specs:
-        raise UsageError(f"a second model, {model}, and no backend", hint=f"polycmp run MODEL {model} -b onnxrt")
+        raise UsageError(f"a second model, {model}, and no backend", hint=f"{command} MODEL {model} -b onnxrt")
     if any(":model=" in spec or ",model=" in spec for spec in specs):
         raise UsageError(f"a second model, {model}, where -b gives one with model=", hint="give only one of them")
     path = spell(model, inline=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, common_params, examples
 from polycmp.spec import opt
 from polycmp_locate.options import MODEL_AND_INPUTS
 
@@ -122,11 +122,12 @@ locate_command = BackendCommand(
     "locate",
     _locate,
     options=OPTIONS,
+    params=common_params(two_models=True),
     help="Find the first tensor inside MODEL that goes wrong on a backend, in bounded memory. The last backend is the "
     "reference, unless --reference names one."
     + examples(
         "polycmp locate model.onnx -b onnxrt -b onnx",
-        "polycmp locate new.onnx -b onnxrt -b onnxrt:model=old.onnx",
+        "polycmp locate new.onnx old.onnx -b onnxrt",
         "polycmp locate model.onnx -b onnxrt -b onnx --save-repro case",
         "polycmp locate float.onnx -b onnxrt:model=int8.onnx -b onnxrt --save-mixed mixed.onnx",
     ),

@@ -139,6 +139,7 @@ _SURGEON = "Cut, clean and change ONNX models."
 _INSPECT = "Show the content of a model, or of a file of inputs or outputs."
 _CHECK = "Check saved metrics, and models."
 _COMMANDS = (
+    ("demo", "Write two small models, and show the first commands to try.", "demo:demo", ""),
     ("convert", "Convert a model to another format, or change it.", "convert:convert_command", ""),
     ("inspect model", "Show the content of a model.", "inspect:model_command", _INSPECT),
     ("inspect sparsity", "Show which weights are 2:4 sparse.", "inspect:sparsity_command", _INSPECT),
