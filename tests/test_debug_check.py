@@ -21,6 +21,14 @@ NAMES = """\
 import re, sys
 names = [name.decode() for name in re.findall(rb'\\x1a.(\\w+)"', open(sys.argv[1], "rb").read(), re.DOTALL)]
 """
+#: A program that ends with status 0 where reading a file changes the time of its last access.
+KEEPS_ACCESS_TIMES = """\
+import os, sys
+open("probe", "wb").write(b"1")
+os.utime("probe", (315532800, os.stat("probe").st_mtime))
+open("probe", "rb").read()
+sys.exit(os.stat("probe").st_atime == 315532800)
+"""
 VALIDATE = ("polycmp", "run", "polycmp_debug.onnx", "-b", "onnxrt", "--validate")
 
 
@@ -125,6 +133,51 @@ class TestReduce:
         assert done.status == 0
         assert Path("between.onnx").exists()
         assert json.loads(Path("step.json").read_text())["iteration"] >= 2
+
+    @pytest.mark.parametrize("name", ["polygraphy_debug.onnx", "part.onnx"])
+    def test_the_name_that_the_check_gives_the_file(self, polycmp, tmp_path, name):
+        """Tutorials write `polygraphy_debug.onnx`; under another name each step would fail, for want of the file."""
+        spoilt(tmp_path / "chain.onnx", 8, 5)
+        layers(tmp_path / "sound.onnx", 8)
+        check = ("--check", "polycmp", "run", name, "-b", "onnxrt", "--validate")
+        assert "NOTHING FAILS" in polycmp("debug", "reduce", "sound.onnx", *check).out
+        polycmp("debug", "reduce", "chain.onnx", *check)
+        assert operators("chain_reduced.onnx") == ["n5"]
+        assert not Path(name).exists()
+
+    def test_a_name_inside_a_word(self, polycmp, tmp_path):
+        layers(tmp_path / "chain.onnx", 4)
+        script("check.py", has_operator("n3"))
+        command = f"'{PYTHON}' check.py ./polygraphy_debug.onnx"
+        polycmp("debug", "reduce", "chain.onnx", "--check", "sh", "-c", command)
+        assert operators("chain_reduced.onnx") == ["n3"]
+
+    @pytest.mark.parametrize("status", [0, 1])
+    @pytest.mark.parametrize("words", [("chain.onnx",), ("one.onnx", "two.onnx")])
+    def test_a_check_that_does_not_read_the_file_says_nothing_of_it(self, polycmp, tmp_path, status, words):
+        layers(tmp_path / "chain.onnx", 4)
+        script("check.py", f"import sys, time\nprint('took', time.time())\nsys.exit({status})\n")
+        done = polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", *words)
+        assert done.status == 2
+        assert "--check: the command does not read polycmp_debug.onnx" in done.err
+        assert "--iter-artifact FILE" in done.err
+        assert [path.name for path in Path().glob("*.onnx")] == ["chain.onnx"]
+
+    def test_a_silent_check_that_fails_without_the_file_too(self, polycmp, tmp_path):
+        """It reads the file; that it answers alike without it only says that it then fails, too."""
+        layers(tmp_path / "chain.onnx", 4)
+        script("check.py", "import sys\ntry: open(sys.argv[1], 'rb').read()\nfinally: sys.exit(1)\n")
+        done = polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        kept = subprocess.run([PYTHON, "-c", KEEPS_ACCESS_TIMES], cwd=tmp_path, check=False).returncode == 0
+        assert done.status == (0 if kept else 2)
+
+    def test_a_file_that_no_step_writes(self, polycmp, tmp_path):
+        layers(tmp_path / "chain.onnx", 4)
+        check = ("--check", "polycmp", "run", "polygraphy_debug.engine", "--trt")
+        for command in ("reduce", "precision"):
+            done = polycmp("debug", command, "chain.onnx", *check)
+            assert done.status == 2
+            assert "no step writes a .engine file" in done.err
 
     def test_a_file_of_the_user_is_not_overwritten(self, polycmp, tmp_path):
         layers(tmp_path / "chain.onnx", 4)

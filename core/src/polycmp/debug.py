@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polycmp.builtin.debug.artifact import artifact_of
 from polycmp.builtin.debug.check import make_check
 from polycmp.builtin.debug.repeating import repeat_with_check, repeating_command
 from polycmp.builtin.debug.replay import Replay
@@ -14,6 +15,7 @@ __all__ = [
     "Replay",
     "ReplaySection",
     "Stepper",
+    "artifact_of",
     "check_option",
     "make_check",
     "repeat_with_check",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from polycmp.command import examples
-from polycmp.debug import CheckSection, repeat_with_check, repeating_command
+from polycmp.debug import CheckSection, artifact_of, repeat_with_check, repeating_command
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -22,7 +22,9 @@ ENGINE = "polycmp_debug.engine"
 
 def _build(call: Invocation) -> int:
     model = call.open_model()
-    artifact = call.section(CheckSection).iter_artifact or ENGINE
+    written = [item.spec for item in call.registry.loaders.values() if item.spec.save]
+    named = artifact_of(call.params["check"], [suffix for spec in written for suffix in spec.suffixes], ENGINE)
+    artifact = call.section(CheckSection).iter_artifact or named
     writer = _writer(call.registry, artifact)
     call.registry.require(writer)
     return repeat_with_check(call, "debug build", artifact, lambda: _save(call.registry, model, writer, artifact))

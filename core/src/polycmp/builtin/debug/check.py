@@ -61,17 +61,26 @@ class Check(Protocol):
 
     Attributes:
         reads_in_place: Whether it is known to read what a step wrote where it lies, and to copy it nowhere.
+        is_command: Whether it is a command, which can be run as often as it takes, and not a person.
     """
 
     @property
     def reads_in_place(self) -> bool:
         """See above."""
 
+    @property
+    def is_command(self) -> bool:
+        """See above."""
+
     def start(self) -> None:
         """Prepare for the first run."""
 
-    def run(self) -> Checked:
-        """Run it once."""
+    def run(self, *, quiet: bool = False) -> Checked:
+        """Run it once.
+
+        Args:
+            quiet: Whether to show nothing of what it prints.
+        """
 
     def close(self) -> None:
         """Let go what it holds."""
@@ -101,6 +110,8 @@ class CommandCheck:
         self._modules = _modules(words, registry)
         self._server: Server | None = None
 
+    is_command = True
+
     @property
     def reads_in_place(self) -> bool:
         """Whether the command is one of polycmp's own."""
@@ -113,8 +124,11 @@ class CommandCheck:
                 import_module(name)
             self._server, self._registry = Server(self._modules, self._registry, self.words[1:]), None
 
-    def run(self) -> Checked:
+    def run(self, *, quiet: bool = False) -> Checked:
         """Run the command once.
+
+        Args:
+            quiet: Whether to show nothing of what it prints.
 
         Raises:
             UsageError: It cannot be started, or is a `polycmp` command that cannot be right.
@@ -125,7 +139,8 @@ class CommandCheck:
             output = Path(file.name).read_bytes().decode(errors="replace")
         self._refuse_wrong_usage(status, output)
         checked = Checked(not self._fails(status, output), status, output, time.perf_counter() - start)
-        if self._section.show_output or not (checked.passed or self._section.hide_fail_output):
+        shown = self._section.show_output or not (checked.passed or self._section.hide_fail_output)
+        if shown and not quiet:
             echo(output.rstrip("\n"), err=True)
         return checked
 
@@ -174,11 +189,12 @@ class AskingCheck:
     """Asks the user, who looks for himself."""
 
     reads_in_place = False
+    is_command = False
 
     def start(self) -> None:
         """Do nothing."""
 
-    def run(self) -> Checked:
+    def run(self, *, quiet: bool = False) -> Checked:
         """Ask until there is an answer."""
         while True:
             echo("Did this step pass? [p]ass or [f]ail: ", err=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import time
 from pathlib import Path
 
+from polycmp.builtin.debug.artifact import AccessTime
 from polycmp.builtin.debug.check import Check, Checked
 from polycmp.builtin.debug.sections import CheckSection
-from polycmp.errors import FileError, UsageError, describe_exception
+from polycmp.errors import FileError, PolycmpError, UsageError, describe_exception
 from polycmp.files import atomic_write, to_bytes
 
 __all__ = ["Stepper"]
@@ -37,6 +39,7 @@ class Stepper:
     def __init__(self, check: Check, section: CheckSection, artifact: str = "") -> None:
         self.artifact = artifact
         self._check, self._section = check, section
+        self._is_read = not (artifact and check.is_command)
         kept = section.no_remove_intermediate or artifact in section.artifacts
         self.weights = f"{Path(artifact).name}.weights" if artifact and not kept else ""
         self.whole = not check.reads_in_place
@@ -67,8 +70,35 @@ class Stepper:
                 file.write(to_bytes(json.dumps({"iteration": index})))
 
     def check(self) -> Checked:
-        """Run the check."""
-        return self._check.run()
+        """Run the check.
+
+        Raises:
+            UsageError: It does not read the file that the step wrote, so that its answer is about something else.
+        """
+        if self._is_read or not Path(self.artifact).is_file():
+            return self._check.run()
+        access = AccessTime(self.artifact)
+        checked = self._check.run()
+        self._is_read = access.has_moved() or self._differs_without_file(checked)
+        if not self._is_read:
+            raise UsageError(
+                f"--check: the command does not read {self.artifact}, the file of each step",
+                why=f"without it, its answer was the same: exit status {checked.status}",
+                hint=f"--iter-artifact FILE, under the name that the command reads, or {self.artifact} in the command",
+            )
+        return checked
+
+    def _differs_without_file(self, checked: Checked) -> bool:
+        """Return whether the check answers otherwise where the file is not there: numbers aside, which may be times."""
+        path = Path(self.artifact)
+        aside = path.rename(_aside(path))
+        try:
+            other = self._check.run(quiet=True)
+        except PolycmpError:
+            return True
+        finally:
+            aside.replace(path)
+        return (checked.status, _words(checked.output)) != (other.status, _words(other.output))
 
     def sort(self, index: int, passed: bool, suffix: str = "") -> list[str]:
         """Move the artifacts of a step to those like it; return where they are now.
@@ -106,6 +136,19 @@ class Stepper:
 
     def _shared(self) -> str:
         return str(Path(self.artifact).parent / self.weights) if self.weights else ""
+
+
+def _aside(path: Path) -> Path:
+    """Return a name beside a file that nothing has."""
+    found, number = path.with_name(f".{path.name}.aside"), 1
+    while found.exists():
+        number += 1
+        found = path.with_name(f".{path.name}.aside{number}")
+    return found
+
+
+def _words(output: str) -> str:
+    return re.sub(r"\d+", "#", output)
 
 
 def _free(folder: Path, source: Path, stamp: str) -> Path:

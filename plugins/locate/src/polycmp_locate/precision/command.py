@@ -137,18 +137,16 @@ def _with_backends(call: Invocation) -> int:
 
 
 def _with_check(call: Invocation) -> int:
-    from polycmp.debug import Replay, Stepper, make_check
+    from polycmp.debug import Replay, Stepper, artifact_of, make_check
     from polycmp_onnx import save_verified
 
     checking, replays = call.section(CheckSection), call.section(ReplaySection)
     model, start = call.open_model(), time.perf_counter()
     named = _with_names(model.load("onnx"))
     names = [node.name for node in named.graph.node if node.op_type != "Constant"]
-    stepper = Stepper(
-        make_check(call.params["check"], checking, call.registry),
-        checking,
-        checking.iter_artifact or "polycmp_debug.onnx",
-    )
+    check = call.params["check"]
+    artifact = checking.iter_artifact or artifact_of(check, [".onnx"], "polycmp_debug.onnx")
+    stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
     replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), Found(names)
     with call.progress() as on_stage:
         passes = _passes(call, named, found, stepper, replay, on_stage)

@@ -100,14 +100,15 @@ def _with_backends(call: Invocation) -> Reduction:
 
 
 def _with_check(call: Invocation) -> Reduction:
-    from polycmp.debug import Stepper, make_check
+    from polycmp.debug import Stepper, artifact_of, make_check
     from polycmp.errors import UsageError
 
     if call.options.backends:
         raise UsageError("backends and --check both say what fails", hint="give two backends, or --check COMMAND …")
     section, check = call.section(ReduceSection), call.params["check"]
     checking = call.section(CheckSection)
-    artifact = checking.iter_artifact or f"polycmp_debug{Path(call.options.model).suffix}"
+    suffix = Path(call.options.model).suffix
+    artifact = checking.iter_artifact or artifact_of(check, [suffix.lower()], f"polycmp_debug{suffix}")
     from polycmp_locate.reduce.saved import SavedTensors
 
     saved = SavedTensors(check, call.registry)
