@@ -1,6 +1,14 @@
-"""Comparing arrays, feeds of backends and whole runs: verdicts, figures, noise, and what a pass is worth."""
+"""Comparing arrays, feeds of backends and whole runs: verdicts, figures, noise, and what a pass is worth.
+
+The package can be called, too, since `polycmp.compare(new, old)` bears its name.
+"""
 
 from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from polycmp._builtin_options import SimpleOptions
 from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
@@ -102,3 +110,13 @@ __all__ = [
     "without_elements",
     "worst_reason",
 ]
+
+
+class _Callable(ModuleType):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compare arrays, tensors, mappings of them or files: `help(polycmp.builtin.api.quick.compare)`."""
+        # What is called is built in, and the kernel imports nothing of that: it is named by a string, like a plugin.
+        return import_module("polycmp.builtin.api.quick").compare(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

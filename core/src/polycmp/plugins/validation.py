@@ -204,7 +204,7 @@ def _check_report(spec: ReportSpec) -> None:
     if spec.attends and spec.options is None:
         what = "watches" if spec.watch else "records"
         raise _FaultError(f"nothing turns on what the report {spec.name or spec.suffix!r} {what}: it has no options")
-    for target in filter(None, (spec.completes, spec.watch, spec.look, spec.record, spec.instead)):
+    for target in filter(None, (spec.completes, spec.watch, spec.look, spec.record, spec.instead, spec.inline)):
         if not IMPORT_STRING.match(target):
             raise _FaultError(f"{target!r} in polycmp_reports is not of the form 'package.module:attribute'")
 

@@ -45,6 +45,7 @@ from polycmp.report.formatting import (
     figure,
     table_text,
 )
+from polycmp.report.presenting import save_result, shown_html, shown_text
 
 __all__ = [
     "BAD",
@@ -77,6 +78,9 @@ __all__ = [
     "error_histogram",
     "excerpt",
     "figure",
+    "save_result",
+    "shown_html",
+    "shown_text",
     "table_text",
     "verdict_of",
 ]

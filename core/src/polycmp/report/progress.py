@@ -1,4 +1,4 @@
-"""Progress on standard error: for what takes over a second, on a terminal, and never in a log."""
+"""Progress of what takes over a second: on a terminal or in a notebook, and never in a log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from polycmp.terminal import visible
 
 DELAY = 1.0
 
@@ -15,12 +18,13 @@ def progress(*, silent: bool = False) -> Iterator[Callable[[str], None]]:
     """Give a function to tell what happens next; after a second a spinner with that text appears.
 
     Args:
-        silent: Show nothing. Nothing is shown either where standard error is no terminal.
+        silent: Show nothing. Nothing is shown either where standard error is neither a terminal nor a notebook's.
     """
-    if silent or not sys.stderr.isatty():
+    is_terminal = sys.stderr.isatty()
+    if silent or not (is_terminal or _in_notebook()):
         yield lambda _: None
         return
-    shown = _Spinner()
+    shown = _Spinner() if is_terminal else _Line()
     timer = threading.Timer(DELAY, shown.start)
     timer.daemon = True
     timer.start()
@@ -64,3 +68,44 @@ class _Spinner:
             self._stopped = True
             if isinstance(self._status, Status):
                 self._status.stop()
+
+
+def _in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook, which has imported IPython then."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Line:
+    """A line below the cell of a notebook that changes in place, and is empty in the end."""
+
+    def __init__(self) -> None:
+        self._text = "working"
+        self._lock = threading.Lock()
+        self._handle: Any = None
+        self._stopped = False
+
+    def start(self) -> None:
+        from IPython.display import display
+
+        with self._lock:
+            if not self._stopped:
+                self._handle = display(self._content(), raw=True, display_id=True)
+
+    def tell(self, text: str) -> None:
+        with self._lock:
+            self._text = text
+            self._show()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped, self._text = True, ""
+            self._show()
+
+    def _show(self) -> None:
+        if self._handle is not None:
+            self._handle.update(self._content(), raw=True)
+
+    def _content(self) -> dict[str, str]:
+        return {"text/plain": f"{visible(self._text)} …" if self._text else ""}

@@ -472,6 +472,9 @@ class ReportSpec:
             given; `compare` is the `polycmp.plan.ComparePlan`. The recorder gets the verdicts of each iteration.
         instead: Optional, called as `instead(options, plan, registry)` in place of the run if any of the options was
             given: it writes the `polycmp.plan.Plan` down. Such options may mean standard output by `-`.
+        inline: Optional, called as `inline(result, row) -> str` where a notebook shows a result: HTML that loads
+            nothing and can stand beside other HTML. `row` names the row whose picture is wanted, and is empty for the
+            whole; the answer is empty where there is none.
     """
 
     suffix: str
@@ -486,6 +489,7 @@ class ReportSpec:
     look: str = ""
     record: str = ""
     instead: str = ""
+    inline: str = ""
 
     @property
     def attends(self) -> bool:

@@ -45,6 +45,7 @@ def polycmp_reports() -> Iterable[ReportSpec]:
         "polycmp_report.html:write",
         look="polycmp_report.page.looks:watch",
         completes=_CONTEXT,
+        inline="polycmp_report.card:card",
     )
     yield ReportSpec(
         ".xml", "JUnit, for the test pages of CI systems", "polycmp_report.junit:write", completes=_CONTEXT

@@ -109,7 +109,7 @@ def _check_contribution(registry: Registry, item: Contribution, say: Say) -> Non
 
 def _import_strings(spec: Any) -> Iterator[str]:
     of_loaders = "structure", "describe", "inspect", "save", "save_verified", "draft", "graph", "hints"
-    of_reports = "watch", "look", "record", "reader", "writer"
+    of_reports = "watch", "look", "record", "inline", "reader", "writer"
     for attribute in ("factory", "target", *of_loaders, "remarks", "steps_in", "completes", *of_reports):
         value = getattr(spec, attribute, "")
         if value:

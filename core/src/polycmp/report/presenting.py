@@ -1,0 +1,75 @@
+"""A result shown by a Python program: as text, as HTML in a notebook, and as a file."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import TYPE_CHECKING
+
+from polycmp.report.face import Result
+from polycmp.report.writers import Subject, find_writers, write_reports
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.plugins import Registry
+
+#: Columns of a text, which no wider terminal makes easier to read.
+WIDEST = 120
+
+
+def shown_text(result: Result, width: int = 0, *, quiet: bool = False) -> str:
+    """Return a result as `polycmp` prints it, without colours.
+
+    Args:
+        result: The result.
+        width: Columns; 0 for those of the terminal.
+        quiet: Whether to return the one line that says it all.
+    """
+    from polycmp.report.console import print_result
+    from polycmp.report.screen import Lines
+
+    if quiet:
+        return result.summary
+    stream = io.StringIO()
+    columns = width or min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
+    print_result(result, console=Lines(columns, stream))
+    return stream.getvalue().rstrip("\n")
+
+
+def shown_html(result: Result, registry: Registry, row: str = "") -> str:
+    """Return a result, or the picture of one of its rows, as HTML to stand in a notebook.
+
+    Args:
+        result: The result.
+        registry: The plugins, one of which brings the form for notebooks.
+        row: Name of the row whose picture is wanted; empty for the whole result.
+
+    Returns:
+        HTML that loads nothing; empty where no plugin brings it, or there is no such picture.
+
+    Raises:
+        PluginError: The plugin that brings it is broken.
+    """
+    for item in registry.reports.values():
+        if item.spec.inline:
+            made: str = registry.load(item, item.spec.inline)(result, row)
+            return made
+    return ""
+
+
+def save_result(result: Result, path: str, registry: Registry, plan: Plan | None = None) -> None:
+    """Write a result into a file, in the form that its suffix names.
+
+    Args:
+        result: The result.
+        path: The file.
+        registry: The plugins, which bring the forms.
+        plan: The plan of the run that it is about; None where none ran.
+
+    Raises:
+        UsageError: No report has the suffix.
+        PluginError: The plugin that writes it is not installed, broken, or lacks a module.
+        FileError: The file cannot be written.
+    """
+    writers = [item for item in find_writers([path], registry) if item.path]
+    write_reports(result, writers, registry, Subject(plan, plan.model if plan is not None else ""))

@@ -1,0 +1,256 @@
+"""`polycmp.compare` and `polycmp.assert_close`: what a program hands over, and what it gets back."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import polycmp
+from polycmp.cli.main import run as command
+from polycmp.errors import DataError, UsageError
+
+
+@pytest.fixture
+def old():
+    rng = np.random.default_rng(0)
+    return {"logits": rng.normal(size=(4, 10)).astype(np.float32), "label": np.array([3, 1, 4, 1])}
+
+
+@pytest.fixture
+def new(old):
+    return {**old, "logits": old["logits"] + np.float32(1e-3)}
+
+
+def test_figures_of_each_output(new, old):
+    r = polycmp.compare(new, old, atol=1e-4)
+    assert not r.passed
+    assert not r
+    assert r.verdict == "failed"
+    assert list(r) == ["logits", "label"]
+    assert r["logits"].max_abs == pytest.approx(1e-3, rel=1e-3)
+    assert (r["logits"].failed, r["logits"].elements, r["logits"].type) == (40, 40, "float32[4,10]")
+    assert r["logits"].of_range == pytest.approx(1e-3 / np.abs(old["logits"]).max(), rel=1e-3)
+    assert r["logits"].worst.candidate == pytest.approx(r["logits"].worst.reference + 1e-3, rel=1e-3)
+    assert r["label"].passed
+    assert [item.name for item in r.failures] == ["logits"]
+    assert polycmp.compare(new, old, atol=1e-2).passed
+
+
+@pytest.mark.parametrize(
+    ("made", "names"),
+    [
+        (np.arange(4.0), ["output"]),
+        ([1.0, 2.0, 4.0], ["output"]),
+        ({"x": [1.0, 2.0, 3.0]}, ["x"]),
+        ({"x": (np.arange(3.0), np.arange(4.0)), "none": None}, ["x.0", "x.1"]),
+        ({"cache": {"key": np.arange(3.0)}}, ["cache.key"]),
+        ((np.arange(3.0), np.arange(4.0)), ["output.0", "output.1"]),
+        (np.arange(4).astype(ml_dtypes.bfloat16), ["output"]),
+        (np.array(["a", "b"]), ["output"]),
+    ],
+)
+def test_what_may_be_compared(made, names):
+    r = polycmp.compare(made, made)
+    assert list(r) == names
+    assert r.passed
+
+
+def test_tensors_of_frameworks_are_arrays():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(4, 3)
+    made = module(torch.ones(2, 4))  # one that wants a gradient
+    assert polycmp.compare(made, made.detach().numpy()).passed
+    assert polycmp.compare({"x": made.bfloat16()}, {"x": made.bfloat16()}).passed
+    assert not polycmp.compare(made + 1, made).passed
+
+
+def test_arrays_of_jax_are_arrays():
+    jax = pytest.importorskip("jax.numpy")
+    assert polycmp.compare(jax.arange(4.0), np.arange(4.0, dtype=np.float32)).passed
+    assert not polycmp.compare(jax.arange(4.0) + 1, np.arange(4.0, dtype=np.float32)).passed
+
+
+def test_a_list_of_mappings_is_a_list_of_iterations(new, old):
+    r = polycmp.compare([old, new, old], [old, old, old], atol=1e-4)
+    assert (r["logits"].iterations, r["logits"].worst_iteration) == (3, 1)
+    assert not polycmp.compare([old, old], [old]).passed
+    assert "2 iterations, old 1" in str(polycmp.compare([old, old], [old]))
+    assert polycmp.compare(iter([old]), (item for item in [old])).passed
+
+
+def test_files_beside_arrays(tmp_path, new, old):
+    np.savez(tmp_path / "old.npz", **old)
+    assert polycmp.compare(old, tmp_path / "old.npz").passed
+    assert not polycmp.compare(str(tmp_path / "old.npz"), new, atol=1e-4).passed
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "verdict"),
+    [
+        (np.full(5, 9e-8), np.full(5, 8e-8), "blind"),
+        (np.array([]), np.array([]), "blind"),
+        (np.arange(5.0), np.arange(5.0), "passed"),
+        (np.arange(5.0), np.arange(5.0) + 1, "failed"),
+        (np.arange(5.0), np.arange(6.0), "failed"),
+        ({"x": np.arange(5.0)}, {"y": np.arange(5.0)}, "error"),
+        (np.array([np.nan, 1.0]), np.array([np.nan, 1.0]), "failed"),
+    ],
+)
+def test_the_verdict_is_that_of_the_command_line(made, expected, verdict, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    r = polycmp.compare(made, expected)
+    assert (r.verdict, r.passed) == (verdict, verdict == "passed")
+    for name, side in (("new", made), ("old", expected)):
+        np.savez(f"{name}.npz", **(side if isinstance(side, dict) else {"output": side}))
+    command(["compare", "new.npz", "old.npz", "--report", "r.json"])
+    r.save("mine.json")
+    theirs, mine = (json.loads(Path(name).read_text())["comparison_results"] for name in ("r.json", "mine.json"))
+    for item in (theirs[0], mine[0]):
+        for output in item["outputs"].values():
+            output.pop("error_distribution", None)
+            output.pop("metrics", None)
+    assert theirs == mine
+    assert r.sentence.partition(" (")[0] in capsys.readouterr().out
+
+
+def test_options_are_those_of_the_command_line(new, old):
+    assert polycmp.compare(new, old, atol={"logits": 1e-2}).passed
+    assert polycmp.compare(new, old, compare_func="cosine_similarity").passed
+    assert (
+        "cosine_similarity.cosine_similarity"
+        in polycmp.compare(new, old, compare_func="cosine_similarity")["logits"].metrics
+    )
+    assert polycmp.compare({"a": old["logits"]}, {"b": old["logits"]}, map_output={"a": "b"}).passed
+    nan = np.array([np.nan, 1.0])
+    assert polycmp.compare(nan, nan, options=["--nan", "equal"]).passed
+    assert polycmp.compare(np.full(5, 9e-8), np.full(5, 8e-8), allow_blind=True).passed
+    assert "mine against theirs" in str(polycmp.compare(new, old, names=("mine", "theirs")))
+    with pytest.raises(UsageError, match="No such option"):
+        polycmp.compare(new, old, options=["--no-such-option"])
+    with pytest.raises(UsageError, match="both sides are called"):
+        polycmp.compare(new, old, names=("x", "x"))
+
+
+def test_what_cannot_be_compared_is_refused(new, old):
+    with pytest.raises(DataError, match="'x' holds no numbers"):
+        polycmp.compare({"x": object()}, old)
+    with pytest.raises(DataError, match="no array to compare"):
+        polycmp.compare({}, old)
+    with pytest.raises(KeyError, match="did you mean 'logits'"):
+        polycmp.compare(new, old)["logit"]
+
+
+def test_figures_that_nobody_computed_are_nan():
+    r = polycmp.compare(np.arange(5.0), np.arange(6.0))
+    assert math.isnan(r["output"].max_abs)
+    assert math.isnan(polycmp.compare(np.array([np.nan, 1.0]), np.array([1.0, 1.0]))["output"].max_abs)
+
+
+def test_it_prints_as_the_command_line_does(new, old):
+    r = polycmp.compare(new, old, atol=1e-4)
+    assert repr(r) == str(r)
+    assert "FAIL   logits   float32[4,10]" in str(r)
+    assert str(r).endswith("FAILED: 1 of 2 outputs differs")
+    assert "Version" not in str(r)  # nothing ran
+
+
+def test_a_failed_assertion_says_what_the_command_line_would(new, old):
+    polycmp.assert_close(new, old, atol=1e-2)
+    with pytest.raises(AssertionError) as caught:
+        polycmp.assert_close(new, old, atol=1e-4)
+    text = str(caught.value)
+    assert text.startswith("FAILED: 1 of 2 outputs differs\n")
+    assert "40 of 40 elements differ by more than both tolerances" in text
+    with pytest.raises(AssertionError, match="BLIND"):
+        polycmp.assert_close(np.full(5, 9e-8), np.full(5, 8e-8))
+
+
+def test_pytest_shows_the_words_and_not_our_own_lines(tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        dedent(
+            """
+            import numpy as np, polycmp
+
+            def test_same():
+                polycmp.assert_close(np.arange(3.0) + 1, np.arange(3.0))
+            """
+        )
+    )
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert "FAILED: 1 of 1 output differs" in done.stdout
+    assert "3 of 3 elements differ" in done.stdout
+    assert "test_mine.py:5: AssertionError" in done.stdout
+
+
+def test_nothing_is_left_behind(new, old, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    r = polycmp.compare(new, old)
+    assert str(r)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_package_of_the_same_name_stays_a_package():
+    code = (
+        "import polycmp, sys; import polycmp.compare;"
+        "from polycmp.compare import ErrorStats;"
+        "import polycmp.compare as c; assert c is sys.modules['polycmp.compare'];"
+        "print(polycmp.compare([1.0], [1.0]).passed, c([2.0], [1.0]).passed)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "True False\n", done.stderr
+
+
+def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path):
+    pytest.importorskip("mypy")
+    script = tmp_path / "mine.py"
+    script.write_text(
+        dedent(
+            """
+            import numpy as np
+            import polycmp
+
+            r = polycmp.compare({"x": np.arange(3.0)}, {"x": np.arange(3.0)}, atol=1e-4)
+            error: float = r["x"].max_abs
+            passed: bool = r.passed
+            located = polycmp.run("m.onnx", "onnxrt", "openvino", shapes={"batch": 4}).locate()
+            operator: str = located.operator
+            polycmp.assert_close([1.0], [1.0])
+            reveal_type(r["x"])
+            r["x"].max_error
+            r.is_fine
+            located.layer
+            r["x"].max_abs.logits
+            polycmp.compare(1.0)
+            """
+        )
+    )
+    words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", f"--cache-dir={tmp_path / 'cache'}"]
+    done = subprocess.run([*words, str(script)], capture_output=True, text=True, check=False, timeout=300)
+    told = [line for line in done.stdout.splitlines() if str(script.name) in line and ": note: " not in line]
+    assert [int(line.split(":")[1]) for line in told] == [12, 13, 14, 15, 16], done.stdout
+    assert "polycmp.builtin.api.quick.answers.OutputResult" in done.stdout
+    assert "Any" not in done.stdout
+
+
+def test_a_table_of_pandas(new, old):
+    pytest.importorskip("pandas")
+    table = polycmp.compare(new, old, atol=1e-4).to_pandas()
+    assert list(table["name"]) == ["logits", "label"]
+    assert table.set_index("name").loc["logits", "max_abs"] == pytest.approx(1e-3, rel=1e-3)
+    assert "simple.max_abs" in table.columns
+
+
+def test_without_pandas_it_says_what_to_install(new, old, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(polycmp.errors.PluginError, match="pip install pandas"):
+        polycmp.compare(new, old).to_pandas()
