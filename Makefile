@@ -29,7 +29,7 @@ help:
 	@echo "make demo      write two small models, compare one on two backends, and show what to try next"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-all  run these, those of every framework, and the corpora of make truth"
-	@echo "make test-corpus run the tests that try thousands of generated cases"
+	@echo "make test-corpus  run the tests that try hundreds or thousands of cases"
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make test-lowest  run all tests with the oldest releases of dependencies that the packages promise to work with"
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
@@ -67,7 +67,7 @@ test: $(VENV)/developed
 	$(BIN)/python -m pytest -m "not gpu and not corpus" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
 
 test-corpus: $(VENV)/developed
-	$(BIN)/python -m pytest -m corpus $(or $(PYTEST_ARGS),-q -n auto)
+	$(BIN)/python -m pytest -m corpus $(or $(PYTEST_ARGS),-q -n auto --dist worksteal)
 
 test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 

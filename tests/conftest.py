@@ -14,6 +14,7 @@ from typing import Any
 
 import onnx
 import pytest
+from copied import copy_children
 from toys import small_model
 from workshop import make_workshop
 
@@ -58,6 +59,7 @@ def signals_as_a_terminal_has_them():
 def polycmp(capfd, monkeypatch, tmp_path):
     """Run `polycmp` as a process of its own would, in this one, inside an empty folder."""
     monkeypatch.chdir(tmp_path)
+    copy_children(monkeypatch)
 
     def run(*words: object) -> Done:
         capfd.readouterr()

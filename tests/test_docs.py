@@ -17,7 +17,6 @@ import onnx
 import pytest
 from decoders import decoder
 
-from polycmp.cli.main import run as run_command
 from polycmp_onnx.tools.demo_model import make_model, with_fault
 
 ROOT = Path(__file__).parents[1]
@@ -140,20 +139,18 @@ def write_file(folder: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def run(command: Command, capfd) -> tuple[int, str]:
+def run(command: Command, polycmp) -> tuple[int, str]:
     """Return the exit status and everything printed; polycmp runs in this process, which is quicker."""
-    capfd.readouterr()
     argv = shlex.split(command.line)
     if argv[0] == "polycmp" and not {"|", ">", "&&", ";"} & set(argv):
-        status = run_command(argv[1:])
-        captured = capfd.readouterr()
-        return status, captured.out + captured.err
+        done = polycmp(*argv[1:])
+        return done.status, done.out + done.err
     done = subprocess.run(command.line, shell=True, capture_output=True, text=True, check=False, timeout=120)
     return done.returncode, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_does_what_the_page_shows(page, folder, capfd):
+def test_every_command_does_what_the_page_shows(page, polycmp, folder):
     if page.name in TESTED_ELSEWHERE:
         assert f"docs/{page.name}" in (ROOT / TESTED_ELSEWHERE[page.name]).read_text(encoding="utf-8")
         return
@@ -161,7 +158,7 @@ def test_every_command_does_what_the_page_shows(page, folder, capfd):
         if kind in {"python", "toml"}:
             write_file(folder, text)
         for command in commands(text) if kind == "console" else ():
-            status, printed = run(command, capfd)
+            status, printed = run(command, polycmp)
             assert status == command.status, f"{page.name}: {command.line}\nexit {status}\n{printed}"
             assert "Traceback" not in printed, f"{page.name}: {command.line}\n{printed}"
             missing = missing_lines(command.shown, printed)

@@ -114,7 +114,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
         prog="python -m truth", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", help="only scenarios whose name matches; no mutations")
-    parser.add_argument("--fast", action="store_true", help="only the scenarios of make test; no mutations")
+    parser.add_argument("--fast", action="store_true", help="only the scenarios of make test-corpus; no mutations")
     parser.add_argument("--mutations", type=int, default=1000, help="how many; 1000 by default")
     parser.add_argument("--minutes", type=float, default=0, help="stop with mutations after so many; 0 for no limit")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")

@@ -230,7 +230,7 @@ def main(words: Sequence[str]) -> int:
     """Ask of all pairs that the words choose and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m truth.agreeing", description=__doc__)
     parser.add_argument("--only", default="", help="only scenarios whose name matches")
-    parser.add_argument("--fast", action="store_true", help="only the scenarios of make test")
+    parser.add_argument("--fast", action="store_true", help="only the scenarios of make test-corpus")
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 8), help="how many at a time")
     parser.add_argument("--again", action="store_true", help="forget what was done before")
     options = parser.parse_args(words)

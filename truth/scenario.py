@@ -66,7 +66,7 @@ class Scenario:
         feeds: Inputs instead of the model's own, one mapping per iteration.
         changes: What the candidate's file has changed.
         words: Further words of the command.
-        fast: Whether it is part of `make test`.
+        fast: Whether it is part of `make test` (one of each kind) and `make test-corpus` (all).
         here: Whether it can be tried on this machine.
         needs: What has to be there for that, in words.
         file: A file to take as it is, without any inputs or other options.
