@@ -121,7 +121,7 @@ class TestMutation:
         assert reaches(Mutant(1, "scalar", net, "row-noise", "h", "onnx"), net.write(tmp_path))
 
     def test_a_random_graph_is_the_same_again_and_runs(self):
-        one, two = random_net(3), random_net(3)
+        one, two = random_net(4), random_net(4)
         assert one.model == two.model
         assert len(one.model.graph.node) >= 5
         onnx.checker.check_model(one.model, full_check=True)
