@@ -53,7 +53,7 @@ def modules_of_the_core():
 
 def imported_by_tests():
     """Return the modules that the tests of the core import in their own text."""
-    for path in HERE.glob("*.py"):
+    for path in HERE.rglob("test_*.py"):
         for item in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(item, ast.ImportFrom) and (item.module or "").startswith("polycmp"):
                 yield item.module

@@ -15,7 +15,7 @@ def deprecated(name: str, *, since: str, until: str, instead: str, stacklevel: i
     Args:
         name: Name of the deprecated thing, as users write it: `polycmp.example.old()`, `--old-option`.
         since: The version that warns first.
-        until: The version in which it is gone. `core/tests/test_stability.py` fails when that version is reached.
+        until: The version in which it is gone. `core/tests/test_deprecation.py` fails when that version is reached.
         instead: Replacement, as users write it.
         stacklevel: 1 for the caller of the function that calls this, 2 for one further out.
     """

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from toymodels import small
 
-TOYBOX = Path(__file__).parent / "toydist" / "toybox"
-GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-backend.md"
+TOYBOX = Path(__file__).parents[1] / "toydist" / "toybox"
+GUIDE = Path(__file__).parents[3] / "docs" / "writing-a-backend.md"
 #: What a plugin may import. The first six are what `docs/writing-a-backend.md` imports; the others are what
 #: `polycmp.spec` names for those who bring a view of their models as graphs, or a type of files.
 PUBLIC = {"spec", "runner", "tensors", "loader", "errors", "compare", "graph", "results"}
