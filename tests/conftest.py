@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import sys
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
 from copied import copy_children
+from in_process import plugins_installed
 from toys import small_model
 from workshop import make_workshop
 
 from polycmp.cli.main import run as run_command
 from polycmp.messages import messages_given_back
-from polycmp.plugins import Registry
 
 
 @dataclass(frozen=True)
@@ -34,16 +31,6 @@ class Done:
     def report(self, path: Path) -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads(path.read_text())
         return loaded
-
-
-def plugins_installed() -> Registry:
-    """Return the plugins that a process would find now; looking them up is most of what a short command does."""
-    return _found(tuple(sys.path), os.environ.get("POLYCMP_PLUGINS"))
-
-
-@lru_cache
-def _found(_path: tuple[str, ...], _chosen: str | None) -> Registry:
-    return Registry.discover()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,7 +2,7 @@
 
 They run the same code as the interpreters in whose place they stand, with the same messages, descriptors and
 environment, may crash or hang as these may, and end by themselves. Tests that start `polycmp` as a process of its own
-have real interpreters below it.
+have real interpreters below it, and so have those of the process itself: its start, its signals, its descriptors.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ import faulthandler
 import logging
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from fakes import FakeSite
 
+from polycmp.cli.main import run as run_command
 from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent
 
 #: Modules whose children do nothing but import our packages and answer; what looks at a plugin has to be new.
@@ -121,3 +126,29 @@ def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the commands that a test runs in this process have copies of it as children."""
     monkeypatch.setattr("polycmp.process.ChildProcess", CopiedInterpreter)
     monkeypatch.setattr("polycmp.builtin.workers.runner.ChildProcess", CopiedInterpreter)
+
+
+class CopiedSite(FakeSite):
+    """A folder in which distributions are installed, whose `polycmp` runs in a copy of this process."""
+
+    def polycmp(self, *args: object, cwd: Path | None = None, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run the command line with these distributions installed."""
+        if not CopiedProcess.can_copy():
+            return super().polycmp(*args, cwd=cwd, **extra)
+        words = [str(word) for word in args]
+
+        def main() -> int:
+            invalidate_caches()
+            sys.argv = ["polycmp", *words]
+            os.chdir(cwd or Path.cwd())
+            return run_command(words)
+
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as none:
+            standard = [file.fileno() for file in (none, out, err)]
+            path = [str(self.folder), *sys.path]
+            status = _Interpreter(main, self.environ(**extra), path, (), standard, ()).wait()
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode())
+        return subprocess.CompletedProcess(words, status, *texts)

@@ -63,9 +63,9 @@ SOURCE = """
 """
 
 
-def odd_site(folder: Path) -> FakeSite:
-    """Install the backend `odd`."""
-    site = FakeSite(folder)
+def odd_site(folder: Path, kind: type[FakeSite] = FakeSite) -> FakeSite:
+    """Install the backend `odd` in a site of some kind."""
+    site = kind(folder)
     site.plugin("odd", runner("odd", factory="odd_impl:make", options="O: mode: str = opt('', help='What it does.')"))
     (site.folder / "odd_impl.py").write_text(textwrap.dedent(SOURCE))
     return site

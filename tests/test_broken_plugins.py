@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
+from copied import CopiedSite
+from fakes import BROKEN, REASONS, install_broken, runner
 from fakes.outsider import install_outsider
 
 onnx = pytest.importorskip("onnx")
@@ -47,14 +48,14 @@ def model(tmp_path):
 
 @pytest.fixture
 def healthy(tmp_path):
-    site = FakeSite(tmp_path / "healthy")
+    site = CopiedSite(tmp_path / "healthy")
     install_outsider(site)
     return site
 
 
 @pytest.fixture
 def sick(tmp_path):
-    site = FakeSite(tmp_path / "sick")
+    site = CopiedSite(tmp_path / "sick")
     install_outsider(site)
     install_nuisances(site)
     return site
@@ -115,7 +116,7 @@ class TestOutsider:
 class TestNobodyElseIsHurt:
     @pytest.mark.parametrize("args", [["--version"], ["plugins", "--help"], ["plugins", "new", "--help"]])
     def test_help_and_version_are_the_same(self, healthy, sick, args):
-        calm, shaken = healthy.polycmp(*args), sick.polycmp(*args)
+        calm, shaken = (site.python("-m", "polycmp", *args) for site in (healthy, sick))
         assert shaken.returncode == 0
         assert calm.stdout == shaken.stdout
 
@@ -241,7 +242,9 @@ class TestEscapeHatch:
     def test_what_is_switched_off_cannot_end_the_program(self, sick, model):
         site = sick
         site.plugin("killer", "import os\nos._exit(9)\n")
-        assert site.polycmp("run", model, "-b", "acme").returncode == 9  # the one thing that no guard in here stops
+        assert (
+            site.python("-m", "polycmp", "run", model, "-b", "acme").returncode == 9
+        )  # the one thing that no guard in here stops
         result = site.polycmp("run", model, "-b", "acme", "-b", "onnx", POLYCMP_PLUGINS="acme,onnx")
         assert result.returncode == 0, result.stderr
         listed = site.polycmp("plugins", "list")

@@ -16,6 +16,7 @@ from pathlib import Path
 import onnx
 import pytest
 from decoders import decoder
+from in_process import run_cases_here
 
 from polycmp_onnx.tools.demo_model import make_model, with_fault
 
@@ -150,7 +151,8 @@ def run(command: Command, polycmp) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_does_what_the_page_shows(page, polycmp, folder):
+def test_every_command_does_what_the_page_shows(page, polycmp, folder, monkeypatch):
+    run_cases_here(monkeypatch)
     if page.name in TESTED_ELSEWHERE:
         assert f"docs/{page.name}" in (ROOT / TESTED_ELSEWHERE[page.name]).read_text(encoding="utf-8")
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from in_process import run_cases_here
 from onnx import TensorProto, helper
 from toys import graph_model
 
@@ -17,13 +18,13 @@ from truth.scenario import EQUAL, ROUNDING, UNSTEADY, WRONG
 from truth.scenarios import SCENARIOS
 
 WIDTH = 32
-#: Every so many of the scenarios of `make test`, which go through architectures, types and faults in turn.
+#: Every so many of the fast scenarios, which go through architectures, types and faults in turn.
 EACH = 32
-CHOSEN = [name for name, item in SCENARIOS.items() if item.fast and item.here and item.file is None][::EACH]
+SPREAD = [name for name, item in SCENARIOS.items() if item.fast and item.here and item.file is None][::EACH]
 #: Pairs of which `--tolerance auto` and `locate` said contrary things: codes on both sides, with ties that biases turn
 #: and without; a fault that noise of float16 hides from the outputs; decisions between equal values, of
 #: which one is a shape.
-CHOSEN += [
+CHOSEN = [
     "static int8, symmetric: ONNX Runtime against itself without optimisation",
     "static int8, symmetric, whole biases: flat.dq and logits together",
     "static int8: wrong scale of s1.c1.q",
@@ -33,8 +34,9 @@ CHOSEN += [
 ]
 
 
-@pytest.mark.parametrize("name", CHOSEN)
-def test_no_command_contradicts_another(polycmp, tmp_path, name):
+@pytest.mark.parametrize("name", [*CHOSEN, *(pytest.param(name, marks=pytest.mark.corpus) for name in SPREAD)])
+def test_no_command_contradicts_another(polycmp, tmp_path, monkeypatch, name):
+    run_cases_here(monkeypatch)
     del polycmp  # it gives back what commands in this process change
     assert contradictions(ask_all(SCENARIOS[name], tmp_path)) == []
 

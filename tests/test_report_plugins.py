@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from fakes import FakeSite
+from copied import CopiedSite
 
 LIGHT = """
     from dataclasses import dataclass
@@ -62,7 +62,7 @@ HEAVY = """
 
 @pytest.fixture
 def site(tmp_path):
-    return FakeSite(tmp_path / "site")
+    return CopiedSite(tmp_path / "site")
 
 
 def install(site, spec, name="fake"):

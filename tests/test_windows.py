@@ -9,7 +9,8 @@ import guilty
 import numpy as np
 import onnx
 import pytest
-from fakes import FakeSite, runner
+from copied import CopiedSite
+from fakes import runner
 
 from polycmp.builtin.layerwise.partition import Layout, plan_segments
 from polycmp.model import Model
@@ -161,7 +162,7 @@ SHUT = """
 
 @pytest.mark.parametrize("order", [("shut", "onnxrt"), ("onnxrt", "shut")], ids=" against ".join)
 def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that_is_said(tmp_path, order):
-    site = FakeSite(tmp_path / "site")
+    site = CopiedSite(tmp_path / "site")
     site.plugin("shut", SHUT)
     model = guilty.chain(tmp_path / "m.onnx")
     words = ("-b", order[0], "-b", order[1], "--mark-all", "--max-memory", "20K", "--report", tmp_path / "r.json")
@@ -175,7 +176,7 @@ def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that
 
 
 def test_such_a_backend_gets_the_same_inputs_under_its_own_names(tmp_path):
-    site = FakeSite(tmp_path / "site")
+    site = CopiedSite(tmp_path / "site")
     site.plugin("shut", SHUT)
     model = guilty.chain(tmp_path / "m.onnx")
     other = onnx.load(model)
@@ -214,7 +215,7 @@ STATIC = """
 
 
 def test_backends_that_build_for_one_shape_are_told_the_shapes_of_every_part(tmp_path, model):
-    site = FakeSite(tmp_path / "site")
+    site = CopiedSite(tmp_path / "site")
     site.plugin("static", runner("static", factory="static_impl:make"))
     (site.folder / "static_impl.py").write_text(textwrap.dedent(STATIC))
     shapes = ("--input-shapes", "x:[3,8]")
@@ -249,7 +250,7 @@ def shy(tmp_path):
     """A function that installs a backend which refuses some tensors, and returns the place where it is installed."""
 
     def install(*refused):
-        site = FakeSite(tmp_path / "site")
+        site = CopiedSite(tmp_path / "site")
         site.plugin("shy", runner("shy", factory="shy_impl:make"))
         (site.folder / "shy_impl.py").write_text(textwrap.dedent(SHY).format(refused=set(refused) or "()"))
         return site

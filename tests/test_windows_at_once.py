@@ -13,7 +13,7 @@ import time
 
 import guilty
 import pytest
-from fakes import FakeSite
+from copied import CopiedSite
 
 from polycmp.builtin.layerwise.at_once import sharing_cores
 from polycmp.plan import BackendPlan
@@ -108,7 +108,7 @@ COMPARE = """
 @pytest.fixture
 def side(tmp_path, monkeypatch):
     """A place where the backends `side` and `turns` are installed; `side.notes()` is what they noted."""
-    site = FakeSite(tmp_path / "site")
+    site = CopiedSite(tmp_path / "site")
     site.plugin("side", PLUGIN)
     (site.folder / "side_impl.py").write_text(textwrap.dedent(IMPL))
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))

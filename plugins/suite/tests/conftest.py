@@ -7,23 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from in_process import plugins_installed, run_cases_here
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run as run_command
 from polycmp.messages import messages_given_back
-from polycmp.plugins import Registry
-from polycmp_suite.running.process import LOG
-from polycmp_suite.spec import Ended, Event, Queue, Resources, Started
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -72,47 +66,6 @@ def ended(done: Done, status: int | None) -> Done:
     return done
 
 
-@cache
-def plugins_installed() -> Registry:
-    """Return the plugins, which no test here changes for this process."""
-    return Registry.discover()
-
-
-class InProcessExecutor:
-    """Runs cases one after the other in this process: those that neither crash nor hang end there as anywhere."""
-
-    def run(self, queue: Queue) -> Iterator[Event]:
-        while (job := queue.take()) is not None:
-            yield Started(job)
-            begun = time.monotonic()
-            with pytest.MonkeyPatch.context() as patch, logged(Path(job.output) / LOG):
-                patch.chdir(job.folder)
-                patch.setenv("COLUMNS", "120")
-                status = run_command(list(job.words), plugins_installed())
-            yield Ended(job, status, time.monotonic() - begun)
-
-
-def in_process(name: str, _resources: Resources) -> InProcessExecutor:
-    """Stand in for `make_executor`."""
-    assert name == "local"
-    return InProcessExecutor()
-
-
-@contextmanager
-def logged(path: Path) -> Iterator[None]:
-    """Write what is printed to a file, also by native code."""
-    with path.open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
-        before = [os.dup(1), os.dup(2)]
-        try:
-            for number in (1, 2):
-                os.dup2(log.fileno(), number)
-            yield
-        finally:
-            for number, kept in zip((1, 2), before, strict=True):
-                os.dup2(kept, number)
-                os.close(kept)
-
-
 class Suite:
     """A folder in which suites are run."""
 
@@ -133,7 +86,7 @@ class Suite:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             patch.delenv("GITHUB_ACTIONS", raising=False)
-            patch.setattr("polycmp_suite.work.make_executor", in_process)
+            run_cases_here(patch)
             left = run_command(["suite", *map(str, words)], plugins_installed())
         return ended(Done(left, *self._capture.readouterr()), status)
 

@@ -1,0 +1,74 @@
+"""What commands and cases of suites find and leave where they run in the tests' own process, one after the other."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycmp.cli.main import run as run_command
+from polycmp.plugins import Registry
+
+
+def plugins_installed() -> Registry:
+    """Return the plugins that a process would find now; looking them up is most of what a short command does."""
+    return _found(tuple(sys.path), os.environ.get("POLYCMP_PLUGINS"))
+
+
+@lru_cache
+def _found(_path: tuple[str, ...], _chosen: str | None) -> Registry:
+    return Registry.discover()
+
+
+class InProcessExecutor:
+    """Runs the cases of a suite here: those that neither crash nor hang end as they do in processes of their own."""
+
+    def run(self, queue: Any) -> Iterator[Any]:
+        from polycmp_suite.running.process import LOG
+        from polycmp_suite.spec import Ended, Started
+
+        while (job := queue.take()) is not None:
+            yield Started(job)
+            begun = time.monotonic()
+            with pytest.MonkeyPatch.context() as patch, logged(Path(job.output) / LOG):
+                patch.chdir(job.folder)
+                patch.setenv("COLUMNS", "120")
+                status = run_command(list(job.words), plugins_installed())
+            yield Ended(job, status, time.monotonic() - begun)
+
+
+def in_process(name: str, _resources: object) -> InProcessExecutor:
+    """Stand in for `make_executor` of suites."""
+    assert name == "local"
+    return InProcessExecutor()
+
+
+def run_cases_here(patch: pytest.MonkeyPatch) -> None:
+    """Let suites run their cases in this process, where `polycmp-suite` is installed."""
+    try:
+        import polycmp_suite.work
+    except ImportError:
+        return
+    patch.setattr(polycmp_suite.work, "make_executor", in_process)
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Write what is printed to a file, also by native code."""
+    with path.open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        before = [os.dup(1), os.dup(2)]
+        try:
+            for number in (1, 2):
+                os.dup2(log.fileno(), number)
+            yield
+        finally:
+            for number, kept in zip((1, 2), before, strict=True):
+                os.dup2(kept, number)
+                os.close(kept)
