@@ -141,6 +141,7 @@ class CopiedSite(FakeSite):
             invalidate_caches()
             sys.argv = ["polycmp", *words]
             os.chdir(cwd or Path.cwd())
+            copy_children(pytest.MonkeyPatch())  # which is not undone: this process ends
             return run_command(words)
 
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as none:
