@@ -24,6 +24,9 @@ BASES = {
     "polycmp_locate": ROOT / "plugins" / "locate" / "src",
     "polycmp_report": ROOT / "plugins" / "report" / "src",
     "polycmp_onnx": ROOT / "plugins" / "onnx" / "src",
+    "polycmp_onnxrt": ROOT / "plugins" / "onnxrt" / "src",
+    "polycmp_pluginref": ROOT / "plugins" / "pluginref" / "src",
+    "polycmp_trt": ROOT / "plugins" / "trt" / "src",
 }
 
 

@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from polycmp_trt.run.cuda import DeviceBuffer as DeviceBuffer
     from polycmp_trt.run.cuda import HostBuffer as HostBuffer
     from polycmp_trt.run.cuda import pinned_empty as pinned_empty
+    from polycmp_trt.run.device import DeviceArray as DeviceArray
+    from polycmp_trt.run.device import Stream as Stream
     from polycmp_trt.run.runner import TrtRunner as TrtRunner
     from polycmp_trt.run.runtime import LoadPlugins as LoadPlugins
     from polycmp_trt.run.runtime import LoadRuntime as LoadRuntime
@@ -130,6 +132,7 @@ _HOME = {
     ),
     "build.typed_onnx": ("ConvertToBf16", "QuantizeToInt8"),
     "run.cuda": ("DeviceBuffer", "HostBuffer", "pinned_empty"),
+    "run.device": ("DeviceArray", "Stream"),
     "run.runner": ("TrtRunner",),
     "run.runtime": ("LoadPlugins", "LoadRuntime", "get_trt_logger", "load_plugins", "load_runtime"),
     "run.views": ("DeviceView",),

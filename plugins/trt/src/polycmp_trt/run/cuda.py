@@ -136,6 +136,16 @@ def device_of(address: int) -> int | None:
     return ordinal.value if status == 0 and ordinal.value >= 0 else None
 
 
+def current_device() -> int:
+    """Return the number of the device whose context is current in this thread; 0 if none is."""
+    try:
+        library = cuda_library()
+    except OSError:
+        return 0
+    ordinal = ctypes.c_int(0)
+    return ordinal.value if library.cuCtxGetDevice(ctypes.byref(ordinal)) == 0 else 0
+
+
 @contextmanager
 def errors_as(what: str, whose: str) -> Iterator[None]:
     """Turn CUDA's errors into `BackendError`.

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import DataError, describe_exception
-from polycmp.tensors import as_dtype
+from polycmp.tensors import as_dtype, format_shape, to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+
+    from polycmp_trt.run.device import Stream
 
 #: DLPack's device types whose memory a CUDA device reads in place: CUDA and CUDA's managed memory.
 _DL_DEVICES = {2, 13}
@@ -76,6 +78,11 @@ class DeviceView:
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self.dtype.itemsize)
+
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         known = self.dtype.kind in "biufc"
         return {
@@ -88,8 +95,8 @@ class DeviceView:
         }
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Return a copy in host memory; needs a current CUDA context."""
-        from polycmp_trt.run.cuda import driver
+        """Return a copy in host memory."""
+        from polycmp_trt.run.cuda import current, current_device, driver
 
         if self.strides is not None:
             span = sum((dim - 1) * step for dim, step in zip(self.shape, self.strides, strict=True))
@@ -97,14 +104,62 @@ class DeviceView:
         else:
             raw = np.empty(self.nbytes, np.uint8)
         if raw.size:
-            driver().Context.synchronize()  # whichever stream is still writing it
-            driver().memcpy_dtoh(raw, self.ptr)
+            with current(current_device() if self.device is None else self.device):
+                driver().Context.synchronize()  # whichever stream is still writing it
+                driver().memcpy_dtoh(raw, self.ptr)
         if self.strides is None:
             return np.asarray(raw.view(self.dtype).reshape(self.shape))
         return np.array(np.ndarray(self.shape, self.dtype, raw, 0, self.strides))
 
+    def copy_to(self, host_buffer: Any, stream: Stream | None = None) -> Any:
+        """Copy into an array of the host and return that.
+
+        Args:
+            host_buffer: A contiguous NumPy array or torch tensor that is at least as large.
+            stream: Copy in the order of this stream; the content is there once the stream is done.
+
+        Raises:
+            DataError: The array is not contiguous, or smaller; or this view has strides.
+        """
+        from polycmp_trt.run.cuda import current, current_device, driver, errors_as
+
+        raw, _ = host_bytes(host_buffer)
+        if self.strides is not None:
+            raise DataError("a view with strides has no contiguous content to copy", hint="view.numpy()")
+        if raw.size < self.nbytes:
+            raise DataError(
+                f"{self.nbytes} bytes do not fit into the {raw.size} of the host array",
+                hint=f"np.empty({self.shape}, {self.dtype.name!r})",
+            )
+        raw = raw[: self.nbytes]
+        device = current_device() if self.device is None else self.device
+        if raw.size:
+            with current(device), errors_as("copying from the device", "cuda"):
+                if stream is None:
+                    driver().memcpy_dtoh(raw, self.ptr)
+                else:
+                    driver().memcpy_dtoh_async(raw, self.ptr, stream.handle)
+        return host_buffer
+
     def __repr__(self) -> str:
         return f"DeviceView(ptr={self.ptr:#x}, shape={self.shape}, dtype={self.dtype.name!r})"
+
+
+def host_bytes(array: Any) -> tuple[np.ndarray[Any, Any], np.dtype[Any]]:
+    """Return the memory of a host array as bytes, and its element type.
+
+    Args:
+        array: A NumPy array or a torch tensor.
+
+    Raises:
+        DataError: It is not contiguous.
+    """
+    host = to_numpy(array)
+    if not host.flags.c_contiguous:
+        raise DataError(
+            f"a host array of shape {format_shape(host.shape)} is not contiguous", hint="np.ascontiguousarray(array)"
+        )
+    return host.reshape(-1).view(np.uint8), host.dtype
 
 
 def device_view(array: Any, stream: int = 0, device: int = 0) -> DeviceView | None:

@@ -1,0 +1,68 @@
+"""`python -m polycmp_polygraphy app.py …`: run a program that imports Polygraphy, on polycmp."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from polycmp.errors import UsageError
+from polycmp_polygraphy._answering import NAME, answer
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m polycmp_polygraphy",
+        description="Run a Python program that imports Polygraphy, on polycmp and unchanged.",
+    )
+    parser.add_argument("--theirs", action="store_true", help="run it with the Polygraphy that is installed instead")
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
+    parser.add_argument("program", help="a Python file, a folder or zip file with __main__.py, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
+    return parser
+
+
+def _check(program: str, *, module: bool, theirs: bool) -> None:
+    if not module and not Path(program).exists():
+        raise UsageError(
+            f"there is no program {program!r}", hint="ls; for a module: python -m polycmp_polygraphy -m MODULE"
+        )
+    if theirs and find_spec(NAME) is None:
+        raise UsageError(
+            "--theirs: Polygraphy is not installed here", hint="pip install polygraphy, or leave out --theirs"
+        )
+
+
+def prepare(words: list[str]) -> argparse.Namespace:
+    """Return what the words ask for, with this process ready to import what it asks for.
+
+    Raises:
+        UsageError: There is no such program, or no Polygraphy for `--theirs`.
+    """
+    given = _parser().parse_args(words)
+    _check(given.program, module=given.module, theirs=given.theirs)
+    if not given.theirs:
+        answer()
+    return given
+
+
+def run(given: argparse.Namespace) -> None:
+    """Run the program as `__main__`, as `python` does."""
+    sys.argv = [given.program, *given.arguments]
+    if given.module:
+        runpy.run_module(given.program, run_name="__main__", alter_sys=True)  # which the working directory is first for
+        return
+    if Path(given.program).is_file():
+        sys.path[0] = str(Path(given.program).resolve().parent)
+    runpy.run_path(given.program, run_name="__main__")
+
+
+if __name__ == "__main__":
+    try:
+        wanted = prepare(sys.argv[1:])
+    except UsageError as error:
+        print(f"polycmp_polygraphy: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    run(wanted)

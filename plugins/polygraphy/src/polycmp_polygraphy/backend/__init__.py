@@ -1,0 +1,3 @@
+"""Backends under the names of `polygraphy.backend`."""
+
+from __future__ import annotations

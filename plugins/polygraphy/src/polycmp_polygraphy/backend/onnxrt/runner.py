@@ -1,0 +1,5 @@
+"""The runner under the name of `polygraphy.backend.onnxrt`."""
+
+from __future__ import annotations
+
+from polycmp_onnxrt import OnnxrtRunner as OnnxrtRunner

@@ -1,0 +1,5 @@
+"""The runner under the name of `polygraphy.backend.pluginref`."""
+
+from __future__ import annotations
+
+from polycmp_pluginref import PluginRefRunner as PluginRefRunner

@@ -1,0 +1,13 @@
+"""Set the verbosity, as servers and notebooks do before they build anything."""
+from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
+from polygraphy.comparator import Comparator
+from polygraphy.logger import G_LOGGER, LogMode
+
+G_LOGGER.module_severity = G_LOGGER.ERROR
+G_LOGGER.info("this is not shown")
+G_LOGGER.warning("neither is this", mode=LogMode.ONCE)
+with G_LOGGER.verbosity():
+    Comparator.run([OnnxrtRunner(SessionFromOnnx("identity.onnx"))])
+G_LOGGER.severity = G_LOGGER.CRITICAL
+G_LOGGER.error("nor this")
+print("quiet", G_LOGGER.VERBOSE < G_LOGGER.INFO < G_LOGGER.WARNING)
