@@ -1,4 +1,5 @@
 """Take arrays of the host and of the device alike."""
+
 import numpy as np
 from polygraphy.cuda import DeviceView
 

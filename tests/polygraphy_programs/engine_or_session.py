@@ -1,4 +1,5 @@
 """Compose a lazy engine build; where TensorRT is missing, use ONNX Runtime."""
+
 import importlib.util
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Turn what goes wrong into a message for the user."""
+
 import numpy as np
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.exception import PolygraphyException

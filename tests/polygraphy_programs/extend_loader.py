@@ -1,4 +1,5 @@
 """Change a model on its way from the file to the session."""
+
 import numpy as np
 from polygraphy import func
 from polygraphy.backend.onnx import BytesFromOnnx, OnnxFromPath

@@ -1,4 +1,5 @@
 """Make inputs for whatever a model declares."""
+
 import numpy as np
 from polygraphy import util
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx

@@ -1,4 +1,5 @@
 """Read, write and lock files as builders of engines with a cache do."""
+
 import os
 
 from polygraphy import util

@@ -1,4 +1,5 @@
 """Load a model from a script of its own."""
+
 import pathlib
 
 from polygraphy.backend.common import InvokeFromScript, invoke_from_script

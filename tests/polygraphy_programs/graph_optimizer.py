@@ -1,4 +1,5 @@
 """Clean up an exported graph as exporters of diffusion models do."""
+
 import onnx
 import onnx_graphsurgeon as gs
 from onnx import shape_inference
@@ -21,9 +22,7 @@ class Optimizer:
             self.graph.outputs[i].name = name
 
     def fold_constants(self):
-        self.graph = gs.import_onnx(
-            fold_constants(gs.export_onnx(self.graph), allow_onnxruntime_shape_inference=True)
-        )
+        self.graph = gs.import_onnx(fold_constants(gs.export_onnx(self.graph), allow_onnxruntime_shape_inference=True))
 
     def infer_shapes(self):
         onnx_graph = gs.export_onnx(self.graph)

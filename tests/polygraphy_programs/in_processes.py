@@ -1,4 +1,5 @@
 """Run each runner in a process of its own, with a warm-up."""
+
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.comparator import Comparator, DataLoader
 

@@ -1,4 +1,5 @@
 """Feed a runner from a DataLoader that knows its inputs by an example, and time it."""
+
 import numpy as np
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.common import TensorMetadata

@@ -1,4 +1,5 @@
 """Import what may be missing only where it is used."""
+
 from polygraphy import mod
 
 np = mod.lazy_import("numpy")

@@ -1,4 +1,5 @@
 """List every tensor of a model and run with all of them as outputs."""
+
 import numpy as np
 from polygraphy import constants
 from polygraphy.backend.onnx import BytesFromOnnx, ModifyOutputs, OnnxFromPath

@@ -1,4 +1,5 @@
-"""Judge outputs by a function of one's own, and count what passed."""
+"""Judge outputs by a function of one's own."""
+
 from collections import OrderedDict
 
 import numpy as np
@@ -17,4 +18,4 @@ def cosine(result0, result1):
 runners = [OnnxrtRunner(SessionFromOnnx("conv.onnx")), OnnxrtRunner(SessionFromOnnx("conv_copy.onnx"))]
 results = Comparator.run(runners, data_loader=DataLoader(seed=7, iterations=3))
 accuracy = Comparator.compare_accuracy(results, compare_func=cosine)
-print(bool(accuracy), accuracy.percentage(), accuracy.stats())
+print(bool(accuracy), len(results[0][1]))

@@ -1,4 +1,5 @@
 """Wrap a session that was made with options of one's own."""
+
 import numpy as np
 import onnxruntime
 from polygraphy.backend.onnxrt import OnnxrtRunner

@@ -1,4 +1,5 @@
 """Compare the CPU references of plugins with ONNX Runtime."""
+
 from polygraphy.backend.onnx import GsFromOnnx, OnnxFromPath
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.backend.pluginref import PluginRefRunner

@@ -1,4 +1,5 @@
 """Build the optimization profile of a diffusion model's text encoder."""
+
 from polygraphy.backend.trt import Profile
 
 input_profile = {"input_ids": [(1, 77), (1, 77), (4, 77)], "latent": [(2, 4, 32, 32), (2, 4, 64, 64), (8, 4, 96, 96)]}

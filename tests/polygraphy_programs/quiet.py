@@ -1,4 +1,5 @@
 """Set the verbosity, as servers and notebooks do before they build anything."""
+
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.comparator import Comparator
 from polygraphy.logger import G_LOGGER, LogMode

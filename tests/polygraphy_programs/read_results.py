@@ -1,4 +1,5 @@
 """Pick the best box out of saved results."""
+
 import sys
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Put the outputs of another program beside those of a runner."""
+
 import numpy as np
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.comparator import Comparator, IterationResult, RunResults

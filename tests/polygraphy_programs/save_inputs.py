@@ -1,4 +1,5 @@
 """Write inputs of a camera's first frame for the command line, and read them back."""
+
 import numpy as np
 from polygraphy import json as pjson
 from polygraphy.json import save_json

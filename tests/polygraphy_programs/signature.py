@@ -1,4 +1,5 @@
 """Describe the inputs and outputs of a model for a server's configuration."""
+
 import onnx
 from polygraphy.backend.onnx.util import get_input_metadata, get_output_metadata
 

@@ -1,4 +1,5 @@
 """Cut the backbone out of a detector."""
+
 import onnx
 from polygraphy.backend.onnx import ExtractSubgraph, SaveOnnx, extract_subgraph, onnx_from_path
 from polygraphy.common import TensorMetadata

@@ -1,4 +1,5 @@
 """Edit a graph with GraphSurgeon between two loaders."""
+
 import onnx_graphsurgeon as gs
 from polygraphy.backend.onnx import GsFromOnnx, OnnxFromPath, SaveOnnx, gs_from_onnx
 

@@ -1,4 +1,5 @@
 """Hand a model to another tool by a temporary file."""
+
 import os
 
 import onnx

@@ -1,4 +1,5 @@
 """Compare an exported model with its source in ONNX Runtime, and keep the outputs."""
+
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.comparator import Comparator, CompareFunc
 

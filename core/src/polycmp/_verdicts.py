@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from polycmp.spec import Verdict
 
@@ -108,9 +109,45 @@ class ErrorStats:
         return self.max_abs / self.scale if self.scale > 0.0 else None
 
 
-@dataclass(frozen=True)
-class DetailedVerdict(Verdict):
-    """A verdict with the statistics behind it.
+def _figure(metric: str) -> Any:
+    """Return a property that reads a metric, None where it was not computed."""
+    return property(lambda self: self.figure(metric), doc=f"The metric `{metric}`, under the name of the field.")
+
+
+class Figures:
+    """Reads a verdict as programs of the field do: its figures by their names there, and `verdict == True`."""
+
+    passed: bool
+
+    max_absdiff = _figure("max_abs")
+    max_reldiff = _figure("max_rel")
+    mean_absdiff = _figure("mean_abs")
+    mean_reldiff = _figure("mean_rel")
+    median_absdiff = _figure("median_abs")
+    median_reldiff = _figure("median_rel")
+    quantile_absdiff = _figure("quantile_abs")
+    quantile_reldiff = _figure("quantile_rel")
+    l2_norm = _figure("l2")
+    cosine_similarity = _figure("cosine_similarity")
+    psnr = _figure("psnr")
+    snr = _figure("snr")
+
+    def figure(self, metric: str) -> float | None:
+        """Return a metric; None where it was not computed."""
+        raise NotImplementedError(type(self).__name__)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether it passed as a truth value says, or equals another verdict in all that it holds."""
+        if isinstance(other, bool):
+            return self.passed is other
+        return bool(self.__class__ is other.__class__ and vars(self) == vars(other))
+
+    __hash__ = None  # type: ignore[assignment]  # it holds mappings
+
+
+@dataclass(frozen=True, eq=False)
+class DetailedVerdict(Figures, Verdict):
+    """A verdict with the statistics behind it, which equals a truth value if it says the same.
 
     Attributes:
         stats: Error statistics; None where none can be computed (another shape, strings).
@@ -119,3 +156,7 @@ class DetailedVerdict(Verdict):
 
     stats: ErrorStats | None = None
     tolerance: Mapping[str, float] = field(default_factory=dict)
+
+    def figure(self, metric: str) -> float | None:
+        """Return a metric; None where it was not computed."""
+        return self.metrics.get(metric)

@@ -251,3 +251,15 @@ class TestReport:
     def test_the_kernel_tells_where_dynamic_shapes_hide_the_type(self, kernel, precision):
         layer = Layer("a", outputs={"t": "[-1,8] N/A due to dynamic shapes"}, details={"TacticName": kernel})
         assert layer.precision == precision
+
+
+@pytest.mark.parametrize("make", [polycmp_trt.Stream, polycmp_trt.DeviceArray])
+@pytest.mark.skipif(find_spec("pycuda") is not None or find_spec("cuda") is not None, reason="CUDA is installed")
+def test_a_stream_or_device_array_without_cuda_says_what_to_install(make):
+    with pytest.raises(PluginError, match="neither cuda-bindings nor pycuda is installed"):
+        make()
+
+
+def test_a_view_of_a_freed_address_still_says_what_it_is():
+    view = polycmp_trt.DeviceView(4096, (2, 3), "float16")
+    assert (view.nbytes, view.itemsize, view.shape) == (12, 2, (2, 3))

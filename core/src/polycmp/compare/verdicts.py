@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
+from polycmp._verdicts import DetailedVerdict, ErrorStats, Figures, Histogram, Worst
 from polycmp.spec import Verdict
 
 __all__ = [
@@ -55,9 +55,9 @@ def inconclusive(verdict: str) -> str:
     return verdict if verdict in {"blind", "undecided"} else ""
 
 
-@dataclass(frozen=True)
-class OutputComparison:
-    """One output of one pair of runs, over all iterations.
+@dataclass(frozen=True, eq=False)
+class OutputComparison(Figures):
+    """One output of one pair of runs, over all iterations; equals a truth value if it says the same.
 
     Attributes:
         output: The output's name in the candidate, or in the reference where only that has it.
@@ -93,6 +93,14 @@ class OutputComparison:
     def verdict(self) -> str:
         """`passed`, `failed`, `undecided` or `blind`."""
         return verdict_of(self)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def figure(self, metric: str) -> float | None:
+        """Return a metric of the worst iteration; None where no compare function computed it."""
+        found = (verdict.metrics[metric] for verdict in self.verdicts.values() if metric in verdict.metrics)
+        return next(found, None)
 
     @property
     def stats(self) -> ErrorStats | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from polycmp.builtin.formats import jsoncode
@@ -11,6 +13,8 @@ from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write
 
 __all__ = ["from_json", "load_json", "save_json", "to_json"]
+
+Classes = Mapping[str, Callable[[Mapping[str, Any]], Any]]
 
 
 def to_json(obj: Any) -> str:
@@ -22,13 +26,17 @@ def to_json(obj: Any) -> str:
     return b"".join(jsoncode.encode(obj)).decode("ascii")
 
 
-def from_json(src: str) -> Any:
+def from_json(src: str, classes: Classes = MappingProxyType({})) -> Any:
     """Decode JSON text written by polycmp or Polygraphy into the objects that it describes.
+
+    Args:
+        src: The text.
+        classes: Functions that make objects of further classes out of their members, by the mark of the class.
 
     Raises:
         FileError: It is not JSON, is damaged, or holds a class that is unknown here.
     """
-    return jsoncode.decode(src, RUN_CLASSES)
+    return jsoncode.decode(src, {**RUN_CLASSES, **classes})
 
 
 def save_json(obj: Any, dest: str | Path | IO[Any], description: str | None = None) -> None:
@@ -53,7 +61,9 @@ def save_json(obj: Any, dest: str | Path | IO[Any], description: str | None = No
         raise
 
 
-def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
+def load_json(
+    src: str | Path | IO[Any], description: str | None = None, classes: Classes = MappingProxyType({})
+) -> Any:
     """Load the objects in a JSON file written by polycmp or Polygraphy.
 
     Inputs are a list of mappings from name to array. Arrays are writable. PyTorch tensors need PyTorch.
@@ -61,6 +71,7 @@ def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
     Args:
         src: A path, or a file open for reading.
         description: Name of the content, for the error.
+        classes: As for `from_json`.
 
     Raises:
         FileError: It cannot be read, is damaged, or holds a class that is unknown here.
@@ -68,8 +79,8 @@ def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
     whose = str(src) if isinstance(src, str | Path) else str(getattr(src, "name", "the open file"))
     try:
         if isinstance(src, str | Path):
-            return jsoncode.decode_file(Path(src), RUN_CLASSES)
-        return jsoncode.decode(read_all(src), RUN_CLASSES)
+            return jsoncode.decode_file(Path(src), {**RUN_CLASSES, **classes})
+        return jsoncode.decode(read_all(src), {**RUN_CLASSES, **classes})
     except OSError as error:
         raise FileError(
             f"cannot read {description or 'JSON'}", whose=whose, why=describe_exception(error), hint=f"ls -l {whose}"

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from polycmp.comparator import AccuracyResult as AccuracyResult
 from polycmp.comparator import AccuracyResults as AccuracyResults
 from polycmp.comparator import IterationResult as IterationResult
 from polycmp.comparator import RunResults as RunResults
+
+
+class LazyArray:
+    """An array that is loaded when it is asked for; here it is in memory all the time."""
+
+    def __init__(self, arr: Any) -> None:
+        self.arr = arr
+
+    def load(self) -> Any:
+        """Return the array."""
+        return self.arr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import logging
 import math
 import os
@@ -368,3 +370,38 @@ def _code(value: Any) -> str:
             return f"({inside}{',' * (len(value) == 1)})"
         return f"[{inside}]" if type(value) is list else f"{{{inside}}}"
     return repr(value)
+
+
+def str_from_layer(
+    prefix: str,
+    index: int,
+    name: str,
+    op: Any,
+    input_names: Sequence[str],
+    input_meta: Mapping[str, Any],
+    output_names: Sequence[str],
+    output_meta: Mapping[str, Any],
+) -> str:
+    """Return a layer as text: its name, its kind, and what goes in and out."""
+    sides = [
+        indent_block("{" + ",\n ".join(f"{tensor} {meta[tensor]}".strip() for tensor in names) + "}")
+        for names, meta in ((input_names, input_meta), (output_names, output_meta))
+        if names
+    ]
+    return f"{prefix} {index:<4} | {name} [Op: {op}]\n" + "\n -> ".join(sides) + "\n"
+
+
+def check_called_by(expected_caller_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that warns where a function is called by another one than it should be."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            caller = inspect.stack(0)[1].function
+            if caller != expected_caller_name:
+                _LOG.warning("%s() was called by %s(): call %s()", function.__name__, caller, expected_caller_name)
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorate
