@@ -28,6 +28,8 @@ NOT_DECLARED = {
     ("onnx", "onnxruntime"): "two distributions bring it, for CPU and for GPU; without it there is another way",
     ("trt", "onnxruntime"): "two distributions bring it, for CPU and for GPU; the error says what to install",
     ("trt", "pycuda"): "in place of cuda-bindings, which the extras bring",
+    ("polygraphy", "torch"): "a program asks for PyTorch's name of an element type",
+    ("polygraphy", "tensorrt"): "a program asks for TensorRT's name of an element type",
     ("torch", "torchvision"): "required by onnx2torch, which the extra brings, and imported before it",
 }
 
