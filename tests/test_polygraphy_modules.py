@@ -24,7 +24,8 @@ def has(module, name):
     except ImportError:
         return False
 
-print(json.dumps([f"{module}.{name}" for module, names in json.load(sys.stdin).items() for name in names if not has(module, name)]))
+asked = [(module, name) for module, names in json.load(sys.stdin).items() for name in names]
+print(json.dumps([f"{module}.{name}" for module, name in asked if not has(module, name)]))
 """
 
 

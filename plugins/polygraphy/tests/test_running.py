@@ -24,7 +24,9 @@ def run(tmp_path):
         if installed:
             environment["PYTHONPATH"] = str(theirs.parent)
         command = [sys.executable, *words]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
 
     return call
 

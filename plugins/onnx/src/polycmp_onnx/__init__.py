@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polycmp_onnx.fold import fold_constants as fold_constants
     from polycmp_onnx.graphsurgeon import GsFromOnnx as GsFromOnnx
     from polycmp_onnx.graphsurgeon import gs_from_onnx as gs_from_onnx
+    from polycmp_onnx.inspect import model_text as model_text
     from polycmp_onnx.load import OnnxFromBytes as OnnxFromBytes
     from polycmp_onnx.load import OnnxFromPath as OnnxFromPath
     from polycmp_onnx.load import OnnxLoader as OnnxLoader
@@ -65,6 +66,7 @@ _HOME = {
     "graphsurgeon": ("GsFromOnnx", "gs_from_onnx"),
     "fold": ("FoldConstants", "fold_constants"),
     "save": ("SaveOnnx", "BytesFromOnnx", "save_onnx", "bytes_from_onnx"),
+    "inspect": ("model_text",),
     "runner": ("ReferenceRunner",),
     "verify": ("save_part", "save_verified"),
     "scrub": ("redraw", "redraw_weights", "scrub_names", "scrub_texts", "replace_texts", "left_as_it_is"),

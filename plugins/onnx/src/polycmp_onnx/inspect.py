@@ -47,6 +47,19 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     return "\n".join(map(visible, lines))
 
 
+def model_text(model: Any, show: Iterable[str] = ()) -> str:
+    """Return a model as text, as `polycmp inspect model` shows it.
+
+    Args:
+        model: An `onnx.ModelProto`.
+        show: Further parts, as for `inspect model --show`: "layers", "attrs", "weights".
+
+    Raises:
+        UsageError: There is no such part.
+    """
+    return inspect(lambda: model, show)
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.tensors import TensorMetadata
-from polycmp_onnx import modify_outputs
+from polycmp_onnx import model_text, modify_outputs
 from polycmp_onnx.graph import computed_tensors, element_type, nodes_within, shape_of, tensor_metadata
 from polycmp_onnx.graph import graph_inputs as _graph_inputs
 
@@ -68,3 +68,11 @@ def mark_layerwise(model: Any) -> Any:
 def unmark_outputs(model: Any, outputs: Any) -> Any:
     """Return a copy of a model without some of its outputs."""
     return modify_outputs(model, exclude_outputs=list(outputs))
+
+
+def str_from_onnx(
+    model: Any, show_layers: bool | None = None, show_attrs: bool | None = None, show_weights: bool | None = None
+) -> str:
+    """Return a model as text: inputs, outputs and kinds of operators, and what else is asked for."""
+    parts = {"layers": show_layers, "attrs": show_attrs, "weights": show_weights}
+    return model_text(model, [part for part, wanted in parts.items() if wanted])
