@@ -31,6 +31,22 @@ def test_impostors_are_not(impostor):
     assert word_of(impostor) != ""
 
 
+@pytest.mark.parametrize("times, word", [(1, ""), (2.5, ""), (5, "undecided"), (10, "fault")])
+def test_what_is_a_few_times_the_noise_may_be_rounding_or_a_small_fault(times, word):
+    assert word_of(REFERENCE + np.float32(times) * (ROUNDED - REFERENCE)) == word
+
+
+@pytest.mark.parametrize("kind, word", [("float32", "undecided"), ("float16", "")])
+@pytest.mark.parametrize("share, small", [(2e-2, False), (1e-4, True)])
+def test_noise_that_a_model_amplifies_explains_less_in_a_finer_type(kind, word, share, small):
+    """A hundredth of what an output varies by is rounding in float16; in float32 14 bits of it were lost."""
+    error = np.random.default_rng(2).uniform(-share, share, REFERENCE.shape).astype(np.float32)
+    scales = scales_of(REFERENCE)
+    noise = levels_of(REFERENCE + error, REFERENCE, scales)
+    said = explained(REFERENCE + error, REFERENCE, noise, scales, unit_of(kind), kind)
+    assert said.word == ("" if small else word), said
+
+
 #: What GELU makes of erf: 1 + erf of channels that are far below 0, beside others.
 SATURATED = np.concatenate([REFERENCE[:2] * 1e-5, 1 + np.tanh(REFERENCE[2:])]).astype(np.float32)
 STEP = 2 / 255

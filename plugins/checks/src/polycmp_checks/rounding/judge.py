@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.compare import (
     MARGIN,
+    USUAL,
     DetailedVerdict,
     Level,
     OutputJudge,
@@ -110,12 +111,12 @@ class NoiseJudge(OutputJudge):
             return self._exact(candidate, reference, output)
         scales = scales_of(reference)
         floor = self.floor(output, reference, scales)
-        largest = MARGIN * max(with_clipping(level, reference, floor.kind).largest for level in floor.levels)
-        rms = MARGIN * floor.rms
+        noise = max(with_clipping(level, reference, floor.kind).largest for level in floor.levels)
+        largest, rms = MARGIN * noise, MARGIN * floor.rms
         options = replace(self.options, atol={"": largest}, rtol={"": 0.0})
         verdict = Simple(options, self.detail).judge(candidate, reference, output)
         verdict = replace(verdict, tolerance={"atol": largest, "rms": rms})
-        bound = f"rounding explains up to {largest:.2g}, {rms:.2g} on average ({floor.source})"
+        bound = f"rounding explains up to {USUAL * noise:.2g}, {USUAL * floor.rms:.2g} on average ({floor.source})"
         if verdict.passed and reference.size:
             said = explained(candidate, reference, floor.levels, scales, unit_of(floor.kind), floor.kind)
             if said.word:

@@ -38,7 +38,7 @@ class FollowUps(RunObserver):
         outcome.repeats = self._repeats.found()
         names = {own: name for mapping in outcome.output_names.values() for own, name in mapping.items()}
         outcome.next_steps = list(self._commands.with_output_names(names))
-        if outcome.exit_code != EXIT_DIFFERENT:
+        if outcome.exit_code != EXIT_DIFFERENT and outcome.verdict != "undecided":  # inside, more can be told
             return
         from polycmp.builtin.observers.follow_ups.next_steps import differ_inside  # looks at the models' graphs
 
