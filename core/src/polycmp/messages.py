@@ -20,6 +20,7 @@ from polycmp.errors import FileError, UsageError, describe_exception, did_you_me
 from polycmp.terminal import PRINTED, Guarded, guarded, shorten, visible_lines
 
 __all__ = [
+    "LETTERS",
     "ROOT",
     "SEVERITIES",
     "LogFileHandler",
@@ -47,7 +48,8 @@ SEVERITIES = {
     "CRITICAL": logging.CRITICAL,
 }
 _BY_COUNT = list(SEVERITIES.values())
-_LETTERS = {1: "U", 4: "S", 7: "X", 10: "V", 20: "I", 22: "I", 28: "I", 30: "W", 40: "E", 50: "!"}
+#: The letter of each severity.
+LETTERS = {1: "U", 4: "S", 7: "X", 10: "V", 20: "I", 22: "I", 28: "I", 30: "W", 40: "E", 50: "!"}
 _COLOURS = {"U": "90", "S": "90", "X": "90", "V": "90", "W": "33", "E": "31", "!": "1;31"}
 _FORMATS = ("timestamp", "line-info", "no-colors")
 
@@ -63,7 +65,7 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         if record.name == PRINTED.name:
             return guarded(record.getMessage())
-        letter = _LETTERS[max((level for level in _LETTERS if level <= record.levelno), default=1)]
+        letter = LETTERS[max((level for level in LETTERS if level <= record.levelno), default=1)]
         prefix = f"[{letter}]"
         if "timestamp" in self._parts:
             prefix += f"[{self.formatTime(record, '%Y-%m-%d %H:%M:%S')}.{int(record.msecs):03d}]"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 
-from polycmp.messages import ROOT, SEVERITIES, LogFileHandler, StderrHandler, log_file_handler, logger_name
+from polycmp.messages import LETTERS, ROOT, SEVERITIES, LogFileHandler, StderrHandler, log_file_handler, logger_name
 
 __all__ = ["G_LOGGER", "SEVERITIES", "LogMode", "Logger"]
 
@@ -45,6 +46,8 @@ class Logger:
     WARNING = SEVERITIES["WARNING"]
     ERROR = SEVERITIES["ERROR"]
     CRITICAL = SEVERITIES["CRITICAL"]
+    #: The letter that a message of each severity begins with.
+    SEVERITY_LETTER_MAPPING = MappingProxyType({level: f"[{letter}]" for level, letter in LETTERS.items()})
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger

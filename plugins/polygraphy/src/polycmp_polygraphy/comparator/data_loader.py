@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import Any
 
 from polycmp.comparator import DataLoader as DataLoader
 from polycmp.comparator import StreamingDataLoader as StreamingDataLoader
 from polycmp.errors import DataError
 from polycmp.json import save_json
-from polycmp.tensors import TensorMetadata, check_feed
+from polycmp.tensors import TensorEntry, TensorMetadata, check_feed, dtype_of, to_numpy
+
+_LOG = logging.getLogger("polycmp.polygraphy")
 
 
 class DataLoaderCache:
@@ -44,7 +47,7 @@ class DataLoaderCache:
             save_json(self.cache, self.save_inputs_path, "inputs")
 
     def __getitem__(self, iteration: int) -> Any:
-        """Return a feed in the types and shapes of the inputs.
+        """Return a feed in the types of the inputs; what does not fit comes from the data loader again.
 
         Raises:
             IndexError: There is no such iteration.
@@ -52,7 +55,21 @@ class DataLoaderCache:
         """
         if iteration >= len(self.cache):
             raise IndexError(f"there is no iteration {iteration}: there are {len(self.cache)}")
-        feed = self.cache[iteration]
-        if self.input_metadata is not None:
-            check_feed(feed, self.input_metadata)
-        return feed
+        if self.input_metadata is None:
+            return self.cache[iteration]
+        return {name: self._fitting(iteration, name, entry) for name, entry in self.input_metadata.items()}
+
+    def _fitting(self, iteration: int, name: str, entry: TensorEntry) -> Any:
+        only, feed = TensorMetadata({name: entry}), self.cache[iteration]
+        found = {name: feed[name]} if name in feed else {}
+        if found and entry.dtype is not None and dtype_of(found[name]) != entry.dtype:
+            _LOG.warning("input %r holds %s, the model wants %s: it is converted", name, found[name].dtype, entry.dtype)
+            found[name] = to_numpy(found[name]).astype(entry.dtype)
+        try:
+            check_feed(found, only)
+        except DataError:
+            if not hasattr(self.data_loader, "__getitem__") or name not in self.data_loader[iteration]:
+                raise
+            found = {name: self.data_loader[iteration][name]}
+            check_feed(found, only)
+        return found[name]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polycmp.comparator import AccuracyResult as AccuracyResult
 from polycmp.comparator import AccuracyResults as AccuracyResults
 from polycmp.comparator import IterationResult as IterationResult
@@ -19,3 +21,7 @@ class LazyArray:
     def load(self) -> Any:
         """Return the array."""
         return self.arr
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        made = np.asarray(self.arr, dtype)
+        return made.copy() if copy else made

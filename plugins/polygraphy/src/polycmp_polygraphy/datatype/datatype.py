@@ -163,7 +163,7 @@ class DataType(metaclass=_Members):
 
     @staticmethod
     def to_dtype(dtype: Any, target_module: str) -> Any:
-        """Return another module's type for an element type; anything else as it is.
+        """Return another module's type for an element type, also NumPy's, as metadata has it; else what was given.
 
         Args:
             dtype: The element type.
@@ -172,6 +172,8 @@ class DataType(metaclass=_Members):
         Raises:
             DataError: The module has no such type, or is none of these.
         """
+        if isinstance(dtype, np.dtype):
+            dtype = DataType.from_dtype(dtype)
         if not isinstance(dtype, DataTypeEntry):
             return dtype
         if target_module not in {"numpy", "onnx", "onnxruntime", "torch", "tensorrt"}:

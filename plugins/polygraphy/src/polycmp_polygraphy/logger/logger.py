@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from polycmp.logger import G_LOGGER as G_LOGGER
@@ -73,6 +74,19 @@ class Logger(_Logger):
         self._logger.setLevel(max(1, self._severities.get()))
         for callback in self._told:
             callback(self._severities)
+
+    @contextmanager
+    def verbosity(self, severity: Any = _Logger.CRITICAL) -> Iterator[Any]:
+        """Change the severity for the length of a `with` block.
+
+        Args:
+            severity: The least important severity to show, or one by path.
+        """
+        before, self.module_severity = self._severities, severity
+        try:
+            yield self
+        finally:
+            self.module_severity = before
 
     def register_callback(self, callback: Callable[[Any], None]) -> None:
         """Call a function with the severities now, and whenever they are set.

@@ -87,7 +87,7 @@ def check_sequence_contains(
     log_func: Callable[[str], None] | None = None,
     check_missing: bool | None = None,
     check_extra: bool | None = None,
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[set[Any], set[Any]]:
     """Return which items a sequence lacks, and which it has besides.
 
     Args:
@@ -112,7 +112,7 @@ def check_sequence_contains(
         if log_func is None:
             raise DataError(text, why=f"it has {there}, of which {wanted} are wanted")
         log_func(text)
-    return missing, extra
+    return set(missing), set(extra)
 
 
 def contains_wildcard(target: str) -> bool:
