@@ -1,95 +1,23 @@
-"""Models and a command line for tests that cross packages."""
+"""What tests that cross packages share: a command line in their process, and ONNX models for it."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import signal
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from onnx_commands import (
+    made_workshop,
+    messages_as_before,
+    model,
+    other,
+    polycmp,
+    signals_as_a_terminal_has_them,
+    workshop,
+)
 
-import onnx
-import pytest
-from copied import copy_children
-from in_process import plugins_installed
-from toys import small_model
-from workshop import make_workshop
-
-from polycmp.cli.main import run as run_command
-from polycmp.messages import messages_given_back
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-    def report(self, path: Path) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads(path.read_text())
-        return loaded
-
-
-@pytest.fixture(autouse=True, scope="session")
-def signals_as_a_terminal_has_them():
-    """Let commands that tests start be ended by Ctrl-C and SIGHUP, also where `nohup` or a CI system ignores them."""
-    for name, handler in (("SIGHUP", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, handler)
-
-
-@pytest.fixture
-def polycmp(capfd, monkeypatch, tmp_path):
-    """Run `polycmp` as a process of its own would, in this one, inside an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    copy_children(monkeypatch)
-
-    def run(*words: object) -> Done:
-        capfd.readouterr()
-        status = run_command([str(word) for word in words], plugins_installed())
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Done(status, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with messages_given_back():
-        yield
-
-
-@pytest.fixture
-def model(tmp_path) -> Path:
-    """A small model in the folder where commands run."""
-    path = tmp_path / "model.onnx"
-    onnx.save(small_model(), path)
-    return path
-
-
-@pytest.fixture
-def other(tmp_path) -> Path:
-    """The same model with other weights."""
-    path = tmp_path / "other.onnx"
-    onnx.save(small_model(seed=1), path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def made_workshop(tmp_path_factory) -> Path:
-    """The folder of the parity list, made once; tests work in copies."""
-    folder = tmp_path_factory.mktemp("workshop")
-    make_workshop(folder)
-    return folder
-
-
-@pytest.fixture
-def workshop(made_workshop, tmp_path) -> Path:
-    """A copy of the folder of the parity list, where commands run."""
-    return shutil.copytree(made_workshop, tmp_path, dirs_exist_ok=True)
+__all__ = [
+    "made_workshop",
+    "messages_as_before",
+    "model",
+    "other",
+    "polycmp",
+    "signals_as_a_terminal_has_them",
+    "workshop",
+]

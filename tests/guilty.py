@@ -118,3 +118,39 @@ def overflow(path: Path) -> Path:
         helper.make_node("Exp", ["shifted"], ["y"], name="exp"),
     ]
     return save(path, nodes, [8], {"three": np.float32(3)})
+
+
+def operators(path: Path | str) -> list[str]:
+    """Return the names of a model's operators."""
+    return [node.name for node in onnx.load(path).graph.node]
+
+
+def branches(path: Path) -> Path:
+    """Two branches of different length that meet, and one that meets nothing."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="stem"),
+        helper.make_node("Relu", ["a"], ["left"], name="left"),
+        helper.make_node("MatMul", ["a", "w"], ["r1"], name="right1"),
+        helper.make_node("Tanh", ["r1"], ["r2"], name="right2"),
+        helper.make_node("MatMul", ["r2", "w"], ["right"], name="right3"),
+        helper.make_node("Add", ["left", "right"], ["sum"], name="join"),
+        helper.make_node("Sigmoid", ["sum"], ["y"], name="last"),
+    ]
+    weight = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32)
+    return save(path, nodes, ["n", 8], {"w": weight})
+
+
+def layers(path: Path, count: int) -> Path:
+    """Convolutions 1x1 and LeakyRelus in turn, that keep the size of the numbers."""
+    rng = np.random.default_rng(0)
+    nodes, weights, source = [], {}, "x"
+    for number in range(1, count + 1):
+        target = "y" if number == count else f"t{number}"
+        if number % 2:
+            turned, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+            weights[f"w{number}"] = (1.265 * turned).astype(np.float32).reshape(4, 4, 1, 1)
+            nodes.append(helper.make_node("Conv", [source, f"w{number}"], [target], name=f"n{number}"))
+        else:
+            nodes.append(helper.make_node("LeakyRelu", [source], [target], name=f"n{number}", alpha=0.5))
+        source = target
+    return save(path, nodes, [1, 4, 16, 16], weights)

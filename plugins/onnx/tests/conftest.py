@@ -1,4 +1,4 @@
-"""Small real models."""
+"""Small real models, and a command line in the tests' process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx_commands import messages_as_before, model, other, polycmp, signals_as_a_terminal_has_them
+
+__all__ = ["messages_as_before", "model", "other", "polycmp", "signals_as_a_terminal_has_them"]
 
 
 def _make_model(nodes, inputs, outputs, weights=(), opset=17, **domains):

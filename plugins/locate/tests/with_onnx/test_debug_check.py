@@ -11,8 +11,8 @@ import guilty
 import numpy as np
 import onnx
 import pytest
+from guilty import branches, layers, operators
 from onnx import helper, numpy_helper
-from test_reduce import branches, layers, operators
 
 PYTHON = sys.executable
 #: Beginning of a check: the names of operators as they stand in the file, before their types. Importing onnx for that

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import onnx
 import pytest
+from guilty import layers
 from onnx import TensorProto
-from test_reduce import layers
 
 #: Fails unless a convolution's weight is still float32.
 NEEDS = """\
