@@ -20,6 +20,7 @@ CORE = ROOT / "core" / "src" / "polycmp"
 
 #: Packages of ours with public modules, and where they lie.
 BASES = {
+    "polycmp_bisect": ROOT / "plugins" / "bisect" / "src",
     "polycmp_checks": ROOT / "plugins" / "checks" / "src",
     "polycmp_locate": ROOT / "plugins" / "locate" / "src",
     "polycmp_report": ROOT / "plugins" / "report" / "src",

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PROJECTS = {
     "polycmp": "core",
+    "polycmp-bisect": "plugins/bisect",
     "polycmp-checks": "plugins/checks",
     "polycmp-locate": "plugins/locate",
     "polycmp-onnx": "plugins/onnx",

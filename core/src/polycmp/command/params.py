@@ -262,7 +262,7 @@ class BackendOption(click.Option):
         keys = [f"{item.name}=" if item.kind != "flag" else item.name for item in fields]
         return [
             CompletionItem(f"{name}:{head}{comma}{item}")
-            for item in [*keys, "name=", "model=", "python="]
+            for item in [*keys, "name=", "model=", "python=", "version="]
             if item.startswith(key)
         ]
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 RESERVED = ("name", "model", "python")
+#: A key that chooses an environment by what it has, unless the backend has an option of that name.
+VERSION = "version"
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Instance:
         label: Label in reports, before it is made unique.
         model: Model file of this instance; empty means the plan's.
         python: The interpreter of its environment; empty means this one.
+        version: The release of its runtime; empty means the one that is installed.
     """
 
     owner: str
@@ -39,6 +42,7 @@ class Instance:
     label: str = ""
     model: str = ""
     python: str = ""
+    version: str = ""
 
 
 def parse_instance(text: str) -> Instance:
@@ -99,23 +103,23 @@ def plan_backends(
 
 def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
     """Return the instance that one of `plain_backends` describes."""
-    wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED}]
+    wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED, VERSION}]
     tables = [plain.get(key, {}) for key in ("options", "texts")]
-    names = [plain.get(key, "") for key in ("backend", *RESERVED)]
+    names = [plain.get(key, "") for key in ("backend", *RESERVED, VERSION)]
     if wrong or not plain.get("backend") or not all(isinstance(item, Mapping) for item in tables):
         raise UsageError(
             f"{dict(plain)!r} is not a backend",
             whose=whose,
-            why=did_you_mean(wrong[0], ["backend", "options", *RESERVED]) if wrong else "",
+            why=did_you_mean(wrong[0], ["backend", "options", *RESERVED, VERSION]) if wrong else "",
             hint='backend = [{backend = "onnxrt", name = "fast", options = {KEY = "VALUE"}}]',
         )
     if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
         raise UsageError(
-            f"{dict(plain)!r} is not a backend", whose=whose, why="backend, name, model and python are texts"
+            f"{dict(plain)!r} is not a backend", whose=whose, why="backend, name, model, python and version are texts"
         )
-    backend, label, model, python = names
+    backend, label, model, python, version = names
     owner = f"{whose}: {backend}" if whose else f"-b {backend}"
-    return Instance(owner, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python)
+    return Instance(owner, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python, version)
 
 
 def _plan(
@@ -125,15 +129,24 @@ def _plan(
     if instance.python and name not in registry.runners and not instance.plain:
         # The other environment knows the options, but what is wrong in every environment is refused here.
         _require_values(owner, instance.values)
-        return BackendPlan(label, name, None, instance.model, instance.python, instance.values)
+        return BackendPlan(label, name, None, instance.model, instance.python, texts=instance.values)
     options = registry.find_runner(name).spec.options
+    if VERSION in instance.values and find_field(options, VERSION) is None:
+        _require_values(owner, {VERSION: instance.values[VERSION]})
+        instance.version = unquote(instance.values.pop(VERSION))
+    if instance.python and instance.version:
+        raise UsageError(
+            "python= names an environment, version= asks for one that is made", whose=owner, hint="leave one out"
+        )
     values = {
         **defaults,
         **options_from_texts(options, instance.values, name, owner),
         **options_from_plain(options, instance.plain, name, owner),
         **wins,
     }
-    return BackendPlan(label, name, make_options(options, values, owner), instance.model, instance.python)
+    return BackendPlan(
+        label, name, make_options(options, values, owner), instance.model, instance.python, instance.version
+    )
 
 
 def _require_values(owner: str, given: Mapping[str, str]) -> None:
@@ -177,7 +190,7 @@ def _converted(
             raise UsageError(
                 f"the backend {name!r} has no option {key!r}",
                 whose=owner,
-                why=did_you_mean(key, [item.name for item in option_fields(options)] + list(RESERVED)),
+                why=did_you_mean(key, [item.name for item in option_fields(options)] + [*RESERVED, VERSION]),
                 hint="polycmp run --help",
             )
         if field.kind == "flag" and isinstance(value, str):
@@ -215,7 +228,7 @@ def spec_texts(backends: Iterable[BackendPlan]) -> list[str]:
     specs = []
     for item in backends:
         given = {**option_texts(item.options), **item.texts}
-        paths = {"model": item.model, "python": item.python}
+        paths = {"model": item.model, "python": item.python, VERSION: item.version}
         given.update({key: spell(text, inline=True) for key, text in paths.items() if text})
         plain = _spec(item.backend, given)
         labelled = _spec(item.backend, {**given, "name": spell(item.label, inline=True)})
@@ -239,7 +252,13 @@ def plain_backends(backends: Iterable[BackendPlan]) -> list[str | dict[str, Any]
     found: list[str | dict[str, Any]] = []
     for item in backends:
         options = {field.name: field.plain(value) for field, value in _changed(item.options)}
-        more = {"model": item.model, "python": item.python, "options": options, "texts": dict(item.texts)}
+        more = {
+            "model": item.model,
+            "python": item.python,
+            VERSION: item.version,
+            "options": options,
+            "texts": dict(item.texts),
+        }
         table = {"backend": item.backend, "name": item.label, **{key: value for key, value in more.items() if value}}
         bare = len(table) == 2 and unique_label(item.backend, labels) == item.label
         found.append(item.backend if bare else table)

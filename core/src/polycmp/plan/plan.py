@@ -19,6 +19,7 @@ class BackendPlan:
         options: An instance of its options dataclass, or None if it has none.
         model: Model file of this instance; empty means the plan's.
         python: The interpreter of the environment it runs in; empty means this one.
+        version: The release of its runtime, in an environment that has it; empty for the one that is installed.
         texts: Options as typed, for a backend that only that other environment has.
     """
 
@@ -27,7 +28,13 @@ class BackendPlan:
     options: Any = None
     model: str = ""
     python: str = ""
+    version: str = ""
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def elsewhere(self) -> str:
+        """The key and value that put it into another environment; empty where it runs in this one."""
+        return f"python={self.python}" if self.python else f"version={self.version}" if self.version else ""
 
 
 @dataclass(frozen=True)

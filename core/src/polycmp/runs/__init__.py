@@ -13,7 +13,17 @@ from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds, run_steps
 from polycmp.runs.observers import Observers, Observing, Outputs, RunStep
 from polycmp.runs.pairing import InputPairing, Structure, alone_notes, check_given, fed_notes, uncertain
 from polycmp.runs.resolution import MakeReach, MakeWorker, Resolved, ResolvedBackend, open_samples, resolve
-from polycmp.runs.services import MakeWindows, MakeWorkers, Windows, held_at_once, open_windows, open_workers
+from polycmp.runs.services import (
+    FindEnvironment,
+    MakeEnvironments,
+    MakeWindows,
+    MakeWorkers,
+    Windows,
+    held_at_once,
+    open_environments,
+    open_windows,
+    open_workers,
+)
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.runs.tolerances import Tolerances, open_tolerances
 from polycmp.runs.trial import Arrays, Trial, open_trial
@@ -23,8 +33,10 @@ __all__ = [
     "BackendRun",
     "Comparer",
     "Feedback",
+    "FindEnvironment",
     "Following",
     "InputPairing",
+    "MakeEnvironments",
     "MakeReach",
     "MakeWindows",
     "MakeWorker",
@@ -56,6 +68,7 @@ __all__ = [
     "held_at_once",
     "make_functions",
     "make_source",
+    "open_environments",
     "open_feedback",
     "open_feeds",
     "open_samples",

@@ -24,7 +24,7 @@ from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import PlannedFunctions
 from polycmp.runs.reports import PlannedReports
-from polycmp.runs.services import open_workers
+from polycmp.runs.services import open_environments, open_workers
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.tensors import DataSource, Feed, ModelDescription, TensorMetadata
 
@@ -271,5 +271,24 @@ def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[Runne
 def _make_workers(plan: Plan, registry: Registry) -> Iterator[MakeWorker | None]:
     """Yield for each backend what makes its runners in another process; None for those of this one."""
     for backend in plan.backends:
-        option = f"python={backend.python}" if backend.python else "--use-subprocess" if plan.subprocess else ""
-        yield open_workers(registry, plan.data, plan.timeout, option) if option else None
+        option = backend.elsewhere or ("--use-subprocess" if plan.subprocess else "")
+        worker = open_workers(registry, plan.data, plan.timeout, option) if option else None
+        yield _in_environment(worker, registry, option) if worker is not None and backend.version else worker
+
+
+def _in_environment(make_worker: MakeWorker, registry: Registry, option: str) -> MakeWorker:
+    """Return what makes runners in an environment that has the release which a backend asks for.
+
+    The environment is looked for when the first of them is made, so that what fails there is the backend's failure.
+    """
+    environments = open_environments(registry, option)
+    known: dict[str, str] = {}
+
+    def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
+        plan = backend.plan
+        if plan.version not in known:
+            known[plan.version] = environments(plan.backend, plan.version)
+        there = replace(plan, python=known[plan.version], version="")
+        return make_worker(replace(backend, plan=there), part, same_inputs)
+
+    return make

@@ -55,6 +55,30 @@ class MakeWorkers(Protocol):
         """
 
 
+class FindEnvironment(Protocol):
+    """What the service `environments` makes."""
+
+    def __call__(self, backend: str, version: str, /) -> str:
+        """Return the interpreter of an environment that has a release of a backend's runtime, made if need be.
+
+        It can run `polycmp` with the plugin that brings the backend, of the versions that are installed here.
+
+        Args:
+            backend: The backend's name.
+            version: The release, as the user typed it.
+
+        Raises:
+            PolycmpError: The environment cannot be made; says why.
+        """
+
+
+class MakeEnvironments(Protocol):
+    """The factory of the service `environments`."""
+
+    def __call__(self, registry: Registry, /) -> FindEnvironment:
+        """Return what finds or makes environments; neither is done yet."""
+
+
 def _required(registry: Registry, name: str, option: str) -> Any:
     """Return the factory of a service that an option asks for.
 
@@ -82,6 +106,12 @@ def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str
     """
     make: MakeWorkers = _required(registry, "workers", option)
     return make(data, timeout)
+
+
+def open_environments(registry: Registry, option: str) -> FindEnvironment:
+    """Open what finds environments with other releases; arguments and errors as of `open_workers`."""
+    make: MakeEnvironments = _required(registry, "environments", option)
+    return make(registry)
 
 
 def held_at_once(option: str) -> str:

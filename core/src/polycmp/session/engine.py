@@ -114,7 +114,7 @@ def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[
     ]
     if notes:
         return notes[:1]
-    kinds = {(item.backend, repr(item.options), item.model, item.python) for item in backends}
+    kinds = {(item.backend, repr(item.options), item.model, item.elsewhere) for item in backends}
     if len(backends) < 2 or len(kinds) > 1 or loaded:
         return []
     return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]

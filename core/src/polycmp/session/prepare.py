@@ -79,7 +79,7 @@ def prepare(
     pairing = InputPairing.of(resolved, compare.reference)
     if feedback is not None:
         return Prepared(feedback.join(runs), feedback.source(resolved.source), checked, pairing, feedback=feedback)
-    if len(runs) < 2 or any(backend.make_worker and backend.plan.python for backend in resolved.backends):
+    if len(runs) < 2 or any(backend.make_worker and backend.plan.elsewhere for backend in resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
     if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)

@@ -65,7 +65,7 @@ def _plan(call: Invocation) -> Plan:
     simple.pop("scale_atol")  # nothing large is fed here
     options = call.options.replaced("compare_func", "simple", simple)
     plan = call.plan(model=str(BUILT_IN_MODEL), options=options)
-    if any(backend.python for backend in plan.backends):
+    if any(backend.elsewhere for backend in plan.backends):
         raise UsageError("a self-test takes backends of this environment only", hint="leave python=… out")
     if not call.was_given("data_loader") and not call.was_given("core", "data"):
         loader = Choice("stress", StressOptions(kinds=("signed", "boundary"), seeds=(1,), sizes=(3,)))

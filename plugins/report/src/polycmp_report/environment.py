@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from polycmp.errors import describe_exception
+from polycmp.errors import PolycmpError, describe_exception
 from polycmp.plan import BackendPlan, Plan
 from polycmp.report import Fact, Facts
+from polycmp.runs import open_environments
 from polycmp_report import machine
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ def environments(plan: Plan, registry: Registry) -> list[Facts]:
         registry: The plugins, which know the modules that a backend needs.
     """
     sides: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    modules = {python: _modules(plan, python, registry) for python in {item.python for item in plan.backends}}
+    pythons = {item.label: _interpreter(item, registry) for item in plan.backends}
+    modules = {python: _modules(plan, python, pythons, registry) for python in dict.fromkeys(pythons.values())}
     known = {python: _describe(python, names) for python, names in modules.items()}
-    for backend in plan.backends:
-        sides.setdefault(tuple(known[backend.python].items()), []).append(backend.label)
+    for label, python in pythons.items():
+        sides.setdefault(tuple(known[python].items()), []).append(label)
     for path in plan.files.load_outputs:
         sides.setdefault((("not known", "its outputs were read from a file"),), []).append(path)
     return [
@@ -41,9 +43,20 @@ def environments(plan: Plan, registry: Registry) -> list[Facts]:
     ]
 
 
-def _modules(plan: Plan, python: str, registry: Registry) -> list[str]:
+def _interpreter(backend: BackendPlan, registry: Registry) -> str:
+    """Return the interpreter that runs a backend; empty for this one, and the release asked for where none could."""
+    if not backend.version:
+        return backend.python
+    try:
+        return open_environments(registry, backend.elsewhere)(backend.backend, backend.version)
+    except PolycmpError:
+        return backend.elsewhere
+
+
+def _modules(plan: Plan, python: str, pythons: Mapping[str, str], registry: Registry) -> list[str]:
     """Return the modules whose versions count for the backends of an interpreter."""
-    return [*_ALWAYS, *(name for item in plan.backends if item.python == python for name in _needs(item, registry))]
+    there = (item for item in plan.backends if pythons[item.label] == python)
+    return [*_ALWAYS, *(name for item in there for name in _needs(item, registry))]
 
 
 def _needs(backend: BackendPlan, registry: Registry) -> list[str]:
@@ -52,6 +65,8 @@ def _needs(backend: BackendPlan, registry: Registry) -> list[str]:
 
 
 def _describe(python: str, modules: Iterable[str]) -> Mapping[str, str]:
+    if python.startswith("version="):
+        return {"not known": f"there is no environment with {python}"}
     if not python or python == sys.executable:
         return machine.describe(modules)
     words = [python, "-I", machine.__file__, *modules]

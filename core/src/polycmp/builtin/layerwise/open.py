@@ -47,7 +47,7 @@ def open_partitioned_runs(
             raise UsageError(
                 "cannot run parts of a model, so the tensors inside cannot be compared", whose=f"-b {backend.label}"
             )
-        if backend.contribution is not None and not backend.plan.python:
+        if backend.contribution is not None and not backend.plan.elsewhere:
             resolved.registry.require(backend.contribution)
     graphs = _graphs(resolved.backends)
     for backend in resolved.backends:

@@ -64,7 +64,7 @@ def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "")
         model=part or model.source,
         model_kind=model.settings.kind,
         loader_options={} if part else model.settings.loader_options,
-        backends=(replace(backend, model="", python=""),),
+        backends=(replace(backend, model="", python="", version=""),),
         data=DataPlan(input_shapes=shapes, dimensions=dimensions),
     )
     inputs = Plan(data=replace(data, followers={}))  # what goes on from outputs is where the outputs are

@@ -110,7 +110,7 @@ def _with_threads(backend: ResolvedBackend, threads: int) -> Runner | None:
 
 def _fixed(backend: ResolvedBackend, feed: Feed) -> Runner | None:
     """Return a runner of the model with the shapes of a feed written into it; None if that cannot be."""
-    graph = backend.model.graph() if backend.runs_parts and not backend.plan.python else None
+    graph = backend.model.graph() if backend.runs_parts and not backend.plan.elsewhere else None
     if graph is None:
         return None
     part = graph.cut(TensorMetadata.from_feed_dict(feed), list(graph.outputs))

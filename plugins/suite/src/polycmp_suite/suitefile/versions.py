@@ -35,6 +35,8 @@ class Versions:
                 self._elsewhere[backend.python] = tuple(_installed_beside(backend.python))
             yield from self._elsewhere[backend.python]
             return
+        if backend.version:
+            yield f"version={backend.version}"
         found = self._registry.find_runner(backend.backend)
         yield f"{found.distribution} {found.version}"
         for module in found.spec.needs:

@@ -1,0 +1,53 @@
+"""What every line of candidates can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+
+
+class Candidates(Protocol):
+    """A line of candidates from old to new, of which those behind some place are bad.
+
+    Attributes:
+        what: What one of them is, in words: `release of onnxruntime`, `file`.
+        names: Their names in order.
+        varied: The label of the backend whose runs are judged; empty for all.
+        first: The place to begin at where nobody named a bad one.
+    """
+
+    @property
+    def what(self) -> str: ...  # noqa: D102
+
+    @property
+    def names(self) -> Sequence[str]: ...  # noqa: D102
+
+    @property
+    def varied(self) -> str: ...  # noqa: D102
+
+    @property
+    def first(self) -> int: ...  # noqa: D102
+
+    def prepare(self, place: int) -> None:
+        """Make what a candidate needs: install it, write its file.
+
+        Raises:
+            NotInstallableError: It cannot be had, so it is skipped.
+            PolycmpError: Nothing can be had; the search ends.
+        """
+
+    def plan(self, place: int) -> Plan:
+        """Return the run that judges a candidate."""
+
+    def is_ready(self, place: int) -> bool:
+        """Return whether `prepare` would have nothing to do."""
+
+    def find(self, name: str) -> int:
+        """Return the place of the candidate that somebody names.
+
+        Raises:
+            UsageError: There is none.
+        """

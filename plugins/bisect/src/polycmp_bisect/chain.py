@@ -1,0 +1,75 @@
+"""Asks `polycmp locate` for the operator, as anybody would: by its words, and by the JSON report that it writes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.command import BackendCommand
+from polycmp.errors import PolycmpError
+from polycmp.plan import FilesPlan, to_words
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.plugins import Registry
+
+_PATIENCE = 1800.0
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What `locate` said of a run.
+
+    Attributes:
+        sentence: Its verdict in one sentence; empty if it found none.
+        document: Its JSON report.
+        command: The command line.
+    """
+
+    sentence: str = ""
+    document: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+
+    @property
+    def way_round(self) -> str:
+        """What to type until the fault is mended; empty if nothing is known."""
+        fused = self.document.get("fused") or {}
+        return str((fused.get("switch") or {}).get("words") or "")
+
+
+def words_for(command: str, plan: Plan, registry: Registry) -> list[str] | None:
+    """Return the words of a command for the run of a plan; None if there is no such command."""
+    try:
+        target = registry.load(registry.find_command(command))
+    except PolycmpError:
+        return None
+    assert isinstance(target, BackendCommand)
+    table = target.table_of(registry)
+    return to_words(
+        replace(plan, files=replace(plan.files, reports=())), registry, command=command.split(), table=table
+    )
+
+
+def locate(plan: Plan, registry: Registry) -> Operator:
+    """Return what `locate` says of a run; nothing where it is not installed, or cannot look inside."""
+    words = words_for("locate", replace(plan, files=FilesPlan(load_outputs=plan.files.load_outputs)), registry)
+    if words is None:
+        return Operator()
+    command = shlex.join(["polycmp", *words])
+    with tempfile.TemporaryDirectory(prefix="polycmp-bisect-") as folder:
+        report = Path(folder) / "locate.json"
+        try:
+            subprocess.run(
+                [sys.executable, "-m", "polycmp", *words, "--report", str(report), "--silent"],
+                capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            document = json.loads(report.read_text("utf-8"))
+        except (OSError, ValueError, subprocess.SubprocessError):
+            return Operator(command=command)
+    return Operator(str(document.get("sentence") or document.get("words") or ""), document, command)

@@ -1,0 +1,185 @@
+"""The search from words to a result: what is searched over, who judges, what was found, and what to do about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from polycmp.errors import BackendError, UsageError
+from polycmp.plan import without_written_files
+from polycmp.session import run_plan
+from polycmp_bisect.candidates.backwards import Backwards
+from polycmp_bisect.candidates.base import Candidates
+from polycmp_bisect.candidates.releases import open_releases
+from polycmp_bisect.chain import Operator, locate
+from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
+from polycmp_bisect.environments.making import Maker
+from polycmp_bisect.judging import Judge, words_of
+from polycmp_bisect.keeping import Keeper
+from polycmp_bisect.result import Answer, result_of
+from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.plan import Plan
+    from polycmp.report import Result
+    from polycmp_bisect.command import BisectSection
+
+_EXAMPLE = "polycmp bisect MODEL -b onnxrt -b onnx --over onnxruntime"
+
+
+def bisect(call: Invocation, section: BisectSection) -> int:
+    """Search, show what was found, and return the exit status."""
+    call.needs_backends(_EXAMPLE)
+    if not section.over:
+        raise UsageError("nothing to search over", hint=_EXAMPLE)
+    begun = time.monotonic()
+    plan = call.plan()
+    call.begin(plan)
+    plan = replace(without_written_files(plan), command="")
+    maker = Maker(find_links=section.find_links)
+    with call.progress() as tell:
+        maker.tell = tell
+        tell(f"asking for the releases of {section.over}")
+        candidates = open_candidates(call, section, plan, maker)
+        bad = candidates.find(section.bad) if section.bad else candidates.first
+        good = candidates.find(section.good) if section.good else None
+        if good == bad:
+            raise UsageError(f"{candidates.names[bad]} cannot be both good and bad", whose="--good, --bad")
+        if good is not None and good > bad:
+            candidates = Backwards(candidates)
+            bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
+        judge = Judge(lambda item: _run(call, item), candidates.varied, section.slower)
+        further = {"over": section.over, "with": list(section.beside), "slower": section.slower}
+        keeper = Keeper(plan, call.registry, further, resume=section.resume)
+        work = Work(candidates, judge, keeper, tell)
+        found = work.search(bad, good, bad_given=bool(section.bad))
+        operator = Operator()
+        if found.first_bad is not None and not section.slower and not section.no_locate:
+            tell("looking for the operator that differs")
+            operator = locate(candidates.plan(found.first_bad), call.registry)
+    keeper.discard()
+    answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
+    return call.present(result_of(answer, slower=section.slower))
+
+
+def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker: Maker) -> Candidates:
+    """Return what is searched over.
+
+    Raises:
+        UsageError: That is nothing for this run.
+        UnreachableError: No package index answers.
+    """
+    return open_releases(
+        section.over, plan, call.registry, maker, listed=section.releases, beside=section.beside, pre=section.pre
+    )
+
+
+def _run(call: Invocation, plan: Plan) -> Result:
+    outcome = run_plan(plan, call.registry)
+    if outcome.errors:
+        raise outcome.errors[0]
+    return call.result_of(outcome, "bisect")
+
+
+@dataclass
+class Work:
+    """Judges candidates as the search asks for them, and keeps what it finds.
+
+    Attributes:
+        candidates: The candidates.
+        judge: Judges a run.
+        keeper: Keeps judgements on the disk.
+        tell: Told what happens next.
+        installed: Places of the candidates that had to be prepared.
+        seconds: How long each new look took.
+        left: In words, how many are still to be looked at.
+    """
+
+    candidates: Candidates
+    judge: Judge
+    keeper: Keeper
+    tell: Callable[[str], None]
+    installed: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    left: str = ""
+
+    def search(self, bad: int, good: int | None, *, bad_given: bool) -> Found:
+        """Search.
+
+        Raises:
+            PolycmpError: An end is not what it was said to be, or a candidate is good once and bad another time.
+        """
+        names, what = self.candidates.names, self.candidates.what
+        try:
+            return Search(self.look, self.narrowed).find(bad, good, bad_given=bad_given)
+        except FlakyError as error:
+            once, again = words_of(error.once), words_of(error.again)
+            raise BackendError(
+                f"{names[error.index]} is not the same twice: {once}, then {again}",
+                why="one run alone does not tell which candidates are wrong",
+                hint="more --iterations, another tolerance, or threads=1 and deterministic options of the backend",
+            ) from None
+        except EndError as error:
+            name, found = names[error.index], error.found
+            if found.state == "skip":
+                raise BackendError(
+                    f"{name} could not be judged, and it is where the search begins",
+                    why=found.reason,
+                    hint=f"--{error.wanted} with another {what}",
+                ) from None
+            raise UsageError(
+                f"{name} is {found.state}, not {error.wanted}: {words_of(found)}",
+                whose=f"--{error.wanted}",
+                hint="polycmp run shows what is compared",
+            ) from None
+
+    def narrowed(self, good: int, bad: int) -> None:
+        """Note where the search is."""
+        names = self.candidates.names
+        if good < 0:
+            self.left = f"looking for a good one before {names[bad]}"
+            return
+        looks = looks_left(good, bad)
+        spent = sum(self.seconds) / len(self.seconds) if self.seconds else 0.0
+        about = f", about {looks * spent:.0f} s" if looks and spent else ""
+        self.left = f"between {names[good]} and {names[bad]}: {looks} to look at{about}"
+
+    def look(self, place: int, look: int) -> Judgement:
+        """Judge a candidate."""
+        name = self.candidates.names[place]
+        known = self.keeper.get(name, look)
+        if known is not None:
+            self._note_time(known)
+            return known
+        begun = time.monotonic()
+        found = self._judge(place, name)
+        self.seconds.append(time.monotonic() - begun)
+        self.keeper.put(name, found)
+        return found
+
+    def made(self) -> int:
+        """Return how many candidates had to be prepared."""
+        return len(self.installed)
+
+    def _judge(self, place: int, name: str) -> Judgement:
+        kept = f"what was judged is kept ({len(self.keeper)})"
+        try:
+            if not self.candidates.is_ready(place):
+                self.tell(f"preparing {name}; {self.left}")
+                self.installed.append(place)
+            self.candidates.prepare(place)
+        except NotInstallableError as error:
+            return Judgement("skip", f"{error.what}{f': {error.why}' if error.why else ''}")
+        except UnreachableError as error:
+            raise UnreachableError(
+                error.what, why=error.why, hint=f"{error.hint}; {kept}: go on with --resume"
+            ) from None
+        self.tell(f"judging {name}; {self.left}")
+        return self.judge.judge(self.candidates.plan(place))
+
+    def _note_time(self, known: Judgement) -> None:
+        if self.judge.slower and not self.judge.slow_seconds and known.seconds:
+            self.judge.slow_seconds = known.seconds

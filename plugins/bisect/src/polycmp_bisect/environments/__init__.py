@@ -1,0 +1,1 @@
+"""Environments with one release each: which there are, how they are made, and the cache that keeps them."""

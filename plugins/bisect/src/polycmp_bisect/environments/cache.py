@@ -1,0 +1,205 @@
+"""The cache of environments: each is made whole or not at all, used by many commands, and removed when space is short.
+
+An environment is a folder of its own with a file that says that it is complete, which is written last. Who makes or
+removes one holds its lock alone; who runs something in it shares the lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from polycmp.errors import PluginError
+from polycmp.files import atomic_write, to_bytes
+
+#: Bytes that the cache takes at most where nobody set another limit.
+DEFAULT_LIMIT = 20 * 1024**3
+_COMPLETE, _SETTINGS = "complete.json", "settings.json"
+
+
+def cache_folder() -> Path:
+    """Return the folder of all that is cached: `POLYCMP_CACHE`, or `polycmp` in the user's folder for caches."""
+    given = os.environ.get("POLYCMP_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polycmp"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An environment in the cache.
+
+    Attributes:
+        name: The name of its folder.
+        folder: The folder.
+        size: Its size in bytes when it was made.
+        used: When it was last used, in seconds since 1970.
+        complete: Whether it was made to the end.
+    """
+
+    name: str
+    folder: Path
+    size: int
+    used: float
+    complete: bool
+
+
+class Cache:
+    """The environments in a folder.
+
+    Args:
+        folder: The folder; by default `environments` in `cache_folder()`.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or cache_folder() / "environments"
+
+    @property
+    def limit(self) -> int:
+        """The bytes that it may take."""
+        try:
+            return int(json.loads((self.folder / _SETTINGS).read_text("utf-8"))["limit"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return DEFAULT_LIMIT
+
+    def set_limit(self, size: int) -> list[str]:
+        """Set the bytes that it may take, remove what is too much, and return the names of that."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with atomic_write(self.folder / _SETTINGS) as file:
+            file.write(to_bytes(json.dumps({"limit": size}) + "\n"))
+        return self.make_room()
+
+    def kept(self) -> list[Kept]:
+        """Return all environments, those used last first; also what was left behind half made."""
+        found = []
+        for folder in self.folder.glob("*/") if self.folder.is_dir() else ():
+            marker = folder / _COMPLETE
+            try:
+                size = int(json.loads(marker.read_text("utf-8"))["size"])
+                found.append(Kept(folder.name, folder, size, marker.stat().st_mtime, True))
+            except (OSError, ValueError, KeyError, TypeError):
+                found.append(Kept(folder.name, folder, size_of(folder), 0.0, False))
+        return sorted(found, key=lambda item: -item.used)
+
+    def is_complete(self, name: str) -> bool:
+        """Return whether there is an environment, made to the end."""
+        return (self.folder / name / _COMPLETE).is_file()
+
+    @contextmanager
+    def making(self, name: str) -> Iterator[Path]:
+        """Give the place of an environment to make; it is complete when the block ends without an error, else gone."""
+        folder = self.folder / name
+        with self.locked(name, alone=True):
+            if self.is_complete(name):  # another process was quicker
+                yield folder
+                return
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                yield folder
+                with atomic_write(folder / _COMPLETE) as file:
+                    file.write(to_bytes(json.dumps({"size": size_of(folder)}) + "\n"))
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+
+    def use(self, name: str) -> IO[bytes]:
+        """Note that an environment is in use, until the file that is returned is closed."""
+        with suppress(OSError):
+            os.utime(self.folder / name / _COMPLETE)
+        return _lock(self.folder / f"{name}.lock", alone=False)
+
+    @contextmanager
+    def locked(self, name: str, *, alone: bool) -> Iterator[None]:
+        """Hold the lock of an environment."""
+        with _lock(self.folder / f"{name}.lock", alone=alone):
+            yield
+
+    def remove(self, name: str) -> bool:
+        """Remove an environment; returns whether it was removed, and not in use."""
+        held = _try_lock(self.folder / f"{name}.lock")
+        if held is None:
+            return False
+        with held:
+            with suppress(OSError):
+                (self.folder / name / _COMPLETE).unlink()  # first, so that it is not used half removed
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        return True
+
+    def make_room(self, spare: str = "") -> list[str]:
+        """Remove the environments that were not used for longest until the limit is kept; return their names.
+
+        Args:
+            spare: The name of one that stays in any case.
+        """
+        known = self.kept()
+        total, removed = sum(item.size for item in known), []
+        for item in reversed(known):
+            if total <= self.limit:
+                break
+            if item.name != spare and self.remove(item.name):
+                total -= item.size
+                removed.append(item.name)
+        return removed
+
+
+def _try_lock(path: Path) -> IO[bytes] | None:
+    """Return a file whose lock is held alone; None where somebody holds it."""
+    try:
+        return _lock(path, alone=True, wait=False)
+    except BlockingIOError:
+        return None
+
+
+def _lock(path: Path, *, alone: bool, wait: bool = True) -> IO[bytes]:
+    """Return a file whose lock is held until it is closed.
+
+    Raises:
+        BlockingIOError: Somebody else holds it, and it is not to be waited for.
+        PluginError: There are no such locks on this system.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        raise PluginError(
+            "environments cannot be kept on this system", why="it has no locks of files", hint="use Linux or macOS"
+        ) from None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("ab")
+    kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+    try:
+        fcntl.flock(file, kind if wait else kind | fcntl.LOCK_NB)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes that the files of a folder take, each counted once."""
+    seen: dict[tuple[int, int], int] = {}
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = os.lstat(Path(root) / name)
+                seen[found.st_dev, found.st_ino] = found.st_size
+    return sum(seen.values())
+
+
+def digest(*parts: object) -> str:
+    """Return a short name for values."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+
+def age(seconds: float) -> str:
+    """Return in words how long ago a time was."""
+    days = (time.time() - seconds) / 86400
+    return "today" if days < 1 else f"{days:.0f} day{'s' if days >= 1.5 else ''} ago"

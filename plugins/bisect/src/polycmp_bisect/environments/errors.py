@@ -1,0 +1,13 @@
+"""What can go wrong with an environment: a release that cannot be had is skipped, all else ends the search."""
+
+from __future__ import annotations
+
+from polycmp.errors import PolycmpError
+
+
+class NotInstallableError(PolycmpError):
+    """A release that cannot be installed here, or whose module cannot be imported."""
+
+
+class UnreachableError(PolycmpError):
+    """A package index that does not answer, or a disk that is full: the next release would fare no better."""

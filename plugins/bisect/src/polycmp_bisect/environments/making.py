@@ -1,0 +1,198 @@
+"""Makes an environment with a release, and the light one beside it that has polycmp, too."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import IO
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from polycmp_bisect.environments.cache import Cache, digest
+from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
+from polycmp_bisect.environments.ours import Ours
+from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool
+
+#: Bytes below which a disk counts as full: no runtime fits there.
+_FULL = 64 * 1024**2
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an environment shall have.
+
+    Attributes:
+        packages: Releases, such as "onnxruntime==1.20.1", that of the package in question first.
+        python: The version of Python, such as "3.11".
+        modules: Modules that have to be importable.
+    """
+
+    packages: tuple[str, ...]
+    python: str
+    modules: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The packages in words."""
+        return " ".join(self.packages).replace("==", " ")
+
+
+@dataclass
+class Maker:
+    """Finds environments in the cache and makes those that are not there.
+
+    Attributes:
+        find_links: Folders and pages with further packages.
+        cache: The cache.
+        tell: Told what is being done.
+        made: The names of the environments that had to be made.
+    """
+
+    find_links: Sequence[str] = ()
+    cache: Cache = field(default_factory=Cache)
+    tell: Callable[[str], None] = lambda _: None
+    made: list[str] = field(default_factory=list)
+    _held: dict[str, IO[bytes]] = field(default_factory=dict)
+
+    def environment(self, wanted: Wanted, ours: Ours | None = None) -> Path:
+        """Return the interpreter of an environment.
+
+        Args:
+            wanted: What it shall have.
+            ours: What of polycmp it shall have besides.
+
+        Raises:
+            NotInstallableError: A release cannot be installed, or not be imported.
+            UnreachableError: No package index answers, or the disk is full.
+        """
+        beside = ours.requirements if ours is not None else ()
+        name = self._name(wanted, beside)
+        if not self.cache.is_complete(name):
+            self.tell(f"installing {wanted.text} (Python {wanted.python})")
+            with self.cache.making(name) as folder:
+                if not self.cache.is_complete(name):
+                    self._fill(folder, wanted, beside)
+            self.made.append(name)
+            self.cache.make_room(spare=name)
+        if name not in self._held:
+            self._held[name] = self.cache.use(name)
+        folder = self.cache.folder / name
+        return folder / "bin" / "python" if ours is None else self._view(name, ours, wanted.python)
+
+    def has(self, wanted: Wanted, ours: Ours | None = None) -> bool:
+        """Return whether an environment is there; arguments as for `environment`."""
+        return self.cache.is_complete(self._name(wanted, ours.requirements if ours is not None else ()))
+
+    def _name(self, wanted: Wanted, beside: Sequence[str]) -> str:
+        first = wanted.packages[0].replace("==", "-").replace("/", "_")
+        return f"{first}-py{wanted.python}-{digest(wanted.packages, sorted(beside))}"
+
+    def close(self) -> None:
+        """Let go of the environments in use."""
+        while self._held:
+            self._held.popitem()[1].close()
+
+    def _fill(self, folder: Path, wanted: Wanted, beside: Sequence[str]) -> None:
+        interpreter = interpreters().get(wanted.python)
+        if interpreter is None:
+            raise NotInstallableError(
+                f"{wanted.text} needs Python {wanted.python}, which is not installed here",
+                hint=f"install Python {wanted.python}, or ask for another release",
+            )
+        installer = Installer(find_uv(), self.find_links)
+        self._check(installer.make(folder, interpreter), wanted, installer)
+        requirements = [*wanted.packages, *(text for text in beside if not _names_any(text, wanted.packages))]
+        done = installer.install(folder, requirements, _pins(requirements))
+        if done.status:  # what goes with an old release is not always what is installed here
+            done = installer.install(folder, requirements)
+        self._check(done, wanted, installer)
+        if (failed := _failed_import(folder, wanted.modules)) is None:
+            return
+        # Releases before NumPy 2 do not say that they cannot do with it.
+        self._check(installer.install(folder, [*requirements, "numpy<2"]), wanted, installer)
+        if (failed := _failed_import(folder, wanted.modules)) is not None:
+            raise NotInstallableError(f"{wanted.text} cannot be imported", why=failed)
+
+    def _check(self, done: Done, wanted: Wanted, installer: Installer) -> None:
+        """Raise the error that says why a tool failed; nothing where it did not."""
+        if done.status == 0:
+            return
+        place = self.cache.folder
+        if shutil.disk_usage(place).free < _FULL or "No space left" in done.text:
+            raise UnreachableError(
+                f"no space left for {wanted.text} in {place}",
+                why=done.last_line,
+                hint="polycmp cache list; polycmp cache remove NAME, or another disk with POLYCMP_CACHE=DIR",
+            )
+        package = Requirement(wanted.packages[0]).name
+        if installer.versions(package, wanted.python) is None:
+            raise UnreachableError(
+                f"{wanted.text} cannot be installed: no package index that pip knows answers for {package}",
+                why=done.last_line,
+                hint=f"pip index versions {package}",
+            )
+        raise NotInstallableError(f"{wanted.text} cannot be installed", why=done.last_line)
+
+    def _view(self, name: str, ours: Ours, python: str) -> Path:
+        """Return the interpreter of an environment that has the packages of another and polycmp as it is here."""
+        base = self.cache.folder / name
+        place = base / "polycmp" / ours.digest
+        made = place / "complete"
+        if not made.exists():
+            with self.cache.locked(f"{name}.polycmp", alone=True):
+                if not made.exists():
+                    shutil.rmtree(place, ignore_errors=True)
+                    self._link(base, place, ours, python)
+                    made.touch()
+        return place / "bin" / "python"
+
+    def _link(self, base: Path, place: Path, ours: Ours, python: str) -> None:
+        done = run_tool([interpreters()[python], "-m", "venv", "--without-pip", str(place)])
+        if done.status:
+            raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
+        site, below = site_packages(place, python), site_packages(base, python)
+        (site / "zz_below.pth").write_text(f"import site; site.addsitedir({str(below)!r})\n", "utf-8")
+        for item, source in ours.places.items():
+            (site / item).symlink_to(source, target_is_directory=source.is_dir())
+
+
+def site_packages(folder: Path, python: str) -> Path:
+    """Return the folder of the packages of an environment."""
+    return folder / "lib" / f"python{python}" / "site-packages"
+
+
+def _pins(requirements: Sequence[str]) -> list[str]:
+    """Return the releases installed here of what is required, so that nothing but the release in question differs."""
+    found = []
+    for text in requirements:
+        requirement = Requirement(text)
+        if any(item.operator == "==" for item in requirement.specifier):
+            continue
+        try:
+            found.append(f"{requirement.name}=={metadata.version(requirement.name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _names_any(text: str, packages: Sequence[str]) -> bool:
+    named = {canonicalize_name(Requirement(item).name) for item in packages}
+    return canonicalize_name(Requirement(text).name) in named
+
+
+def _failed_import(folder: Path, modules: Sequence[str]) -> str | None:
+    """Return why a module cannot be imported; None if all can."""
+    if not modules:
+        return None
+    done = run_tool([str(folder / "bin" / "python"), "-c", f"import {', '.join(modules)}"], 300)
+    return done.last_line if done.status else None
+
+
+def own_python() -> str:
+    """Return the version of this process's Python: "3.11"."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"

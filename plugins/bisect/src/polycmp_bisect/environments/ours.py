@@ -1,0 +1,103 @@
+"""What of polycmp an environment needs: the packages installed here, linked into it, and what those require."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from polycmp.errors import PluginError
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+_CORE = "polycmp"
+
+
+@dataclass(frozen=True)
+class Ours:
+    """The packages of polycmp and of one backend's plugin, as they are installed here.
+
+    Attributes:
+        places: The folders and files to link, by the name that they have among installed packages.
+        requirements: What they need of others.
+    """
+
+    places: Mapping[str, Path]
+    requirements: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """A short name for the places."""
+        return hashlib.sha256(repr(sorted(self.places.items())).encode()).hexdigest()[:8]
+
+
+def ours_for(registry: Registry, backend: str) -> Ours:
+    """Return what an environment needs to run a backend.
+
+    Raises:
+        PluginError: The backend is unknown, or its package cannot be found on the disk.
+    """
+    wanted = _closure([_CORE, registry.find_runner(backend).distribution])
+    needed: dict[str, None] = {}
+    places: dict[str, Path] = {}
+    for name in wanted:
+        package = metadata.distribution(name)
+        places.update(_places(package))
+        for text in package.requires or ():
+            requirement = Requirement(text)
+            if canonicalize_name(requirement.name) not in wanted and not _is_of_an_extra(requirement):
+                needed.setdefault(text)
+    return Ours(places, tuple(needed))
+
+
+def requirements_of(names: Iterable[str]) -> Iterator[Requirement]:
+    """Yield what installed packages require, extras included."""
+    for name in names:
+        yield from (Requirement(text) for text in metadata.distribution(name).requires or ())
+
+
+def _closure(names: Iterable[str]) -> list[str]:
+    """Return packages and those of polycmp that they require."""
+    plugins = {
+        canonicalize_name(item.dist.name) for item in metadata.entry_points(group="polycmp") if item.dist is not None
+    }
+    found: list[str] = []
+    left = [canonicalize_name(name) for name in names]
+    while left:
+        name = left.pop(0)
+        if name in found:
+            continue
+        found.append(name)
+        texts = metadata.distribution(name).requires or ()
+        required = [item for item in map(Requirement, texts) if not _is_of_an_extra(item)]
+        left += [key for item in required if (key := canonicalize_name(item.name)) in {*plugins, _CORE}]
+    return found
+
+
+def _is_of_an_extra(requirement: Requirement) -> bool:
+    return requirement.marker is not None and "extra ==" in str(requirement.marker)
+
+
+def _places(package: metadata.Distribution) -> Iterator[tuple[str, Path]]:
+    """Yield the modules and the metadata of a package, wherever they lie."""
+    tops = {item.value.partition(":")[0].partition(".")[0] for item in package.entry_points if item.group == "polycmp"}
+    for top in sorted(tops or {package.name.replace("-", "_")}):
+        spec = importlib.util.find_spec(top)
+        if spec is None or spec.origin is None:
+            raise PluginError(f"the module {top} of {package.name} is not on the disk")
+        place = Path(spec.origin)
+        place = place.parent if spec.submodule_search_locations else place
+        yield place.name, place
+    described = [item for item in package.files or () if item.name == "METADATA"]
+    if not described:
+        raise PluginError(f"the metadata of {package.name} is not on the disk", hint=f"pip install {package.name}")
+    folder = Path(str(package.locate_file(described[0]))).parent
+    yield folder.name, folder

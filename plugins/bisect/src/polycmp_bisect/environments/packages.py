@@ -1,0 +1,143 @@
+"""Which package a backend's runtime is, and which release somebody means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from polycmp.errors import PluginError, UsageError, did_you_mean
+from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
+from polycmp_bisect.environments.making import Wanted, own_python
+from polycmp_bisect.environments.ours import requirements_of
+from polycmp_bisect.environments.tools import Installer, find_uv, interpreters
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+#: The name that stands for Python itself among packages.
+PYTHON = "python"
+
+
+def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:
+    """Return the package that is a backend's runtime, and the module to import.
+
+    Raises:
+        PluginError: The backend is unknown, or does not say what drives it.
+    """
+    found = registry.find_runner(backend)
+    modules = [name for item in found.spec.needs for name in item.split("|")]
+    if not modules:
+        raise PluginError(f"the backend {backend!r} does not say which package drives it", whose=found.label)
+    installed = metadata.packages_distributions()
+    for module in modules:
+        if module.partition(".")[0] in installed:
+            return canonicalize_name(installed[module.partition(".")[0]][0]), module
+    named = [canonicalize_name(item.name) for item in requirements_of([found.distribution])]
+    for module in modules:
+        if canonicalize_name(module.partition(".")[0]) in named:
+            return canonicalize_name(module.partition(".")[0]), module
+    return canonicalize_name(modules[0].partition(".")[0]), modules[0]
+
+
+def parse_version(text: str, package: str) -> tuple[str, tuple[str, ...], str]:
+    """Return the release, further packages and the version of Python of a `version=` value.
+
+    Args:
+        text: A release, alone or with what else shall be there: `1.20.1,onnx==1.16.0,python==3.10`.
+        package: The package of the backend's runtime.
+
+    Raises:
+        UsageError: A part is no release.
+    """
+    release, python, beside = "", "", []
+    for part in (item.strip() for item in text.strip("[] ").split(",")):
+        name, equals, value = part.partition("==")
+        if equals and canonicalize_name(name) == PYTHON:
+            python = value
+        elif equals and canonicalize_name(name) != package:
+            beside.append(f"{canonicalize_name(name)}=={value}")
+        elif release or not part:
+            raise UsageError(f"{text!r} is no release of {package}", hint="version=1.20.1")
+        else:
+            release = value if equals else name
+    return release, tuple(beside), python
+
+
+def installed_release(package: str) -> str:
+    """Return the release that is installed here; empty if none is."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def in_order(releases: Sequence[str]) -> list[str]:
+    """Return releases from old to new; what is no version of PEP 440 is left out."""
+    return sorted((item for item in releases if _is_version(item)), key=Version)
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def known_releases(
+    package: str, find_links: Sequence[str] = (), *, pre: bool = False, all_pythons: bool = True
+) -> dict[str, str]:
+    """Return the releases that can be installed here, from old to new, each with the version of Python for it.
+
+    That is this process's Python where the release has it.
+
+    Raises:
+        UnreachableError: No package index answers.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    installer = Installer(find_uv(), find_links)
+    pythons = list(interpreters()) if all_pythons else [own_python()]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda python: installer.versions(package, python, pre=pre), pythons))
+    if all(item is None for item in answers):
+        raise UnreachableError(
+            f"no package index that pip knows has {package}, or none answers",
+            hint=f"pip index versions {package}; --find-links DIR and --releases LIST for wheels on this machine",
+        )
+    found: dict[str, str] = {}
+    for python, releases in zip(pythons, answers, strict=True):
+        for item in releases or ():
+            found.setdefault(item, python)
+    return {item: found[item] for item in in_order(list(found))}
+
+
+def pick_release(text: str, releases: Sequence[str], package: str) -> str:
+    """Return the release that somebody means: itself, the newest of a series ("1.20"), or "latest".
+
+    Raises:
+        NotInstallableError: There is none.
+    """
+    if text == "latest" and releases:
+        return releases[-1]
+    series = [item for item in releases if item == text or item.startswith(f"{text}.")]
+    if text in series or not series:
+        series = [item for item in series if item == text] or [item for item in releases if _equal(item, text)]
+    if not series:
+        raise NotInstallableError(
+            f"there is no release {text} of {package} that can be installed here", why=did_you_mean(text, releases)
+        )
+    return series[-1]
+
+
+def _equal(one: str, two: str) -> bool:
+    return _is_version(one) and _is_version(two) and Version(one) == Version(two)
+
+
+def wanted_for(release: str, package: str, module: str, beside: Sequence[str], python: str) -> Wanted:
+    """Return the environment of a release and of what else is asked for."""
+    return Wanted((f"{package}=={release}", *beside), python or own_python(), (module,))

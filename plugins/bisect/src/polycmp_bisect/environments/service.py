@@ -1,0 +1,65 @@
+"""The service `environments`: the interpreter of an environment with a release of a backend's runtime."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from polycmp_bisect.environments.making import Maker, own_python
+from polycmp_bisect.environments.ours import ours_for
+from polycmp_bisect.environments.packages import (
+    installed_release,
+    known_releases,
+    parse_version,
+    pick_release,
+    runtime_of,
+    wanted_for,
+)
+from polycmp_bisect.environments.tools import interpreters
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+log = logging.getLogger("polycmp.environments")
+
+
+def make(registry: Registry) -> Environments:
+    """Return what finds or makes environments."""
+    return Environments(registry, Maker(tell=log.info))
+
+
+class Environments:
+    """Finds or makes the environments of backends.
+
+    Args:
+        registry: The plugins.
+        maker: Makes environments.
+    """
+
+    def __init__(self, registry: Registry, maker: Maker) -> None:
+        self._registry = registry
+        self._maker = maker
+
+    def __call__(self, backend: str, version: str) -> str:
+        """Return the interpreter of an environment with a release of a backend's runtime.
+
+        Args:
+            backend: The backend's name.
+            version: The release, a series ("1.20") or "latest"; with `,onnx==1.16.0` another package beside it, with
+                `,python==3.10` another Python.
+
+        Raises:
+            PolycmpError: The environment cannot be made.
+        """
+        package, module = runtime_of(self._registry, backend)
+        release, beside, python = parse_version(version, package)
+        ours = ours_for(self._registry, backend)
+        release = release or installed_release(package) or "latest"
+        for known in [python] if python else interpreters():  # nothing is asked where it is there
+            wanted = wanted_for(release, package, module, beside, known)
+            if self._maker.has(wanted, ours):
+                return str(self._maker.environment(wanted, ours))
+        releases = known_releases(package, self._maker.find_links, pre=any(mark in release for mark in "abrd"))
+        release = pick_release(release, list(releases), package)
+        wanted = wanted_for(release, package, module, beside, python or releases.get(release, own_python()))
+        return str(self._maker.environment(wanted, ours))

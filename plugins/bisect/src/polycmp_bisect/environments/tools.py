@@ -1,0 +1,162 @@
+"""The tools that make environments: uv where it is installed, else venv and pip; with the configuration of pip."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from polycmp.errors import PluginError
+
+#: Seconds that a download and installation may take.
+_PATIENCE = 1800.0
+#: The lowest Python that polycmp runs on, and the highest that is looked for.
+_PYTHONS = range(10, 20)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A tool that has ended.
+
+    Attributes:
+        status: The exit status.
+        text: What it printed, errors last.
+    """
+
+    status: int
+    text: str
+
+    @property
+    def last_line(self) -> str:
+        """The last line that says something: of errors the first, since hints follow them."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        errors = [line for line in lines if line.lower().startswith(("error:", "× ", "x "))]
+        return (errors or lines or [f"exit status {self.status}"])[-1]
+
+
+def run_tool(words: Sequence[str], seconds: float = _PATIENCE) -> Done:
+    """Run a tool to its end and return what it said."""
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
+            stdin=subprocess.DEVNULL, env=_environ(),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Done(124, f"it took longer than {seconds:g} s")
+    except OSError as error:
+        return Done(127, str(error))
+    return Done(done.returncode, done.stdout + done.stderr)
+
+
+def _environ() -> dict[str, str]:
+    """Return this process's environment without what would make another interpreter read this one's packages."""
+    return {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
+
+
+def find_uv() -> str:
+    """Return the path of uv; empty if it is not installed."""
+    beside = Path(sys.executable).with_name("uv")
+    return str(beside) if beside.is_file() else shutil.which("uv") or ""
+
+
+def pip_words() -> list[str]:
+    """Return the words that start pip.
+
+    Raises:
+        PluginError: There is no pip.
+    """
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    if uv := find_uv():
+        return [uv, "tool", "run", "pip", "--disable-pip-version-check", "--no-input"]
+    raise PluginError("there is no pip to ask for releases", hint=f"{sys.executable} -m ensurepip")
+
+
+@cache
+def interpreters() -> dict[str, str]:
+    """Return the interpreters of this machine that polycmp runs on by version ("3.11"), this one first."""
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found = {own: sys.executable}
+    for minor in _PYTHONS:
+        version = f"3.{minor}"
+        if version not in found and (path := _interpreter(version)):
+            found[version] = path
+    return found
+
+
+def _interpreter(version: str) -> str:
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for path in (shutil.which(f"python{version}") or "", *(str(item) for item in kept[-1:])):
+        code = "import sys; assert '%d.%d' % sys.version_info[:2] == sys.argv[1]; print(sys.executable)"
+        if path and (done := run_tool([path, "-c", code, version], 30)).status == 0:
+            return done.text.split("\n")[0]
+    return ""
+
+
+class Installer:
+    """Makes environments and installs into them.
+
+    Args:
+        uv: The path of uv; empty for venv and pip.
+        find_links: Folders and pages with further packages, beside pip's own configuration.
+    """
+
+    def __init__(self, uv: str, find_links: Sequence[str] = ()) -> None:
+        self._uv = uv
+        self._find_links = [word for item in find_links for word in ("--find-links", item)]
+
+    def make(self, folder: Path, interpreter: str) -> Done:
+        """Make an empty environment."""
+        if self._uv:
+            return run_tool([self._uv, "venv", "--quiet", "--python", interpreter, str(folder)])
+        return run_tool([interpreter, "-m", "venv", "--without-pip", str(folder)])
+
+    def install(self, folder: Path, requirements: Iterable[str], pins: Iterable[str] = ()) -> Done:
+        """Install packages with what they need; those that would have to be compiled are not taken.
+
+        Args:
+            folder: The environment.
+            requirements: What is wanted.
+            pins: What the releases of other packages have to be, where those are needed at all.
+        """
+        python = folder / "bin" / "python"
+        held = folder / "pins.txt"
+        held.write_text("\n".join(pins), "utf-8")
+        words = ["--only-binary", ":all:", "--constraint", str(held), *self._find_links, *requirements]
+        if self._uv:
+            options = ["--quiet", "--python", str(python), *_pip_settings()]
+            return run_tool([self._uv, "pip", "install", *options, *words])
+        return run_tool([*pip_words(), "--python", str(python), "install", "--quiet", "--no-compile", *words])
+
+    def versions(self, package: str, python: str, *, pre: bool = False) -> list[str] | None:
+        """Return the releases that can be installed on a version of Python, newest first; None if nobody answers."""
+        options = ["--only-binary", ":all:", "--python-version", python, *(["--pre"] if pre else [])]
+        done = run_tool([*pip_words(), "index", "versions", package, *options, *self._find_links], 120)
+        listed = [line for line in done.text.splitlines() if line.startswith("Available versions:")]
+        return [item.strip() for item in listed[0].partition(":")[2].split(",")] if listed else None
+
+
+@cache
+def _pip_settings() -> tuple[str, ...]:
+    """Return pip's configuration of package indexes as options of uv; none if uv has its own."""
+    if any(key.startswith(("UV_INDEX", "UV_DEFAULT_INDEX", "UV_FIND_LINKS")) for key in os.environ):
+        return ()
+    found: list[str] = []
+    for line in run_tool([*pip_words(), "config", "list"], 60).text.splitlines():
+        name, equals, text = line.partition("=")
+        option = name.rpartition(".")[2]
+        if not equals or option not in {"index-url", "extra-index-url", "find-links", "no-index"}:
+            continue
+        value = str(ast.literal_eval(text))
+        if option == "no-index":
+            found += ["--no-index"] if value.lower() in {"1", "true", "yes", "on"} else []
+        else:
+            found += [word for item in value.split() for word in (f"--{option}", item)]
+    return tuple(found)

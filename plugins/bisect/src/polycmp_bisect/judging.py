@@ -1,0 +1,111 @@
+"""One candidate becomes good, bad or skipped: its run is judged as `polycmp run` would, or by its time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import PolycmpError
+from polycmp.report import figure
+from polycmp_bisect.search import Judgement
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.report import Result
+
+#: Runs a plan.
+RunPlan = Callable[["Plan"], "Result"]
+
+
+class CannotJudgeError(PolycmpError):
+    """A run whose failure has nothing to do with the candidate, so that every other one would fare alike."""
+
+
+@dataclass
+class Judge:
+    """Judges runs.
+
+    Attributes:
+        run: Runs a plan as `polycmp run` does.
+        varied: The label of the backend that the candidates differ in; empty where they differ otherwise.
+        slower: How many times as long as a good one a bad one takes; 0 to judge by what is computed.
+        slow_seconds: The time of the bad end, once it is known.
+    """
+
+    run: RunPlan
+    varied: str
+    slower: float = 0.0
+    slow_seconds: float = 0.0
+
+    def judge(self, plan: Plan) -> Judgement:
+        """Return what the run of a candidate shows.
+
+        Raises:
+            CannotJudgeError: Another backend failed.
+        """
+        document = self.run(plan).document
+        results: Mapping[str, Any] = document["inference_results"]
+        failed = {label: str(item["error"]) for label, item in results.items() if item["error"]}
+        others = {label: text for label, text in failed.items() if label != self.varied}
+        if self.varied and others:
+            label, text = next(iter(others.items()))
+            raise CannotJudgeError(f"{label} failed, with which every candidate is compared", why=text)
+        if failed:
+            return Judgement("skip", _short(next(iter(failed.values()))))
+        seconds = self._seconds(results)
+        if self.slower:
+            return self._by_time(seconds)
+        verdict = document["verdict"]
+        reason, error, detail = _worst(document["comparison_results"])
+        if verdict in {"passed", "failed"}:
+            return Judgement("good" if verdict == "passed" else "bad", reason, error, seconds, detail)
+        words = {"blind": "nothing could have differed", "undecided": "rounding may explain anything"}
+        return Judgement("skip", reason or words.get(verdict, "nothing could be compared"), error, seconds, detail)
+
+    def _seconds(self, results: Mapping[str, Any]) -> float | None:
+        labels = [self.varied] if self.varied in results else list(results)[:1]
+        times = [results[label]["runtime"] for label in labels]
+        return float(times[0]["median"]) if times and times[0] else None
+
+    def _by_time(self, seconds: float | None) -> Judgement:
+        if seconds is None:
+            return Judgement("skip", "nothing was measured")
+        if not self.slow_seconds:  # the first that is judged is the bad end
+            self.slow_seconds = seconds
+        ratio = self.slow_seconds / seconds
+        state: Any = "good" if ratio >= self.slower else "bad"
+        return Judgement(state, f"{ratio:.2g} times as fast as the slow end", seconds, seconds, "seconds")
+
+
+def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
+    """Return the reason, the figure and the output of what differs most, failures first."""
+    found: list[tuple[bool, float, str, str]] = []
+    for pair in pairs:
+        for name, output in pair["outputs"].items():
+            share = output.get("share_of_range")
+            value = share if share is not None else output.get("max_error")
+            number = math.inf if isinstance(value, str) else value
+            found.append((not output["passed"], -1.0 if number is None else float(number), output["reason"], name))
+    if not found:
+        return next((pair["reason"] for pair in pairs if pair["reason"]), ""), None, ""
+    failed, number, reason, name = max(found, key=lambda item: item[:2])
+    text = f"{name}: {reason}" if failed and reason else ""
+    return _short(text), None if number < 0 else number, name
+
+
+def _short(text: str) -> str:
+    """Return the first line of a message, not too long for a table."""
+    line = " ".join(text.split("\n", maxsplit=1)[0].split())
+    return line if len(line) <= 240 else f"{line[:239]}…"
+
+
+def words_of(judgement: Judgement) -> str:
+    """Return a judgement's figures in a few words."""
+    if judgement.state == "skip":
+        return f"skipped: {judgement.reason}"
+    if judgement.detail == "seconds" and judgement.error is not None:
+        return f"{judgement.state}, {judgement.error * 1e3:.3g} ms"
+    shown = "" if judgement.error is None else f", {judgement.detail} off by {figure(judgement.error)} of its range"
+    return f"{judgement.state}{shown}"

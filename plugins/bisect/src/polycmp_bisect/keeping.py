@@ -1,0 +1,82 @@
+"""What was judged is kept on the disk while a search goes on, so that an interrupted one goes on where it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.files import atomic_write, make_folder, to_bytes
+from polycmp.plan import to_values
+from polycmp_bisect.environments.cache import cache_folder, digest
+from polycmp_bisect.search import Judgement
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.plugins import Registry
+
+_SCHEMA = 1
+
+
+class Keeper:
+    """The judgements of one search, in a file named after all that they depend on.
+
+    Args:
+        plan: The run that judges.
+        registry: The plugins.
+        further: What else the search depends on, in plain values.
+        resume: Whether to go on with what an earlier call has judged.
+    """
+
+    def __init__(self, plan: Plan, registry: Registry, further: Mapping[str, Any], *, resume: bool) -> None:
+        files = sorted({plan.model, *(item.model for item in plan.backends), *plan.data.files} - {""})
+        asked = (json.dumps(to_values(plan, registry), sort_keys=True, default=str), sorted(further.items()))
+        name = digest(asked, [_content(Path(path)) for path in files])
+        self._path = cache_folder() / "bisect" / f"{name}.json"
+        self._known: dict[str, list[dict[str, Any]]] = {}
+        if resume:
+            self._read()
+        else:
+            self.discard()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, name: str, look: int) -> Judgement | None:
+        """Return what a candidate was judged to be at a look; None if it was not."""
+        looks = self._known.get(name, [])
+        return Judgement(**looks[look]) if look < len(looks) else None
+
+    def put(self, name: str, judgement: Judgement) -> None:
+        """Keep the next judgement of a candidate."""
+        self._known.setdefault(name, []).append(dataclasses.asdict(judgement))
+        make_folder(self._path.parent)
+        with atomic_write(self._path) as file:
+            file.write(to_bytes(json.dumps({"schema": _SCHEMA, "judged": self._known}, indent=1) + "\n"))
+
+    def discard(self) -> None:
+        """Forget everything: the search has come to its end, or begins anew."""
+        with suppress(OSError):
+            self._path.unlink()
+
+    def _read(self) -> None:
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            document = json.loads(self._path.read_text("utf-8"))
+            if document["schema"] == _SCHEMA:
+                known = {name: [Judgement(**item) for item in looks] for name, looks in document["judged"].items()}
+                self._known = {name: [dataclasses.asdict(item) for item in looks] for name, looks in known.items()}
+
+
+def _content(path: Path) -> str:
+    """Return what stands for a file's content."""
+    if not path.is_file():
+        return str(path)
+    with path.open("rb") as file:
+        total = hashlib.sha256()
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()

@@ -1,0 +1,147 @@
+"""The result of a search, in the form that every report renders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Series, State, Table
+from polycmp_bisect.candidates.backwards import Backwards
+from polycmp_bisect.candidates.base import Candidates
+from polycmp_bisect.chain import Operator
+from polycmp_bisect.judging import words_of
+from polycmp_bisect.search import Found, Judgement
+
+_STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that was found.
+
+    Attributes:
+        candidates: What was searched over.
+        found: Where it turns.
+        operator: What `locate` said of the first bad one.
+        made: How many candidates had to be prepared.
+        command: The command line as typed.
+        seconds: How long it took.
+    """
+
+    candidates: Candidates
+    found: Found
+    operator: Operator
+    made: int
+    command: str
+    seconds: float
+
+    def name(self, place: int | None) -> str | None:
+        """Return the name of a candidate."""
+        return None if place is None else self.candidates.names[place]
+
+
+def result_of(answer: Answer, *, slower: float = 0.0) -> Result:
+    """Return the result."""
+    found = answer.found
+    heading = "FOUND" if found.first_bad is not None else "NOTHING DIFFERS"
+    return Result(
+        command="bisect",
+        verdict="passed" if found.first_bad is None else "failed",
+        heading=heading,
+        sentence=sentence_of(answer, slower),
+        title=f"over {answer.candidates.what}",
+        content=tuple(_content(answer)),
+        command_line=answer.command,
+        seconds=answer.seconds,
+        timed=True,
+        document=document_of(answer),
+    )
+
+
+def sentence_of(answer: Answer, slower: float = 0.0) -> str:
+    """Return the one sentence that says it all."""
+    found, names, what = answer.found, answer.candidates.names, answer.candidates.what
+    looked = len(found.judged)
+    if found.first_bad is None:
+        place = next(reversed(found.judged)) if found.judged else answer.candidates.first
+        return f"{what} {names[place]} is good ({words_of(found.judged[place])}); --bad names one that is not"
+    if found.last_good is None:
+        return f"no good {what} was found: {names[found.first_bad]}, the oldest that could be judged, is bad, too"
+    bad, good = names[found.first_bad], names[found.last_good]
+    mended = isinstance(answer.candidates, Backwards)
+    parts = [f"mended in {what} {good}, last bad {bad}" if mended else f"first bad {what} {bad}, last good {good}"]
+    if found.between:
+        parts[0] += f" ({', '.join(names[item] for item in found.between)} between them could not be judged)"
+    if slower:
+        parts.append(found.judged[found.last_good].reason)
+    elif answer.operator.sentence:
+        parts.append(answer.operator.sentence)
+    elif found.judged[found.first_bad].reason:
+        parts.append(found.judged[found.first_bad].reason)
+    if answer.operator.way_round and "a way round" not in parts[-1]:
+        parts.append(f"a way round: {answer.operator.way_round}")
+    return "; ".join(parts) + f" ({looked} of {len(names)} looked at)"
+
+
+def document_of(answer: Answer) -> dict[str, Any]:
+    """Return the JSON document."""
+    found = answer.found
+    return {
+        "schema": 1,
+        "verdict": "passed" if found.first_bad is None else "failed",
+        "what": answer.candidates.what,
+        "candidates": list(answer.candidates.names),
+        "first_bad": answer.name(found.first_bad),
+        "last_good": answer.name(found.last_good),
+        "skipped_between": [answer.name(item) for item in found.between],
+        "judged": {
+            str(answer.name(place)): {
+                "state": item.state,
+                "reason": item.reason,
+                "error": item.error,
+                "seconds": item.seconds,
+                "output": item.detail,
+            }
+            for place, item in found.judged.items()
+        },
+        "prepared": answer.made,
+        "locate": answer.operator.document or None,
+        "sentence": sentence_of(answer),
+        "command": answer.command,
+        "seconds": answer.seconds,
+    }
+
+
+def _content(answer: Answer) -> Iterator[Block]:
+    found, names = answer.found, answer.candidates.names
+    ordered = sorted(found.judged.items(), reverse=isinstance(answer.candidates, Backwards))
+    rows = tuple(_row(names[place], item, chosen=place == found.first_bad) for place, item in ordered)
+    columns = (Column("Off by, of range", "number", digits=2), Column("Median", "duration"))
+    yield Table(
+        "", rows, columns, name_title=answer.candidates.what.capitalize(), reason_title="Why",
+        heading=f"Each {answer.candidates.what} that was looked at", causal=True, suite="bisect",
+    )  # fmt: skip
+    points = tuple(
+        Point(names[place], item.error, _STATES[item.state], f"{names[place]}: {words_of(item)}",
+              mark=names[place] if place in {found.first_bad, found.last_good} else "")
+        for place, item in ordered
+        if item.error is not None
+    )  # fmt: skip
+    if len(points) > 1:
+        yield Series(
+            f"Error by {answer.candidates.what}",
+            points,
+            remark="Only those that were looked at are drawn, from old to new.",
+            summary=sentence_of(answer),
+            ends=(points[0].name, points[-1].name),
+        )
+    if answer.made:
+        yield Note(f"{answer.made} prepared for this search; they are kept: polycmp cache list", label="")
+    if answer.operator.command:
+        yield NextStep(answer.operator.command, "looks at the first bad one, tensor by tensor")
+
+
+def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
+    cells = (None if judgement.detail == "seconds" else judgement.error, judgement.seconds)
+    return Row(name, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)

@@ -1,0 +1,184 @@
+"""Finds the first of an ordered line that is bad, with few looks: strides back to a good one, then halves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+State = Literal["good", "bad", "skip"]
+#: How far the first look back from the bad end is; each further one goes four times as far.
+_STRIDE = 4
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one candidate was found to be.
+
+    Attributes:
+        state: `good`, `bad`, or `skip`: it could not be judged.
+        reason: Why, in words.
+        error: The figure that was judged by, larger for worse; None if there is none.
+        seconds: Median time of one inference; None if nothing ran.
+        detail: The output or measure that the figure belongs to.
+    """
+
+    state: State
+    reason: str = ""
+    error: float | None = None
+    seconds: float | None = None
+    detail: str = ""
+
+
+class FlakyError(Exception):
+    """A candidate that was judged twice, with different verdicts.
+
+    Attributes:
+        index: Its place in the line.
+        once: The first judgement.
+        again: The second.
+    """
+
+    def __init__(self, index: int, once: Judgement, again: Judgement) -> None:
+        super().__init__(index)
+        self.index, self.once, self.again = index, once, again
+
+
+class EndError(Exception):
+    """An end that the user named and that is not what it was said to be.
+
+    Attributes:
+        index: Its place in the line.
+        wanted: What it was said to be.
+        found: What it is.
+    """
+
+    def __init__(self, index: int, wanted: State, found: Judgement) -> None:
+        super().__init__(index)
+        self.index, self.wanted, self.found = index, wanted, found
+
+
+@dataclass
+class Found:
+    """Where the line turns.
+
+    Attributes:
+        first_bad: The first bad one; None if none is bad.
+        last_good: The last good one before it; None if none is good.
+        judged: All judgements by place, in the order in which they were made.
+        between: Places between the last good and the first bad one that could not be judged.
+    """
+
+    first_bad: int | None = None
+    last_good: int | None = None
+    judged: dict[int, Judgement] = field(default_factory=dict)
+    between: tuple[int, ...] = ()
+
+
+def looks_left(good: int, bad: int) -> int:
+    """Return how many candidates halving still has to look at, at most."""
+    return max(bad - good - 1, 0).bit_length()
+
+
+class Search:
+    """One search.
+
+    Args:
+        judge: Judges a candidate by its place; called with the place and with which look at it this is, from 0.
+        tell: Told the range in which the turn has to be after each look: the good place, -1 if none is known, and the
+            bad one.
+    """
+
+    def __init__(
+        self, judge: Callable[[int, int], Judgement], tell: Callable[[int, int], None] = lambda good, bad: None
+    ) -> None:
+        self._judge = judge
+        self._tell = tell
+        self._judged: dict[int, Judgement] = {}
+
+    def find(self, bad: int, good: int | None, *, bad_given: bool = True) -> Found:
+        """Find the first bad candidate.
+
+        Args:
+            bad: The place of the one that is bad, or to begin with.
+            good: The place of one that is good; None to look for it among those before.
+            bad_given: Whether it was said that `bad` is bad; else an earlier one takes its place if it cannot be
+                judged.
+
+        Raises:
+            FlakyError: A candidate is good once and bad another time.
+            EndError: An end is not what it was said to be, or could not be judged.
+        """
+        end = self._bad_end(bad, bad_given)
+        if end is None:
+            return Found(judged=self._judged)
+        start = self._good_end(end, good)
+        lowest, highest = start
+        if lowest is None:
+            return Found(highest, None, self._judged)
+        return self._halve(lowest, highest)
+
+    def _look(self, place: int, *, twice: bool = False) -> Judgement:
+        found = self._judged.get(place)
+        if found is None:
+            found = self._judged[place] = self._judge(place, 0)
+        if twice and found.state != "skip":
+            again = self._judge(place, 1)
+            if again.state != found.state:
+                raise FlakyError(place, found, again)
+        return found
+
+    def _bad_end(self, bad: int, given: bool) -> int | None:
+        for place in range(bad, -1, -1):
+            found = self._look(place, twice=True)
+            if found.state == "bad":
+                return place
+            if given or found.state == "good":
+                if given:
+                    raise EndError(place, "bad", found)
+                return None
+        raise EndError(bad, "bad", self._judged[bad])
+
+    def _good_end(self, bad: int, good: int | None) -> tuple[int | None, int]:
+        """Return the places of a good one, None if there is none, and of the earliest that is known to be bad."""
+        if good is not None:
+            found = self._look(good, twice=True)
+            if found.state != "good":
+                raise EndError(good, "good", found)
+            return good, bad
+        stride, place = _STRIDE, bad
+        while place > 0:
+            self._tell(-1, bad)
+            place = max(place - stride, 0)
+            stride *= _STRIDE
+            while (found := self._look(place)).state == "skip" and place > 0:
+                place -= 1
+            if found.state == "good":
+                self._look(place, twice=True)
+                return place, bad
+            if found.state == "bad":
+                bad = place
+        for place in range(bad - 1, -1, -1):  # the oldest could not be judged: what lies before the bad one
+            if self._look(place).state == "good":
+                self._look(place, twice=True)
+                return place, bad
+            if self._judged[place].state == "bad":
+                bad = place
+        return None, bad
+
+    def _halve(self, good: int, bad: int) -> Found:
+        while True:
+            self._tell(good, bad)
+            open_places = [place for place in range(good + 1, bad) if place not in self._judged]
+            if not open_places:
+                break
+            middle = (good + bad) / 2
+            place = min(open_places, key=lambda item: abs(item - middle))
+            found = self._look(place)
+            if found.state == "good":
+                good = place
+            elif found.state == "bad":
+                bad = place
+        self._look(good, twice=True)
+        self._look(bad, twice=True)
+        return Found(bad, good, self._judged, tuple(range(good + 1, bad)))

@@ -1,0 +1,92 @@
+"""The search alone, over every line of candidates of some lengths, with some that cannot be judged."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from polycmp_bisect.search import EndError, FlakyError, Judgement, Search
+
+
+class Line:
+    """Candidates of which those from `turn` on are bad, and those of `broken` cannot be judged."""
+
+    def __init__(self, count, turn, broken=(), flaky=()):
+        self.count, self.turn, self.broken, self.flaky = count, turn, set(broken), set(flaky)
+        self.seen = set()
+
+    def judge(self, place, look):
+        self.seen.add(place)
+        if place in self.broken:
+            return Judgement("skip", "it cannot be installed")
+        bad = place >= self.turn
+        return Judgement("bad" if bad != (place in self.flaky and look == 1) else "good", error=float(place))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 20, 36])
+def test_the_first_bad_one_is_found_wherever_it_is(count):
+    for turn in range(1, count):
+        line = Line(count, turn)
+        found = Search(line.judge).find(count - 1, None)
+        assert (found.first_bad, found.last_good, found.between) == (turn, turn - 1, ())
+        assert len(line.seen) <= 8
+
+
+def test_with_both_ends_given_half_of_the_line_is_left_each_time():
+    for turn in range(1, 33):
+        line = Line(33, turn)
+        found = Search(line.judge).find(32, 0)
+        assert found.first_bad == turn
+        assert len(line.seen) <= 2 + 5
+
+
+def test_what_cannot_be_judged_is_passed_over():
+    random.seed(3)
+    for _ in range(300):
+        count = random.randint(2, 30)
+        turn = random.randint(1, count - 1)
+        broken = set(random.sample(range(count), random.randint(0, count - 2))) - {count - 1}
+        line = Line(count, turn, broken)
+        whole = [place for place in range(count) if place not in broken]
+        found = Search(line.judge).find(count - 1, None)
+        assert found.first_bad == min(place for place in whole if place >= turn)
+        good = [place for place in whole if place < turn]
+        assert found.last_good == (max(good) if good else None)
+        if good:
+            assert set(found.between) <= broken
+
+
+def test_a_last_one_that_cannot_be_judged_gives_way_to_the_one_before_unless_it_was_named():
+    line = Line(5, 2, broken=[4])
+    assert Search(line.judge).find(4, None, bad_given=False).first_bad == 2
+    with pytest.raises(EndError) as error:
+        Search(line.judge).find(4, None)
+    assert error.value.found.state == "skip"
+
+
+def test_a_named_end_that_is_not_what_it_was_said_to_be_is_refused():
+    with pytest.raises(EndError) as error:
+        Search(Line(5, 5).judge).find(4, None)
+    assert (error.value.index, error.value.wanted) == (4, "bad")
+    with pytest.raises(EndError) as error:
+        Search(Line(5, 1).judge).find(4, 2)
+    assert (error.value.index, error.value.wanted) == (2, "good")
+
+
+def test_nothing_is_found_where_the_last_one_is_good():
+    found = Search(Line(5, 5).judge).find(4, None, bad_given=False)
+    assert (found.first_bad, found.last_good) == (None, None)
+
+
+def test_the_oldest_is_named_where_all_are_bad():
+    found = Search(Line(9, 0).judge).find(8, None)
+    assert (found.first_bad, found.last_good) == (0, None)
+
+
+@pytest.mark.parametrize("flaky", [8, 0])
+def test_an_end_that_is_good_once_and_bad_another_time_is_refused(flaky):
+    with pytest.raises(FlakyError) as error:
+        Search(Line(9, 5, flaky=[flaky]).judge).find(8, 0)
+    assert error.value.index == flaky
+    assert {error.value.once.state, error.value.again.state} == {"good", "bad"}
