@@ -128,6 +128,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
     """All wheels, with ONNX Runtime as the extra `cpu` brings it."""
     requirements = [
         "polycmp",
+        "polycmp-bisect",
         "polycmp-checks",
         "polycmp-locate",
         "polycmp-onnx",
