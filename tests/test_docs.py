@@ -61,6 +61,10 @@ NOT_RUN = (
     "polycmp run load.py:Net --model-type torch",  # PyTorch
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
     "polycmp locate model.onnx -b onnxrt:python=",  # another environment
+    "polycmp bisect ",  # environments are made from a package index
+    "polycmp cache ",
+    "polycmp run model.onnx -b onnxrt:version=",
+    "polycmp locate model.onnx -b onnxrt:version=",
     "polycmp suite nightly.toml --executor ray",  # a cluster
 )
 
