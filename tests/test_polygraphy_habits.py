@@ -289,7 +289,7 @@ class TestJson:
     def test_an_unknown_class_and_a_missing_file_are_errors_of_ours(self, tmp_path):
         with pytest.raises(PolygraphyException):
             json.from_json('{"polygraphy_class": "Nobody"}')
-        with pytest.raises((PolygraphyException, OSError)):
+        with pytest.raises(FileNotFoundError):
             json.load_json(str(tmp_path / "absent.json"))
 
 
@@ -322,6 +322,9 @@ class TestHelpers:
         assert util.try_match_shape(array, (6, 1)).shape == (6, 1)
         assert util.try_match_shape(array, (1, 6)).shape == (1, 6)
         assert util.try_match_shape(array, (5,)).shape == (2, 3)
+        assert util.try_match_shape(array, (None, 1, 3)).shape == (2, 1, 3)
+        image = np.arange(12).reshape(1, 3, 2, 2)
+        assert np.array_equal(util.try_match_shape(image, (None, 2, 2, 3)), image.transpose(0, 2, 3, 1))
 
     def test_names(self):
         assert util.find_str_in_iterable("a", ["b", "a"]) == "a"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from polycmp import json as ours
@@ -66,7 +69,13 @@ def from_json(src: str) -> Any:
 
 
 def load_json(src: Any, description: str | None = None) -> Any:
-    """Return the objects in a JSON file, those of registered classes included."""
+    """Return the objects in a JSON file, those of registered classes included.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+    """
+    if isinstance(src, str | Path) and not Path(src).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(src))
     return ours.load_json(src, description, _REGISTERED)
 
 

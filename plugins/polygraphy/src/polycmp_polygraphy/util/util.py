@@ -164,17 +164,26 @@ def is_empty_shape(shape: Iterable[int]) -> bool:
     return volume(shape) == 0
 
 
-def try_match_shape(arr: Any, shape: Sequence[int]) -> Any:
-    """Return an array in another shape where its elements fit: with its axes permuted if they are, else reshaped."""
+def try_match_shape(arr: Any, shape: Sequence[Dimension]) -> Any:
+    """Return an array in another shape where its elements fit: with its axes permuted if they are, else reshaped.
+
+    Args:
+        arr: A NumPy array or torch tensor.
+        shape: The shape, of which one dimension may be unknown.
+    """
     now = tuple(arr.shape)
-    if len(now) == len(shape) and sorted(now) == sorted(shape) and len(set(now)) == len(now):
-        return (
-            np.transpose(arr, [now.index(dim) for dim in shape])
-            if isinstance(arr, np.ndarray)
-            else arr.permute([now.index(dim) for dim in shape])
-        )
+    known = volume(dim for dim in shape if isinstance(dim, int) and dim >= 0)
+    rest = volume(now) // known if known else 0
+    wanted = tuple(override_dynamic_shape(shape, rest))
+    if now == wanted:
+        return arr
+    if sorted(now) == sorted(wanted):
+        axes: list[int] = []
+        for dim in wanted:
+            axes.append(next(axis for axis, size in enumerate(now) if size == dim and axis not in axes))
+        return np.transpose(arr, axes) if isinstance(arr, np.ndarray) else arr.permute(axes)
     try:
-        return arr.reshape(tuple(shape))
+        return arr.reshape(wanted)
     except (ValueError, RuntimeError):
         _LOG.warning("an array of shape %s does not fit into %s and stays as it is", list(now), list(shape))
         return arr
