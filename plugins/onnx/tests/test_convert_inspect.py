@@ -178,7 +178,6 @@ def test_functions_subgraphs_and_weights_outside_are_shown(polycmp, tmp_path):
     ("words", "text"),
     [
         ("plugin match m.onnx", "onnx-graphsurgeon"),
-        ("data to-input a.json", "data merge"),
         ("multi-device shard m.onnx", "several devices"),
         ("template shard-hints m.onnx -o h.json", "several devices"),
         ("surgeon extrac m.onnx", "did you mean 'surgeon extract'"),

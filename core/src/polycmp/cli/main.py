@@ -75,14 +75,20 @@ class CommandGroup(click.Group):
             UsageError: There is none.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from polycmp.command.stand_ins import note_later
             from polycmp.plugins.known import known_names
 
+            former = known_names().former["commands"].get(" ".join((*self.path, args[0])))
+            if former is not None:
+                note_later(ctx, f"{args[0]} of earlier versions: {former}")
+                return self.resolve_command(ctx, [former.rpartition(" ")[2], *args[1:]])
             name, longer = (" ".join((*self.path, *args[:count])) for count in (1, 2))
             # What a group brings may come from several packages: both words tell which one is missing.
             missing = longer if longer in known_names().brought["command"] else name
             _registry(ctx).find_command(missing)  # raises with the reason
         word, command, words = super().resolve_command(ctx, args)
         if command is not None:
+            words = _completed(command, words, ctx)
             _refuse_empty_values(command, words, ctx)
         return word, command, words
 
@@ -130,6 +136,17 @@ def _below(path: tuple[str, ...], registry: Registry) -> Iterator[Contribution]:
     for item in registry.commands.values():
         if len(item.spec.path) > len(path) and tuple(item.spec.path[: len(path)]) == path:
             yield item
+
+
+def _completed(command: click.Command, words: list[str], ctx: click.Context) -> list[str]:
+    """Return the words of a command with its options written out; those with options of plugins see to it later."""
+    from polycmp.command import BackendCommand
+    from polycmp.command.stand_ins import completed
+
+    if isinstance(command, (click.Group, BackendCommand)):
+        return words
+    with click.Context(command, info_name=command.name, parent=ctx) as own:
+        return completed(words, own)
 
 
 def _refuse_empty_values(command: click.Command, words: Sequence[str], ctx: click.Context) -> None:

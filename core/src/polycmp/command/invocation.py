@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from polycmp.command.build import build_plan, read_run_file, write_run_file
 from polycmp.command.params import TYPED, convert_words
 from polycmp.command.paths import refuse_collisions, was_written, written_paths
+from polycmp.command.stand_ins import tell_notes
 from polycmp.errors import PolycmpError, UsageError
 from polycmp.messages import setup_logging
 from polycmp.options import OptionValues
@@ -191,6 +192,7 @@ class Invocation:
             log_format=log.log_format,
             log_file=log.log_file or None,
         )
+        tell_notes(self._ctx)
 
     def warn(self, texts: Iterable[str]) -> None:
         """Print the warnings that the user should see before anything runs."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.command.stand_ins import tell_notes
 from polycmp.options.values import is_flag
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def with_messages(command: click.Command) -> click.Command:
         from polycmp.messages import setup_logging
 
         setup_logging(**{name: given.pop(name) for name in _NAMES})
+        tell_notes(click.get_current_context())
         return work(**given)
 
     command.callback = run

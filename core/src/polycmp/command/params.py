@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.command.stand_ins import complete_option, flags_of, former_option
 from polycmp.errors import PluginError, UsageError, did_you_mean
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.options.values import is_flag
@@ -78,12 +79,36 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:
+            if flag not in own and (meant := _meant(word, queue, ctx, table)) is not None:
+                queue[:0] = meant
+                continue
             if flag not in own:
                 _refuse(flag, ctx, table, words)
             result.append(own.get(word, word))
             if word in TAKES_A_WORD and queue:
                 result.append(queue.pop(0))
     return _with_model(result, table, registry)
+
+
+def _meant(word: str, queue: list[str], ctx: click.Context, table: FlagTable) -> list[str] | None:
+    """Return the words that an unknown option stands for; None where it stands for none.
+
+    Raises:
+        UsageError: It may stand for several.
+        PluginError: It belongs to a plugin that is not there.
+    """
+    flag, equals, value = word.partition("=")
+    options = flags_of(ctx, table)
+    if not is_flag(flag) or flag in table.refused or any(flag in flags for flags, _ in options):
+        return None
+    former = former_option(word, queue, ctx)
+    if former is not None:
+        del queue[: former[1]]
+        return former[0]
+    if flag.startswith("--"):
+        _refuse_missing(flag, registry_of(ctx))
+    full = complete_option(flag, options, ctx)
+    return [f"{full}{equals}{value}"] if full else None
 
 
 def _use(target: Target, flag: str, queue: list[str]) -> list[str]:

@@ -25,6 +25,8 @@ class Known(NamedTuple):
         kinds, suffixes, folder_marks: Which backend's package knows a kind of model, a suffix of files, a folder by the
             name of a file in it.
         options: By option of `run` whose name has no plugin's prefix: the command that installs its package.
+        former: Words of earlier versions of Polygraphy, with those that mean the same today: options by command (empty
+            for all of them), and commands under `commands`.
         elsewhere: Commands of Polygraphy that have another name here or none: why, and what to do instead.
     """
 
@@ -35,6 +37,7 @@ class Known(NamedTuple):
     suffixes: Mapping[str, str]
     folder_marks: Mapping[str, str]
     options: Mapping[str, str]
+    former: Mapping[str, Mapping[str, str]]
     elsewhere: Mapping[str, tuple[str, str]]
 
 
@@ -63,6 +66,7 @@ def known_names() -> Known:
         of_backends("suffixes"),
         of_backends("folder_marks"),
         {flag: f"pip install {package}" for flag, package in _turned(content["options"]).items()},
+        content["former"],
         {name: (why, instead) for name, (why, instead) in content["elsewhere"].items()},
     )
 

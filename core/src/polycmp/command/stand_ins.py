@@ -1,0 +1,111 @@
+"""Words that people type for others: beginnings of options, and words of earlier versions of Polygraphy."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+
+from polycmp.errors import UsageError
+from polycmp.options import FlagTable
+from polycmp.plugins import known_names
+from polycmp.terminal import echo
+
+#: Key of the context for the remarks on what was taken for what, until messages have been set up.
+_REMARKS = "polycmp.stand_ins"
+
+
+def flags_of(ctx: click.Context, table: FlagTable | None = None) -> list[tuple[list[str], bool]]:
+    """Return the flags of each option of a command, and whether its help hides the option.
+
+    Args:
+        ctx: Context of the command.
+        table: Options from plugins, where the command has them.
+    """
+    options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
+    found = [([*param.opts, *param.secondary_opts], param.hidden) for param in options]
+    return [*found, *(([flag], False) for flag in (table.backends if table is not None else ()))]
+
+
+def former_option(word: str, following: Sequence[str], ctx: click.Context) -> tuple[list[str], int] | None:
+    """Return the words for an option of earlier versions, and how many of the words after it they stand for, too.
+
+    Args:
+        word: The option, perhaps with a value after `=`.
+        following: Words after it.
+        ctx: Context of the command.
+    """
+    command = " ".join(ctx.command_path.split()[1:])
+    known = {**known_names().former.get("", {}), **known_names().former.get(command, {})}
+    flag, equals, value = word.partition("=")
+    for text, taken in ((f"{flag} {value}", 0), (f"{flag} {next(iter(following), '')}", 1), (flag, 0)):
+        if (bool(equals) and taken) or text not in known:
+            continue
+        note_later(ctx, f"{text} of earlier versions: {known[text] or 'nothing is left of it to do'}")
+        return known[text].split(), taken
+    return None
+
+
+def complete_option(flag: str, options: Iterable[tuple[list[str], bool]], ctx: click.Context) -> str:
+    """Return the only long option that begins so; empty if there is none.
+
+    Args:
+        flag: What was typed.
+        options: The options, as `flags_of` returns them.
+        ctx: Context of the command.
+
+    Raises:
+        UsageError: Several begin so, or one has two hyphens where one was typed.
+    """
+    options = list(options)
+    if not flag.startswith("--"):
+        if len(flag) > 2 and any(f"-{flag}" in flags for flags, _ in options):
+            raise UsageError(f"there is no option {flag}", why=f"did you mean -{flag}?", hint=f"-{flag}")
+        return ""
+    if len(flag) < 4:
+        return ""
+    fitting: Mapping[bool, dict[str, None]] = {False: {}, True: {}}
+    for flags, hidden in options:
+        first = next((item for item in flags if item.startswith(flag)), "")
+        if first:
+            fitting[hidden][first] = None
+    found = list(fitting[False] or fitting[True])
+    if len(found) > 1:
+        names = f"{', '.join(found[:-1])} and {found[-1]}"
+        raise UsageError(f"{flag} is short for several options", why=f"{names} begin so", hint=found[0])
+    if found:
+        note_later(ctx, f"{flag} is taken for {found[0]}")
+    return next(iter(found), "")
+
+
+def completed(words: Sequence[str], ctx: click.Context) -> list[str]:
+    """Return the words of a command of click's own with its options written out.
+
+    Raises:
+        UsageError: Several options begin with what was typed.
+    """
+    options = flags_of(ctx)
+    known = {flag for flags, _ in options for flag in flags}
+    result: list[str] = []
+    for index, word in enumerate(words):
+        if word == "--":
+            return [*result, *words[index:]]
+        flag, equals, value = word.partition("=")
+        full = complete_option(flag, options, ctx) if flag[:1] == "-" and flag not in known else ""
+        result.append(f"{full}{equals}{value}" if full else word)
+    if not any(param.name == "verbose" for param in ctx.command.params):  # it sets no messages up
+        for text in ctx.meta.pop(_REMARKS, ()):
+            echo(text, err=True)
+    return result
+
+
+def note_later(ctx: click.Context, text: str) -> None:
+    """Keep a remark until messages have been set up."""
+    ctx.meta.setdefault(_REMARKS, []).append(text)
+
+
+def tell_notes(ctx: click.Context) -> None:
+    """Log the remarks kept so far."""
+    for text in ctx.meta.pop(_REMARKS, ()):
+        logging.getLogger("polycmp.command").info("%s", text)

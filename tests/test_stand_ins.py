@@ -1,0 +1,107 @@
+"""Words that people type for others: beginnings of options, one hyphen for two, and words that Polygraphy dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A sum of two constants and the input."""
+    nodes = [
+        helper.make_node("Constant", [], ["c"], name="c", value_floats=[1.0, 2.0]),
+        helper.make_node("Neg", ["c"], ["d"], name="neg"),
+        helper.make_node("Add", ["x", "d"], ["y"], name="add"),
+    ]
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", value[:1], value[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "m.onnx")
+    return "m.onnx"
+
+
+@pytest.mark.parametrize(
+    ("typed", "taken"),
+    [
+        (("surgeon", "sanitize", "m.onnx", "--fold-constant", "-o", "out.onnx"), "--fold-constants"),
+        (("run", "m.onnx", "--onnxrt", "--iter", "2"), "--iterations"),
+        (("run", "m.onnx", "--onnxrt", "--input-shape=x:[2]"), "--input-shapes"),
+        (("template", "onnx-gs", "m.onnx", "--outpu", "gs.py"), "--output"),
+    ],
+)
+def test_a_beginning_of_one_option(polycmp, model, typed, taken):
+    done = polycmp(*typed)
+    assert done.status == 0, done.out + done.err
+    assert f"is taken for {taken}\n" in done.err
+
+
+def test_what_was_asked_for_is_done(polycmp, model):
+    polycmp("surgeon", "sanitize", "m.onnx", "--fold-constant", "-o", "out.onnx")
+    assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["Add"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "candidates"),
+    [
+        (("surgeon", "sanitize", "m.onnx", "--fold", "-o", "out.onnx"), ("--fold-constants", "--fold-size-threshold")),
+        (("run", "m.onnx", "--onnxrt", "--save-in", "x.json"), ("--save-inputs", "--save-input-blob")),
+    ],
+)
+def test_a_beginning_of_several_options(polycmp, model, typed, candidates):
+    done = polycmp(*typed)
+    assert done.status == 2
+    assert all(candidate in done.err for candidate in candidates), done.err
+    assert sorted(path.name for path in Path().iterdir()) == ["m.onnx"]
+
+
+@pytest.mark.parametrize("word", ["-log-file", "-onnx-outputs", "-onnxrt"])
+def test_one_hyphen_for_two(polycmp, model, word):
+    done = polycmp("run", "m.onnx", "--onnxrt", word, "x.log")
+    assert done.status == 2
+    assert f"did you mean -{word}?" in done.err
+
+
+def test_the_beginning_of_an_option_that_is_not_there_is_no_other(polycmp, model):
+    """`--mod` fits `--model-type` alone; `--modo` fits nothing."""
+    assert "--modo" in polycmp("run", "m.onnx", "--onnxrt", "--modo", "x").err
+
+
+@pytest.mark.parametrize(
+    ("mode", "shown", "hidden"),
+    [("basic", "[Op: Add]", "value_floats"), ("attrs", "value_floats", "no such text"), ("none", "x", "[Op: Add]")],
+)
+def test_modes_of_inspect_model(polycmp, model, mode, shown, hidden):
+    for words in ((f"--mode={mode}",), ("--mode", mode)):
+        done = polycmp("inspect", "model", "m.onnx", *words)
+        assert done.status == 0, done.err
+        assert shown in done.out
+        assert hidden not in done.out
+        assert f"--mode {mode} of earlier versions" in done.err
+
+
+def test_inputs_out_of_outputs(polycmp, model):
+    polycmp("run", "m.onnx", "--onnxrt", "--save-inputs", "in.json", "--save-outputs", "out.json")
+    done = polycmp("data", "to-input", "in.json", "out.json", "-o", "all.json")
+    assert done.status == 0, done.err
+    assert "to-input of earlier versions: data merge" in done.err
+    shown = polycmp("inspect", "data", "all.json").out
+    assert ("x [float32[2]]" in shown, "y [float32[2]]" in shown) == (True, True)
+
+
+def test_options_of_earlier_builders(polycmp, model):
+    """They are read where TensorRT is not there, too: what fails is the backend, not the command line."""
+    words = ("--obey-precision-constraints", "--explicit-precision")
+    done = polycmp("run", "m.onnx", "--onnxrt", "--trt", "--fp16", *words)
+    assert done.status in {0, 3}
+    assert "--obey-precision-constraints of earlier versions: --precision-constraints obey" in done.err
+    assert "--explicit-precision of earlier versions: nothing is left of it to do" in done.err
+
+
+@pytest.mark.parametrize("words", [("-p", "float32"), ("--precision", "fp32"), ("--precision=float32",)])
+def test_the_precision_of_debug_precision(polycmp, model, words):
+    check = ("--check", "sh", "-c", "cat polygraphy_debug.onnx")
+    done = polycmp("debug", "precision", "m.onnx", *words, *check)
+    assert (done.status, "NOTHING FAILS" in done.out) == (0, True), done.err
