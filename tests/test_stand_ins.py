@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from polycmp.comparator import Comparator, DataLoader
+from polycmp.runner import Runner
+from polycmp_onnx import modify_outputs
+from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
+
 
 @pytest.fixture
-def model(tmp_path):
+def model(tmp_path, monkeypatch):
     """A sum of two constants and the input."""
+    monkeypatch.chdir(tmp_path)
     nodes = [
         helper.make_node("Constant", [], ["c"], name="c", value_floats=[1.0, 2.0]),
         helper.make_node("Neg", ["c"], ["d"], name="neg"),
@@ -105,3 +114,63 @@ def test_the_precision_of_debug_precision(polycmp, model, words):
     check = ("--check", "sh", "-c", "cat polygraphy_debug.onnx")
     done = polycmp("debug", "precision", "m.onnx", *words, *check)
     assert (done.status, "NOTHING FAILS" in done.out) == (0, True), done.err
+
+
+def test_names_of_outputs_from_a_file(polycmp, model):
+    Path("names.txt").write_text("d\n\n y \n")
+    for words in (("--onnx-outputs", "@names.txt"), ("--onnx-outputs=@names.txt",)):
+        done = polycmp("run", "m.onnx", "--onnxrt", "--save-outputs", "out.json", *words)
+        assert done.status == 0, done.err
+        shown = polycmp("inspect", "data", "out.json").out
+        assert ("d [float32[2]]" in shown, "y [float32[2]]" in shown) == (True, True)
+    done = polycmp("run", "m.onnx", "--onnxrt", "--onnx-outputs", "@gone.txt")
+    assert (done.status, "no tensor '@gone.txt'" in done.err) == (2, True)
+
+
+def test_an_input_is_no_output_to_leave_out(polycmp, model):
+    assert polycmp("run", "m.onnx", "--onnxrt", "--onnx-exclude-outputs", "x").status == 0
+    assert polycmp("run", "m.onnx", "--onnxrt", "--onnx-exclude-outputs", "nothing").status == 2
+
+
+@pytest.mark.parametrize("suffix", ["pkl", "gz", "bin", "csv"])
+def test_results_under_the_suffix_of_something_else_are_json(polycmp, model, suffix):
+    done = polycmp("run", "m.onnx", "--onnxrt", f"--save-results=r.{suffix}", f"--save-inputs=i.{suffix}")
+    assert done.status == 0, done.err
+    assert f"r.{suffix} holds JSON, not what its suffix says" in done.err
+    assert json.loads(Path(f"r.{suffix}").read_text())
+    done = polycmp("run", "m.onnx", "--onnxrt", f"--load-results=r.{suffix}", f"--load-inputs=i.{suffix}")
+    assert "PASSED: 1 output within tolerance" in done.out
+
+
+def test_a_folder_of_weights_without_a_file_to_save(polycmp, model):
+    done = polycmp("run", "m.onnx", "--onnxrt", "--save-external-data", "weights")
+    assert (done.status, "--save-external-data has no effect without --save-onnx" in done.err) == (0, True)
+
+
+@pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is here")
+def test_a_script_for_a_backend_whose_library_is_not_here(polycmp, model):
+    done = polycmp("run", "m.onnx", "--trt", "--int8", "--onnxrt", "--gen-script", "script.py")
+    assert (done.status, "the script runs where tensorrt is installed" in done.err) == (0, True)
+    source = Path("script.py").read_text()
+    assert source.index("data_loader = DataLoader(") < source.index("CalibratorFromData(data_loader")
+    compile(source, "script.py", "exec")
+
+
+def test_a_data_loader_knows_the_inputs_after_a_run(model):
+    loader = DataLoader(seed=3)
+    results = Comparator.run([OnnxrtRunner(SessionFromOnnx("m.onnx"), "one")], data_loader=loader)
+    feed = next(iter(loader))
+    np.testing.assert_allclose(results["one"][0]["y"], feed["x"] - [1.0, 2.0])
+
+
+def test_a_prefix_in_place_of_a_name():
+    assert [Runner(prefix="mine").name, Runner("own", prefix="mine").name, Runner(None).name] == [
+        "mine",
+        "own",
+        "Runner",
+    ]
+
+
+def test_leaving_out_an_input_in_a_program(model):
+    made = modify_outputs(onnx.load("m.onnx"), outputs=["d", "y"], exclude_outputs=["x", "d"])
+    assert [value.name for value in made.graph.output] == ["y"]

@@ -90,6 +90,7 @@ class PlanSource(DataSource):
     """
 
     def __init__(self, plan: DataPlan, registry: Registry) -> None:
+        self.__name__ = "data_loader"  # scripts that are made of a plan call it so
         self._plan = plan
         self._registry = registry
         self._free = not (plan.files or plan.script)

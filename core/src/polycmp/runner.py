@@ -27,7 +27,8 @@ class Runner(Recorded):
     its inputs, which are read-only where a session runs it. Calls come from one thread at a time.
 
     Args:
-        name: The label in reports; by default the class's name.
+        name: The label in reports; by default the prefix, or the class's name.
+        prefix: The label where there is no name; runners of one label are told apart when they run together.
 
     Attributes:
         name: The label in reports.
@@ -40,8 +41,8 @@ class Runner(Recorded):
 
     outputs_stay_valid = False
 
-    def __init__(self, name: str = "") -> None:
-        self.name = name or type(self).__name__
+    def __init__(self, name: str | None = "", prefix: str | None = None) -> None:
+        self.name = name or prefix or type(self).__name__
         self.is_active = False
         self.inference_time: float | None = None
         self.notes: list[str] = []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.command.stand_ins import complete_option, flags_of, former_option
-from polycmp.errors import PluginError, UsageError, did_you_mean
+from polycmp.errors import FileError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.options.values import is_flag
 from polycmp.plugins import Registry
@@ -198,9 +198,7 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
 
 def _with_model(words: list[str], table: FlagTable, registry: Registry) -> list[str]:
     """Give a model back that was taken for the last value of an option, if there is no other."""
-    if any(
-        not word.startswith("-") and words[index - 1] not in {"-b", "--backend"} for index, word in enumerate(words)
-    ):
+    if any(not word.startswith("-") and words[index - 1] not in TAKES_A_WORD for index, word in enumerate(words)):
         return words
     for index, word in enumerate(words):
         head, joint, last = word.rpartition(JOINT)
@@ -214,6 +212,26 @@ def _with_model(words: list[str], table: FlagTable, registry: Registry) -> list[
         ):
             return [*words[:index], head, *words[index + 1 :], last]
     return words
+
+
+def _with_files(words: Iterable[str]) -> list[str]:
+    """Return the words, with the lines of FILE in place of `@FILE` where there is such a file.
+
+    Raises:
+        FileError: It cannot be read.
+    """
+    found: list[str] = []
+    for word in words:
+        path = Path(word[1:])
+        if not word.startswith("@") or not path.is_file():
+            found.append(word)
+            continue
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeError) as error:
+            raise FileError("cannot be read", whose=str(path), why=describe_exception(error)) from error
+        found += [line.strip() for line in lines if line.strip()]
+    return found
 
 
 class TableOption(click.Option):
@@ -249,7 +267,9 @@ class TableOption(click.Option):
         if self.target.field.kind == "flag":
             return self.target.convert([["true" if value else "false"]])
         if self.target.field.several:
-            return self.target.convert([[] if text == NOTHING else text.split(JOINT) for text in value])
+            uses = [[] if text == NOTHING else text.split(JOINT) for text in value]
+            is_text = self.target.field.item is str and self.target.field.parse is None
+            return self.target.convert([_with_files(words) for words in uses] if is_text else uses)
         return self.target.convert([[text] for text in value])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -6,6 +6,7 @@ A format, contributed through the hook `polycmp_formats`, needs nothing but this
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,16 +27,16 @@ ARRAYS = "arrays"
 
 #: The format of files whose names do not tell what they hold.
 TEXT_SUFFIX = ".json"
-#: Suffixes of other things: a user who types one expects such a file, not JSON.
+#: Suffixes of other things: who types one may expect such a file, and is told that it holds JSON.
 _OF_OTHERS = tuple(
     f".{name}"
     for names in (
         "bin gz npy pickle pkl pt pth zip",
         "csv h5 hdf5 parquet toml yaml yml",
-        "engine onnx pb plan py",
     )
     for name in names.split()
 )
+_OF_MODELS = (".engine", ".onnx", ".pb", ".plan", ".py")
 #: Similarity of suffixes from which one is taken for a typing mistake.
 _SLIP = 0.75
 
@@ -111,10 +112,10 @@ class Formats:
         return self._find(path, path.suffix or FOLDER_SUFFIX)
 
     def find_for_writing(self, path: Path) -> Contributed[FormatSpec]:
-        """Return the format to write a path in: JSON for a suffix that does not say what a file holds.
+        """Return the format to write a path in: JSON for a suffix that is no format's, as other tools write it.
 
         Raises:
-            UsageError: The suffix is that of something else, or a slip of the fingers.
+            UsageError: The suffix is that of a model or a report, or a slip of the fingers.
             PluginError: As in `find`.
         """
         from polycmp.plugins.known import known_names
@@ -127,9 +128,11 @@ class Formats:
         except UsageError:
             from difflib import get_close_matches  # not needed but for slips
 
-            others = {*_OF_OTHERS, *(f".{name}" for name in known_names().brought["report"])}
+            others = {*_OF_MODELS, *(f".{name}" for name in known_names().brought["report"])}
             if suffix in others or get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP):
                 raise
+        if suffix in _OF_OTHERS:
+            logging.getLogger("polycmp.results").warning("%s holds JSON, not what its suffix says", path)
         return self._find(path, TEXT_SUFFIX)
 
     def _find_for_reading(self, path: Path) -> Contributed[FormatSpec]:

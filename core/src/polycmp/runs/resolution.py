@@ -110,12 +110,13 @@ class ResolvedBackend:
         """Return a run of the whole model, not active."""
         return BackendRun(self.make_result(), self.make_runner, self.needs)
 
-    def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True) -> Runner:
+    def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True, *, runs: bool = True) -> Runner:
         """Return a runner, not active.
 
         Args:
             part: Makes what to run in place of the model; by default the model itself runs.
             same_inputs: Whether the part has the model's own inputs.
+            runs: Whether it will run here, so that what it needs has to be installed.
 
         Raises:
             PluginError: The backend's plugin is broken, or lacks a module.
@@ -124,7 +125,8 @@ class ResolvedBackend:
             return self.make_worker(self, part, same_inputs)
         assert self.contribution is not None
         model = self.model if part is None else self.model.part(part, same_inputs=same_inputs)
-        model.registry.require(self.contribution)
+        if runs:
+            model.registry.require(self.contribution)
         return model.registry.load(self.contribution)(model, self.plan.options, name=self.label)
 
     def with_option(self, name: str, value: Any) -> ResolvedBackend | None:

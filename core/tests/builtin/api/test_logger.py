@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import pytest
 
-from polycmp.errors import FileError, UsageError
+from polycmp.errors import FileError, PolycmpError, UsageError
 from polycmp.logger import G_LOGGER
 from polycmp.messages import only_errors, setup_logging
 
@@ -35,7 +36,8 @@ def speak(**options) -> list[str]:
     stream = io.StringIO()
     setup_logging(**options, stream=stream)
     for name in ("ultra_verbose", "super_verbose", "extra_verbose", "verbose", "info", "warning", "error", "critical"):
-        getattr(G_LOGGER, name)(name)
+        with suppress(PolycmpError):  # "critical" raises
+            getattr(G_LOGGER, name)(name)
     return stream.getvalue().splitlines()
 
 
@@ -211,14 +213,16 @@ def test_a_message_that_nobody_sees_is_not_made():
 
 def test_a_plain_program_sees_messages_on_stderr_once_it_asks_and_stdout_stays_clean():
     program = (
+        "from polycmp.errors import PolycmpError\n"
         "from polycmp.logger import G_LOGGER\n"
         "G_LOGGER.info('unasked')\n"
         "with G_LOGGER.verbosity(G_LOGGER.VERBOSE):\n"
         "    G_LOGGER.verbose('asked')\n"
-        "G_LOGGER.critical('only logged')\n"
+        "try: G_LOGGER.critical('cannot go on')\n"
+        "except PolycmpError as error: print(error)\n"
         "G_LOGGER.severity = G_LOGGER.INFO\n"
         "G_LOGGER.info('from now on')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == ""
-    assert done.stderr.splitlines() == ["[V] asked", "only logged", "[I] from now on"]
+    assert done.stdout.splitlines() == ["cannot go on"]
+    assert done.stderr.splitlines() == ["[V] asked", "cannot go on", "[I] from now on"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -124,7 +125,7 @@ def chosen_outputs(
     chosen.update(_of_types(graph, _words(types)))
     if exclude:
         marked = [name for name in order if name in chosen]
-        chosen.difference_update(_matching(_words(exclude), marked, order, graph, "--onnx-exclude-outputs"))
+        chosen.difference_update(_matching(_excludable(exclude, graph), marked, order, graph, "--onnx-exclude-outputs"))
     names = [name for name in order if name in chosen]
     if not names and not exclude:
         raise ModelError(
@@ -133,6 +134,16 @@ def chosen_outputs(
     if not names:
         raise UsageError("no output is left", whose="--onnx-exclude-outputs", hint="exclude fewer names")
     return names
+
+
+def _excludable(exclude: Sequence[str] | str, graph: Any) -> Iterator[str]:
+    """Yield the names that may be those of outputs: inputs and weights never are, so leaving them out is done."""
+    others = {value.name for value in (*graph.input, *graph.initializer)} - {value.name for value in graph.output}
+    for name in _words(exclude):
+        if name in others:
+            logging.getLogger("polycmp.onnx").debug("%s is no output, so there is nothing to leave out", name)
+        else:
+            yield name
 
 
 def _words(value: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -96,11 +96,11 @@ def polycmp_commands() -> Iterator[CommandSpec]:
     yield CommandSpec(
         ("template", "trt-network"),
         "Write a script that defines a TensorRT network.",
-        "polycmp_trt.show.templates:trt_network",
+        "polycmp_trt.templates:trt_network",
         "Write scripts to begin with.",
     )
     yield CommandSpec(
         ("template", "trt-config"),
         "Write a script that makes a TensorRT builder configuration.",
-        "polycmp_trt.show.templates:trt_config",
+        "polycmp_trt.templates:trt_config",
     )

@@ -32,7 +32,8 @@ class DataLoader(DataSource):
         dimensions: Sizes by name of dimension, for all inputs that declare it.
 
     Attributes:
-        input_metadata: The model's inputs. A program may set it; what was given to the constructor is kept.
+        input_metadata: The inputs of the model that was run last. A program may set it; what was given to the
+            constructor is kept.
     """
 
     synthetic = True
@@ -68,6 +69,7 @@ class DataLoader(DataSource):
         Raises:
             UsageError: Values given to the constructor do not fit the inputs.
         """
+        self.input_metadata = inputs
         return self._feeds(inputs, self._options, self._shapes)
 
     def __iter__(self) -> Iterator[Feed]:

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 
+from polycmp.errors import PolycmpError
 from polycmp.messages import LETTERS, ROOT, SEVERITIES, LogFileHandler, StderrHandler, log_file_handler, logger_name
 
 __all__ = ["G_LOGGER", "SEVERITIES", "LogMode", "Logger"]
@@ -187,8 +188,14 @@ class Logger:
         self.log(message, self.ERROR, mode, 3)
 
     def critical(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity CRITICAL; nothing is raised."""
-        self.log(message, self.CRITICAL, mode, 3)
+        """Log with severity CRITICAL, and raise the message: the program cannot go on.
+
+        Raises:
+            PolycmpError: Always.
+        """
+        text = message() if callable(message) else message
+        self.log(text, self.CRITICAL, mode, 3)
+        raise PolycmpError(text)
 
 
 G_LOGGER = Logger(logging.getLogger(ROOT))

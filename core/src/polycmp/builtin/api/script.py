@@ -16,9 +16,10 @@ from polycmp.files import atomic_write, to_bytes
 from polycmp.loader import Loader, to_source
 from polycmp.options import changed_options, option_fields, split_script
 from polycmp.plan import Choice, Plan, core_values
-from polycmp.plugins import Registry
+from polycmp.plugins import Registry, missing_modules
 from polycmp.runner import Runner
 from polycmp.runs import resolve
+from polycmp.terminal import echo
 
 if TYPE_CHECKING:
     from polycmp.builtin.api.plugin import ScriptOptions
@@ -86,8 +87,8 @@ def script_of(plan: Plan, registry: Registry) -> str:
     """
     _refuse(plan)
     script = _Script()
-    names = _runners(script, plan, registry)
     _data(script, plan, registry)
+    names = _runners(script, plan, registry)
     _run(script, plan, names)
     _compare(script, plan, registry, bool(plan.files.load_outputs) or len(names) > 1)
     return _finish(script, plan)
@@ -107,7 +108,9 @@ def _runners(script: _Script, plan: Plan, registry: Registry) -> list[str]:
         script.add("", "# Backends: nothing is loaded before they are activated")
     names = []
     for index, backend in enumerate(resolve(plan, registry).backends):
-        runner = backend.make_runner()
+        runner = backend.make_runner(runs=False)
+        if lacking := missing_modules(registry.find_runner(backend.plan.backend).spec):
+            echo(f"note: the script runs where {' and '.join(lacking)} is installed, which is not so here", err=True)
         names.append(f"runner_{index}")
         _import_tree(script, runner)
         script.add(f"{names[-1]} = {runner.source()}")
