@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.10*/bin/python) python3.10)
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/bisect plugins/trt plugins/openvino plugins/tf plugins/torch plugins/polygraphy
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/bisect plugins/trt plugins/trtexec plugins/openvino plugins/tf plugins/torch plugins/polygraphy
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
@@ -86,7 +86,7 @@ $(TOOLS)/installed: requirements-tools.txt
 
 $(LOWEST)/developed: $(TOOLS)/installed $(PROJECTS)
 	$(TOOLS)/bin/uv venv --quiet --clear --python $(LOWEST_PYTHON) $(LOWEST)
-	$(UV) --resolution lowest-direct $(EDITABLE) -e plugins/trt -e plugins/polygraphy $(FRAMEWORKS:%=-e plugins/%) 'matplotlib>=3.7' 'pytest>=7.4'
+	$(UV) --resolution lowest-direct $(EDITABLE) -e plugins/trt -e plugins/trtexec -e plugins/polygraphy $(FRAMEWORKS:%=-e plugins/%) 'matplotlib>=3.7' 'pytest>=7.4'
 	$(TOOLS)/bin/uv pip freeze --quiet --exclude-editable --python $(LOWEST) > $(LOWEST)/lowest.txt
 	$(UV) --constraint $(LOWEST)/lowest.txt build editables hatchling hypothesis onnx-graphsurgeon pip pytest-timeout pytest-xdist ruff
 	@touch $@

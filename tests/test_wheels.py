@@ -38,6 +38,7 @@ PROJECTS = {
     "polycmp-tf": "plugins/tf",
     "polycmp-torch": "plugins/torch",
     "polycmp-trt": "plugins/trt",
+    "polycmp-trtexec": "plugins/trtexec",
 }
 #: Does what `python -m build` does with each folder, by the hooks of the build backend (PEP 517): a wheel of the sdist.
 BUILD = """
@@ -141,6 +142,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-tf",
         "polycmp-torch",
         "polycmp-trt",
+        "polycmp-trtexec",
     ]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
     model = environment.folder / "model.onnx"

@@ -1,0 +1,45 @@
+"""Light module that the core reads for this backend's name, options and needs; no heavy import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polycmp.spec import RunnerSpec, hookimpl, opt
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of this backend; each field becomes the flag `--trtexec-FIELD`."""
+
+    path: str = opt("trtexec", help="The program, where it is not in PATH.", metavar="FILE")
+    fp16: bool = opt(False, help="Let TensorRT calculate in float16.")
+    bf16: bool = opt(False, help="Let TensorRT calculate in bfloat16.")
+    int8: bool = opt(False, help="Let TensorRT calculate in int8.")
+    best: bool = opt(False, help="Let TensorRT calculate in every type it has.")
+    no_tf32: bool = opt(False, help="Keep TensorRT from calculating in tf32.")
+    arguments: tuple[str, ...] = opt(
+        (), help="Further arguments of trtexec without their hyphens: useCudaGraph, device=1.", metavar="WORD"
+    )
+    timeout: float = opt(3600.0, help="Seconds after which one call of trtexec is given up.", metavar="SECONDS")
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise ValueError("a program is needed, for example trtexec")
+        if not self.timeout > 0:
+            raise ValueError(f"timeout must be above 0, not {self.timeout}")
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Contribute the backend `trtexec`."""
+    yield RunnerSpec(
+        name="trtexec",
+        summary="TensorRT, by an installed trtexec",
+        factory="polycmp_trtexec.runner:make_runner",
+        options=Options,
+        accepts=("onnx",),
+        needs=("onnx",),
+        compiles=True,
+        narrows=(("fp16", "float16"), ("bf16", "bfloat16"), ("int8", "int8"), ("best", "int8")),
+    )
