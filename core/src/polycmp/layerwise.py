@@ -32,7 +32,7 @@ from polycmp.builtin.layerwise.structure import (
     tensor_outputs,
     tensors_behind,
 )
-from polycmp.builtin.layerwise.variants import Variants
+from polycmp.builtin.layerwise.variants import Switches, Variants
 from polycmp.builtin.layerwise.windows import Window, Windows, comparable, suits
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "PartitionedRun",
     "Samples",
     "Segment",
+    "Switches",
     "Variants",
     "Window",
     "Windows",

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 from polycmp.errors import BackendError, UsageError
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider
+from polycmp_onnxrt.optimizers import optimizers
 from polycmp_onnxrt.plugin import Options, polycmp_runners
 from polycmp_onnxrt.providers import resolve_providers
 from polycmp_onnxrt.runner import make_runner
@@ -153,6 +154,23 @@ def test_optimizers_can_be_left_out(tmp_path):
         session_from_onnx(made, disable_optimizers=names, save_optimized=tmp_path / "o.onnx")
         kept[names] = len(onnx.load(tmp_path / "o.onnx").graph.node)
     assert kept == {(): 1, ("ConstantFolding",): 2}
+
+
+def test_the_optimizers_that_change_a_model_are_read_from_the_log(capfd):
+    """A model with nothing to fold has fewer; one that cannot be loaded may have any; nobody sees the log."""
+    constant = helper.make_tensor("w", FLOAT, [2], [1, 2])
+    folds = model(
+        [helper.make_node("Add", ["w", "w"], ["v"]), helper.make_node("Add", ["x", "v"], ["y"])],
+        [value("x", shape=(2,))], [value("y", shape=(2,))], initializer=[constant],
+    )  # fmt: skip
+    unknown = model([helper.make_node("Nothing", ["x"], ["y"])], [value("x", shape=(2,))], [value("y", shape=(2,))])
+    found = {}
+    for name, made in (("folds", folds), ("plain", double()), ("unknown", unknown)):
+        found[name] = optimizers(FakeModel(made), None)
+    assert "ConstantFolding" in found["folds"] and len(found["folds"]) < 40
+    assert "ConstantFolding" not in found["plain"] and "NchwcTransformer" not in found["plain"]
+    assert len(found["unknown"]) > 80
+    assert capfd.readouterr() == ("", "")
 
 
 def test_sessions_that_follow_each_other_reuse_their_memory():

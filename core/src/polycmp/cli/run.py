@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, common_params, examples
-from polycmp.plan.flags import PLUGIN_KINDS
 from polycmp.plan.sections import ResultSection
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def _run(call: Invocation) -> int:
 run_command = BackendCommand(
     "run",
     _run,
-    plugins=PLUGIN_KINDS,
-    exports=True,
+    watching=True,
     params=common_params(two_models=True),
     help=HELP,
     epilog=EPILOG,

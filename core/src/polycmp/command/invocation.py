@@ -219,12 +219,8 @@ class Invocation:
 
         return result_of(outcome, name)
 
-    def present(self, result: Result, errors: Iterable[PolycmpError] = ()) -> int:
+    def present(self, result: Result) -> int:
         """Show a result, write its reports, and return the exit status.
-
-        Args:
-            result: The result.
-            errors: Errors of observers that did not stop the command's own work.
 
         Raises:
             PolycmpError: A report cannot be written, or something went wrong in an observer of the run.
@@ -236,8 +232,8 @@ class Invocation:
         finally:
             if not quiet:
                 self.tell_written()
-        for error in (*self._errors, *errors):
-            raise error
+        if self._errors:
+            raise self._errors[0]
         return status
 
     def tell_written(self) -> None:

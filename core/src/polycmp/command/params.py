@@ -45,7 +45,11 @@ def registry_of(ctx: click.Context) -> Registry:
 
     A program that starts the command line may hand them in: `cli.main(…, obj=registry)`.
     """
-    return Registry.kept_in(ctx.find_root())
+    root = ctx.find_root()
+    if root.obj is None:
+        root.obj = Registry.discover()
+    registry: Registry = root.obj
+    return registry
 
 
 def take_topic(ctx: click.Context, words: Sequence[str]) -> list[str]:

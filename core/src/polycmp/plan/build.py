@@ -101,7 +101,7 @@ def make_plan(values: OptionValues, registry: Registry) -> Plan:
     backends = plan_backends(values.backends, values.of_kind("runner"), registry, values.wins, values.whose)
     files = FilesPlan(**_placed(values, "files."))
     data = data_plan(values, registry)
-    observers = _changed_instances(values, "observer", registry.find_observer)
+    reports = report_options(values, registry)
     return Plan(
         model=values.model,
         loader_options=loader_options(values, registry),
@@ -109,12 +109,11 @@ def make_plan(values: OptionValues, registry: Registry) -> Plan:
         data=data,
         compare=ComparePlan(
             functions=_functions(values, registry.data_loaders[data.loader.name].spec, registry),
-            detail=bool(files.reports) or any(registry.observers[name].spec.detail for name in observers),
+            detail=bool(files.reports) or any(registry.reports[name].spec.record for name in reports),
             **_placed(values, "compare."),
         ),
         files=files,
-        report_options=report_options(values, registry),
-        observer_options=observers,
+        report_options=reports,
         command=values.command,
         **_placed(values, ""),
     )
@@ -233,8 +232,6 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
         _add(values, "loader", name, changed_options(options))
     for name, options in plan.report_options.items():
         _add(values, "report", name, changed_options(options))
-    for name, options in plan.observer_options.items():
-        _add(values, "observer", name, changed_options(options))
     for name, options in plan.data.followers.items():
         _add(values, "data_loader", name, changed_options(options))
     loader = registry.find_data_loader(plan.data.loader.name).spec
@@ -306,7 +303,6 @@ def without_written_files(plan: Plan) -> Plan:
         **{part: replace(getattr(plan, part), **values) for part, values in parts.items()},
         loader_options={name: _writing_nothing(options) for name, options in plan.loader_options.items()},
         report_options={},
-        observer_options={},
         backends=tuple(replace(item, options=_writing_nothing(item.options)) for item in plan.backends),
     )
 

@@ -23,6 +23,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import PlannedFunctions
+from polycmp.runs.reports import PlannedReports
 from polycmp.runs.services import open_environments, open_workers
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.tensors import DataSource, Feed, ModelDescription, TensorMetadata
@@ -142,7 +143,7 @@ class ResolvedBackend:
         Raises:
             PluginError: The plugin is broken.
         """
-        if not switch.values_from or self.contribution is None:
+        if not switch.values_from or self.contribution is None or self.make_worker is not None:
             return switch.values
         return tuple(self.model.registry.load(self.contribution, switch.values_from)(self.model, self.plan.options))
 
@@ -195,6 +196,11 @@ class Resolved:
     def functions(self) -> PlannedFunctions:
         """The compare functions of the plan; errors as of `PlannedFunctions`."""
         return PlannedFunctions(self.plan.compare, self.registry)
+
+    @cached_property
+    def reports(self) -> PlannedReports:
+        """The reports of the plan; errors as of `PlannedReports`."""
+        return PlannedReports(self.plan, self.registry)
 
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""

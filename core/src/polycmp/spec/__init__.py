@@ -11,7 +11,6 @@ more than the standard library.
 from __future__ import annotations
 
 from polycmp.options.values import (
-    check_at_least_one,
     check_values,
     parse_above_zero,
     parse_bool,
@@ -55,6 +54,7 @@ from polycmp.spec.interfaces import (
     LoaderFactory,
     ModelHandle,
     ModelLoaderFactory,
+    Recorder,
     RejudgingFunction,
     ReportFactory,
     RunnerFactory,
@@ -87,6 +87,7 @@ __all__ = [
     "ModelLoaderFactory",
     "ObserverSpec",
     "PairingSpec",
+    "Recorder",
     "RejudgingFunction",
     "ReportFactory",
     "ReportSpec",
@@ -98,7 +99,6 @@ __all__ = [
     "Switch",
     "ToleranceSpec",
     "Verdict",
-    "check_at_least_one",
     "check_values",
     "hookimpl",
     "hookspec",

@@ -22,7 +22,11 @@ Exit status: 0 nothing differs, 1 the first bad one was found, 2 wrong usage, 3 
 class BisectSection:
     """Searching."""
 
-    over: str = opt("", help="What to search over: releases of a package, or files.", metavar="PACKAGE|python|files")
+    over: str = opt(
+        "",
+        help="What to search over: releases of a package, files, or the passes of a backend's optimiser.",
+        metavar="PACKAGE|python|files|passes",
+    )
     good: str = opt("", help="One that is right; by default one is looked for.", metavar="NAME")
     bad: str = opt(
         "", help="One that is wrong; by default the release installed here, or the last one.", metavar="NAME"
@@ -75,6 +79,7 @@ bisect_command = BackendCommand(
     + examples(
         "polycmp bisect model.onnx -b onnxrt -b onnx --over onnxruntime",
         "polycmp bisect model.onnx -b onnxrt -b onnx --over onnxruntime --good 1.20.1 --bad 1.22.0",
+        "polycmp bisect model.onnx -b onnxrt -b onnx --over passes",
         "polycmp bisect model.onnx -b onnxrt -b onnx --over files --releases nightly/*.onnx",
     ),
     epilog=EPILOG,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,11 +14,13 @@ from polycmp.session import run_plan
 from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.candidates.releases import open_releases
-from polycmp_bisect.chain import Operator, locate
+from polycmp_bisect.chain import Operator, locate, words_for
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.making import Maker
 from polycmp_bisect.judging import Judge, words_of
 from polycmp_bisect.keeping import Keeper
+from polycmp_bisect.passes.engine import candidate_of, search_passes
+from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.result import Answer, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from polycmp.report import Result
     from polycmp_bisect.command import BisectSection
 
+#: Word for the passes of a backend, after `--over`.
+PASSES = "passes"
 _EXAMPLE = "polycmp bisect MODEL -b onnxrt -b onnx --over onnxruntime"
 
 
@@ -39,6 +44,8 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     plan = call.plan()
     call.begin(plan)
     plan = replace(without_written_files(plan), command="")
+    if section.over == PASSES:
+        return _over_passes(call, section, plan, begun)
     maker = Maker(find_links=section.find_links)
     with call.progress() as tell:
         maker.tell = tell
@@ -63,6 +70,19 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     keeper.discard()
     answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
     return call.present(result_of(answer, slower=section.slower))
+
+
+def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
+    backend = candidate_of(plan, call.registry)
+    judge = Judge(lambda item: _run(call, item), backend.label, section.slower)
+    keeper = Keeper(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
+    with call.progress() as tell:
+        found = search_passes(backend, plan, judge, keeper, tell)
+    keeper.discard()
+    turned = found.plan
+    words = words_for("run", turned, call.registry) if turned is not None else None
+    run_words = shlex.join(["polycmp", *words]) if words else ""
+    return call.present(passes_result(found, run_words, call.options.command, time.monotonic() - begun))
 
 
 def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker: Maker) -> Candidates:

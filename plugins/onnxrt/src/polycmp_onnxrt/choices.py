@@ -24,6 +24,35 @@ OPTIMIZATION_LEVELS = {
     "all": "ORT_ENABLE_ALL",
 }
 
+#: Optimizers that ONNX Runtime 1.13 to 1.32 have and no release lists; each ignores names it does not know. Rules are
+#: for one place of a graph each: a session's log names only the optimizer that applies them all.
+_RULES = """
+    CastChainElimination CastElimination ClipQuantRewrite ConvAddFusion ConvBNFusion ConvMulFusion
+    DivMulFusion EliminateDropout EliminateIdentity EliminateSlice ExpandElimination FuseReluClip
+    GemmSumFusion GemmTransposeFusion LabelEncoderFusion MatMul_BatchNormalization_Fusion NoopElimination
+    NotWhereFusion Pad_Fusion PreShapeNodeElimination ReluQuantRewrite UnsqueezeElimination
+"""
+#: Optimizers of whole graphs.
+_TRANSFORMERS = """
+    AttentionFusion Avx2WeightS8ToU8Transformer BiasDropoutFusion BiasGeluFusion BiasSkipLayerNormFusion
+    BiasSoftmaxFusion CommonSubexpressionElimination ConcatSliceElimination ConstantFolding ConstantFoldingDQ
+    ConstantSharing ConvActivationFusion ConvAddActivationFusion DQMatMulNBitsFusion DoubleQDQPairsRemover
+    DynamicQuantizeMatMulFusion EmbedLayerNormFusion EnsureUniqueDQForNodeUnit FastGeluFusion
+    FuseFp16InitializerToFp32NodeTransformer FuseInitializersTransformer GatherSliceToSplitFusion
+    GatherToSliceFusion GatherToSplitFusion GeluFusion GeluFusionL1 GeluFusionL2 GemmActivationFusion
+    GqaValueLayoutTransformer GroupQueryAttentionFusion GroupQueryAttentionPreNormFusion
+    IdenticalChildrenConsolidation IsInfReduceSumFusion LayerNormFusion LayerNormFusionL1 LayerNormFusionL2
+    Level1_RuleBasedTransformer Level2_RuleBasedTransformer MatMulActivationFusion MatMulAddFusion
+    MatMulIntegerToFloatFusion MatMulNBitsFusion MatMulNBitsMlpFusion MatMulNBitsQLoRAFusion
+    MatMulNBitsQkvFusion MatMulScaleFusion MatmulTransposeFusion NchwcTransformer NhwcTransformer
+    PropagateCastOps QDQFinalCleanupTransformer QDQPropagationTransformer QDQS8ToU8Transformer
+    QDQSelectorActionTransformer QuickGeluFusion RemoveDuplicateCastTransformer ReshapeFusion RocmBlasAltImpl
+    ShapeInputMerge SimplifiedLayerNormFusion SkipLayerNormFusion SliceConcatToSpaceToDepthFusion SwiGluFusion
+    TransposeOptimizer TransposeOptimizer_CPUExecutionProvider WeightBiasQuantization WhereDummyDq
+"""
+RULES = tuple(_RULES.split())
+TRANSFORMERS = tuple(_TRANSFORMERS.split())
+
 _PROVIDER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*(?:\[(?P<options>[^\[\]]*)\])?")
 
 

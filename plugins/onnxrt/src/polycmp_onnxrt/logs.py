@@ -40,6 +40,36 @@ def severity() -> int:
     return _FATAL_ONLY
 
 
+def session_severity() -> int:
+    """Return the severity from which a session that is made now shall speak."""
+    return 0 if getattr(_here, "records", False) else severity()
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[list[str]]:
+    """Give a list that holds, after the block, what sessions that this thread makes in it have said, of any severity.
+
+    None of it is logged; other text is passed on as it is.
+    """
+    lines: list[str] = []
+    import tempfile
+
+    with _lock, tempfile.TemporaryFile() as file:
+        _here.captures = _here.records = True
+        try:
+            with _standard_error_into(file):
+                yield lines
+        finally:
+            _here.captures = _here.records = False
+        file.seek(0)
+        for line in file.read().decode("utf-8", "replace").splitlines():
+            match = _LINE.match(line)
+            if match:
+                lines.append(_COLOUR.sub("", match["rest"]))
+            else:
+                _pass_on(line)
+
+
 @contextlib.contextmanager
 def captured() -> Iterator[None]:
     """Log what ONNX Runtime writes to standard error meanwhile; other text is passed on as it is."""
@@ -78,6 +108,11 @@ def _log(text: str) -> None:
         match = _LINE.match(line)
         if match:
             LOGGER.log(_LEVELS[match["level"]], "%s", _COLOUR.sub("", match["rest"]).strip(" ,"))
-        elif _COLOUR.sub("", line).strip():
-            # Indented: names in a model may hold line breaks, and no line of ours may begin with what they say.
-            echo(f"    {visible(_COLOUR.sub('', line))}", err=True)
+        else:
+            _pass_on(line)
+
+
+def _pass_on(line: str) -> None:
+    if text := _COLOUR.sub("", line).rstrip():
+        # Indented: names in a model may hold line breaks, and no line of ours may begin with what they say.
+        echo(f"    {visible(text)}", err=True)

@@ -1,42 +1,51 @@
-"""The names of ONNX Runtime's optimizers, which it does not publish: those of releases 1.13 to 1.32.
-
-A release ignores the names that it does not know.
-"""
+"""The optimizers of ONNX Runtime that change a model, read from the log of a session."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-#: Rules, each for one place of a graph. A release's log names only the optimizer that applies them all.
-_RULES = """
-    CastChainElimination CastElimination ClipQuantRewrite ConvAddFusion ConvBNFusion ConvMulFusion
-    DivMulFusion EliminateDropout EliminateIdentity EliminateSlice ExpandElimination FuseReluClip
-    GemmSumFusion GemmTransposeFusion LabelEncoderFusion MatMul_BatchNormalization_Fusion NoopElimination
-    NotWhereFusion Pad_Fusion PreShapeNodeElimination ReluQuantRewrite UnsqueezeElimination
-"""
-#: Optimizers of whole graphs.
-_TRANSFORMERS = """
-    AttentionFusion Avx2WeightS8ToU8Transformer BiasDropoutFusion BiasGeluFusion BiasSkipLayerNormFusion
-    BiasSoftmaxFusion CommonSubexpressionElimination ConcatSliceElimination ConstantFolding ConstantFoldingDQ
-    ConstantSharing ConvActivationFusion ConvAddActivationFusion DQMatMulNBitsFusion DoubleQDQPairsRemover
-    DynamicQuantizeMatMulFusion EmbedLayerNormFusion EnsureUniqueDQForNodeUnit FastGeluFusion
-    FuseFp16InitializerToFp32NodeTransformer FuseInitializersTransformer GatherSliceToSplitFusion
-    GatherToSliceFusion GatherToSplitFusion GeluFusion GeluFusionL1 GeluFusionL2 GemmActivationFusion
-    GqaValueLayoutTransformer GroupQueryAttentionFusion GroupQueryAttentionPreNormFusion
-    IdenticalChildrenConsolidation IsInfReduceSumFusion LayerNormFusion LayerNormFusionL1 LayerNormFusionL2
-    Level1_RuleBasedTransformer Level2_RuleBasedTransformer MatMulActivationFusion MatMulAddFusion
-    MatMulIntegerToFloatFusion MatMulNBitsFusion MatMulNBitsMlpFusion MatMulNBitsQLoRAFusion
-    MatMulNBitsQkvFusion MatMulScaleFusion MatmulTransposeFusion NchwcTransformer NhwcTransformer
-    PropagateCastOps QDQFinalCleanupTransformer QDQPropagationTransformer QDQS8ToU8Transformer
-    QDQSelectorActionTransformer QuickGeluFusion RemoveDuplicateCastTransformer ReshapeFusion RocmBlasAltImpl
-    ShapeInputMerge SimplifiedLayerNormFusion SkipLayerNormFusion SliceConcatToSpaceToDepthFusion SwiGluFusion
-    TransposeOptimizer TransposeOptimizer_CPUExecutionProvider WeightBiasQuantization WhereDummyDq
-"""
+from polycmp.errors import PolycmpError
+from polycmp_onnxrt.choices import RULES, TRANSFORMERS
+from polycmp_onnxrt.logs import recorded
+from polycmp_onnxrt.plugin import Options, loader_arguments
+from polycmp_onnxrt.session import SessionFromOnnx
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
+
+_CHANGED = re.compile(r"GraphTransformer (?P<name>\S+) modified: (?P<changed>[01])")
 
 
-def optimizers(model: Any, options: Any) -> tuple[str, ...]:
-    """Return the names that `disable_optimizers` may be given, those for one place of a graph last.
+def optimizers(model: ModelHandle, options: Options | None) -> tuple[str, ...]:
+    """Return the optimizers that change a model, by ONNX Runtime's own log, those for one place of a graph last.
 
-    They depend on neither the model nor the options.
+    An optimizer may find something to do only where another was left out, so sessions are made until no further one
+    turns up. All known names come back where the log does not tell: for a model that no session can be made of, say.
+
+    Args:
+        model: The model handle.
+        options: The backend's options.
     """
-    return (*_TRANSFORMERS.split(), *_RULES.split())
+    options = replace(options or Options(), save_optimized=None, profile=None)
+    found: dict[str, None] = {}
+    while True:
+        changed = _changing(model, replace(options, disable_optimizers=(*options.disable_optimizers, *found)))
+        if changed is None:
+            return (*TRANSFORMERS, *RULES)
+        if found.keys() >= changed.keys():
+            break
+        found.update(changed)
+    return (*found, *(RULES if any("RuleBasedTransformer" in name for name in found) else ()))
+
+
+def _changing(model: ModelHandle, options: Options) -> dict[str, None] | None:
+    """Return the names of what changes a model while a session is made; None if the log does not tell."""
+    try:
+        with recorded() as said:
+            SessionFromOnnx(model.load("onnx"), **loader_arguments(options))()
+    except PolycmpError:
+        return None
+    seen = [match for match in map(_CHANGED.search, said) if match]
+    return dict.fromkeys(match["name"] for match in seen if match["changed"] == "1") if seen else None

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.spec import RunnerSpec, Switch, check_at_least_one, hookimpl, opt
-from polycmp_onnxrt.choices import parse_optimization, parse_provider
+from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+from polycmp_onnxrt.choices import RULES, TRANSFORMERS, parse_optimization, parse_provider
 
 
 def _checked_provider(text: str) -> str:
@@ -70,7 +70,9 @@ class Options:
         if not self.providers:
             raise ValueError("at least one execution provider is needed, for example cpu")
         object.__setattr__(self, "optimization", parse_optimization(self.optimization))
-        check_at_least_one(self, "threads", "inter_threads")
+        for field, value in (("threads", self.threads), ("inter_threads", self.inter_threads)):
+            if value is not None and value < 1:
+                raise ValueError(f"{field} must be at least 1, not {value}")
         if "" in self.config:
             raise ValueError(f"a configuration entry is KEY:VALUE; {self.config['']!r} has no key")
 
@@ -90,7 +92,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         aliases=("ort", "onnxruntime"),
         concurrent=True,
         switches=(
-            Switch("disable_optimizers", values_from="polycmp_onnxrt.optimizers:optimizers"),
+            Switch("disable_optimizers", (*TRANSFORMERS, *RULES), values_from="polycmp_onnxrt.optimizers:optimizers"),
             Switch("optimization", values=("layout", "extended", "basic", "off")),
         ),
         rewritten="save_optimized",

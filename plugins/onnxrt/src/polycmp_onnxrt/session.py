@@ -13,7 +13,7 @@ from polycmp.errors import BackendError, UsageError
 from polycmp.loader import Loader, also_called, immediate
 from polycmp.runner import usable_cores
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
-from polycmp_onnxrt.logs import captured, severity
+from polycmp_onnxrt.logs import captured, session_severity, severity
 from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
 from polycmp_onnxrt.source import (
@@ -175,7 +175,7 @@ class SessionFromOnnx(Loader[Any]):
 
     def _session_options(self, ort: Any) -> Any:
         options = ort.SessionOptions()
-        options.log_severity_level = severity()
+        options.log_severity_level = session_severity()
         level = getattr(ort.GraphOptimizationLevel, OPTIMIZATION_LEVELS[self.optimization], None)
         if level is None:
             raise BackendError(f"ONNX Runtime {ort.__version__} has no level {self.optimization!r}", whose="onnxrt")

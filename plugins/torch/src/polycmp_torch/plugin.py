@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, check_at_least_one, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, Switch, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Options:
     threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "threads")
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads must be at least 1, not {self.threads}")
         if not self.device.strip():
             raise ValueError("a device is needed, for example cpu")
 
@@ -48,6 +49,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         precise=(("dtype", "float64"),),
         narrows=(("dtype", ""),),
         threads="threads",
+        switches=(Switch("compile", (False,)),),
         aliases=("pytorch",),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, Switch, hookimpl
 from polycmp_trt.options import Options
 
 __all__ = ["Options"]
@@ -28,6 +28,10 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
             ("bf16", "bfloat16"),
             ("int8", "int8"),
             ("fp8", "float8_e4m3fn"),
+        ),
+        switches=(
+            Switch("builder_optimization_level", (2, 1, 0)),
+            *(Switch(field, (False,)) for field in ("fp8", "int8", "bf16", "fp16", "tf32")),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, ObserverSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, ReportSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,15 @@ class AccuracyOptions:
 
 
 @hookimpl
-def polycmp_run_observers() -> Iterable[ObserverSpec]:
+def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the file of metrics, written while `run` compares."""
-    yield ObserverSpec(
-        "accuracy",
+    yield ReportSpec(
+        "",
         "Metrics, to be judged again later",
-        "polycmp.builtin.accuracy.recorder:record",
+        "",
+        name="accuracy",
         options=AccuracyOptions,
-        detail=True,
+        record="polycmp.builtin.accuracy.recorder:record",
     )
 
 

@@ -24,31 +24,17 @@ Open = Callable[[ResolvedBackend], "PartitionedRun"]
 _LARGEST = 1 << 30
 
 
-class Variants:
-    """Variants of a backend: the same one with other options.
+class Switches:
+    """The optimisations of a backend that can be switched off, and the same backend with some of them off.
 
     Args:
         backend: The backend.
-        graph: The backend's model under the model's own names.
-        make: Makes a run of it with other options.
-        base: Makes one under the model's own names, where `make` does not.
+        graph: Its model; None where no loader shows its graph.
     """
 
-    def __init__(self, backend: ResolvedBackend, graph: ModelGraph, make: Open, base: Open | None = None) -> None:
-        self._backend, self._make, self._base = backend, make, base or make
-        self.graph = graph
-
-    def through(self, change: Callable[[PartitionedRun], PartitionedRun]) -> Variants:
-        """Return the same for a run that was made of this backend's.
-
-        Args:
-            change: Makes it.
-        """
-        return Variants(self._backend, self.graph, lambda backend: change(self._make(backend)), self._base)
-
-    def own(self) -> PartitionedRun:
-        """Return a run of the backend as it is, under the model's own names, which records failures for itself."""
-        return self._base(self._backend)
+    def __init__(self, backend: ResolvedBackend, graph: ModelGraph | None) -> None:
+        self._backend = backend
+        self._weights = None if graph is None else sum(graph.weights.values())
 
     @property
     def switches(self) -> tuple[Switch, ...]:
@@ -71,19 +57,23 @@ class Variants:
             return tuple(value for value in values if value not in now)
         return values[values.index(now) + 1 :] if now in values else values
 
-    def turned(self, switch: Switch, value: Any) -> PartitionedRun | None:
+    def set_to(self, switch: Switch, value: Any) -> ResolvedBackend | None:
         """Return the backend with a switch turned; None if it does not take the value.
 
         Args:
             switch: The switch.
             value: The value, or a tuple of values to add to those that it has.
         """
-        backend = self._turned(switch, value)
-        return None if backend is None else self._make(backend)
+        if self.takes_several(switch):
+            value = (*getattr(self._backend.plan.options, switch.option), *value)
+        try:
+            return self._backend.with_option(switch.option, value)
+        except ValueError:  # a check of the options' own
+            return None
 
     def words(self, switch: Switch, value: Any) -> str:
         """Return the `-b` value of the backend with a switch set; empty if no text says that."""
-        backend, own = self._turned(switch, value), self._backend.plan
+        backend, own = self.set_to(switch, value), self._backend.plan
         if backend is None:
             return ""
         try:
@@ -93,30 +83,60 @@ class Variants:
         was_called = was != own.label  # else the label is what was typed, which is no longer that
         return f"-b {text if was_called else text.removesuffix(f',name={own.label}')}"
 
-    def _turned(self, switch: Switch, value: Any) -> ResolvedBackend | None:
-        if self.takes_several(switch):
-            value = (*getattr(self._backend.plan.options, switch.option), *value)
-        try:
-            return self._backend.with_option(switch.option, value)
-        except ValueError:  # a check of the options' own
-            return None
-
     def rewritten(self, switch: Switch | None = None, value: Any = None) -> Sequence[GraphNode] | None:
         """Return the model's operators as the backend has rewritten them; None if it does not tell, or cannot make it.
 
         Args:
             switch: A switch to turn; None for none.
-            value: Value of the switch, as for `turned`.
+            value: Value of the switch, as for `set_to`.
         """
         contribution = self._backend.contribution
         option = contribution.spec.rewritten if contribution is not None else ""
-        backend = self._backend if switch is None else self._turned(switch, value)
-        if not option or backend is None or sum(self.graph.weights.values()) > _LARGEST:
+        backend = self._backend if switch is None else self.set_to(switch, value)
+        if not option or backend is None or self._weights is None or self._weights > _LARGEST:
             return None
         with tempfile.TemporaryDirectory(prefix="polycmp-rewritten-") as folder:
             path = Path(folder, f"model{Path(backend.model.path).suffix}")
             writing = backend.with_option(option, str(path))
             return None if writing is None else _written(writing, path)
+
+
+class Variants(Switches):
+    """Runs of a backend through a model, and of the same backend with other options.
+
+    Args:
+        backend: The backend.
+        graph: The backend's model under the model's own names.
+        make: Makes a run of it with other options.
+        base: Makes one under the model's own names, where `make` does not.
+    """
+
+    def __init__(self, backend: ResolvedBackend, graph: ModelGraph, make: Open, base: Open | None = None) -> None:
+        super().__init__(backend, graph)
+        self.graph = graph
+        self._make, self._base = make, base or make
+
+    def through(self, change: Callable[[PartitionedRun], PartitionedRun]) -> Variants:
+        """Return the same for a run that was made of this backend's.
+
+        Args:
+            change: Makes it.
+        """
+        return Variants(self._backend, self.graph, lambda backend: change(self._make(backend)), self._base)
+
+    def own(self) -> PartitionedRun:
+        """Return a run of the backend as it is, under the model's own names, which records failures for itself."""
+        return self._base(self._backend)
+
+    def turned(self, switch: Switch, value: Any) -> PartitionedRun | None:
+        """Return a run of the backend with a switch turned; None if it does not take the value.
+
+        Args:
+            switch: The switch.
+            value: The value, as for `set_to`.
+        """
+        backend = self.set_to(switch, value)
+        return None if backend is None else self._make(backend)
 
 
 def _written(backend: ResolvedBackend, path: Path) -> Sequence[GraphNode] | None:

@@ -32,16 +32,15 @@ def cause_sentence(found: Located) -> str:
     Args:
         found: The search.
     """
-    judged = found.judged
-    cause = judged.cause
+    cause = found.cause
     if isinstance(cause, Unsteady):
         return _unsteady(found, cause)
     if isinstance(cause, Turned | Ties):
         return f"{WITHIN_ROUNDING}: no operator is wrong; where {cause.label} fuses operators, {_turned(cause)}"
-    if isinstance(cause, LeftOut) and judged.fused is not None:
+    if isinstance(cause, LeftOut) and found.fused is not None:
         them = "both" if len(cause.nodes) == 2 else "them"
         return (
-            f"{FUSION}: with {judged.fused.labels} together, {cause.made!r} is {cause.read!r} to the last bit: "
+            f"{FUSION}: with {found.fused.labels} together, {cause.made!r} is {cause.read!r} to the last bit: "
             f"{cause.label} leaves {them} out"
         )
     if isinstance(cause, Together):
@@ -50,7 +49,7 @@ def cause_sentence(found: Located) -> str:
 
 
 def _unsteady(found: Located, unsteady: Unsteady) -> str:
-    row = found.judged.first_bad
+    row = found.first_bad
     who = f"{unsteady.label}{', the reference,' if unsteady.label == found.reference else ''}"
     where = "though no tensor inside that can be looked at is another one"
     if row is not None:
@@ -81,8 +80,7 @@ def _turned(turned: Turned | Ties) -> str:
 
 def _together(found: Located, label: str) -> str:
     """Describe the fused operators that are wrong, and how to prevent it."""
-    judged = found.judged
-    probe, fused = judged.seen_probe, judged.fused
+    probe, fused = found.probe, found.fused
     if probe is None:
         return ""
     was, is_now = f"the outputs' error, {probe.error:.2g} relative,", f"{probe.probed_error:.2g}"
@@ -110,8 +108,7 @@ def _together(found: Located, label: str) -> str:
 
 def _failure(found: Located, failure: Failure) -> str:
     """Return on which operators a candidate fails."""
-    judged = found.judged
-    row, fused = judged.first_bad, judged.fused
+    row, fused = found.first_bad, found.fused
     if row is None:
         return ""
     if fused is None:

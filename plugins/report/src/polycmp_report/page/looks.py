@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.spec import Compared, RunObserver
+from polycmp.spec import Compared
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp_report.pictures.errors import GROUP, NOTHING, error_images, errors_of, shrink
-
-if TYPE_CHECKING:
-    from polycmp.results import Outcome
-    from polycmp.runs import RunStep
 
 #: Pixels of an image along each side, points of a scatter plot, bins of a histogram, and elements that are listed.
 PIXELS, POINTS, BINS, WORST = 96, 300, 40, 10
@@ -66,7 +62,7 @@ class Look:
     worst: tuple[Element, ...]
 
 
-class Looker(RunObserver):
+class Looker:
     """Looks at each pair of outputs that is compared, and keeps what a page shows of it.
 
     Attributes:
@@ -76,16 +72,8 @@ class Looker(RunObserver):
     def __init__(self) -> None:
         self.looks: dict[tuple[str, str], Look] = {}
 
-    def on_step(self, step: RunStep) -> None:
-        """Look at each output; those that are equal, texts or of unequal shapes show nothing."""
-        for pair in step.pairs():
-            self._look_at(pair)
-
-    def finish(self, outcome: Outcome) -> None:
-        """Hand over what was seen, for the rows of the page."""
-        outcome.looks["html"] = self.looks
-
-    def _look_at(self, pair: Compared) -> None:
+    def __call__(self, pair: Compared) -> None:
+        """Look at one output in one iteration; outputs that are equal, texts or of unequal shapes show nothing."""
         made, expected = to_numpy(pair.made), to_numpy(pair.expected)
         kinds = {dtype_class(made.dtype), dtype_class(expected.dtype)}
         if made.shape != expected.shape or not made.size or kinds & {"string", "complex"}:
@@ -94,6 +82,11 @@ class Looker(RunObserver):
         known = self.looks.get((pair.candidate, pair.output))
         if best and (known is None or best[0].error > known.error):
             self.looks[pair.candidate, pair.output] = _look(pair.iteration, made, expected, best)
+
+
+def watch() -> Looker:
+    """Make the observer of a run's arrays for its page."""
+    return Looker()
 
 
 def worst_elements(made: NDArray[Any], expected: NDArray[Any]) -> tuple[Element, ...]:
@@ -161,4 +154,4 @@ def _histograms(
     return edges, (left, right)
 
 
-__all__ = ["NOTHING", "Element", "Look", "Looker", "worst_elements"]
+__all__ = ["NOTHING", "Element", "Look", "Looker", "watch", "worst_elements"]

@@ -1,0 +1,1 @@
+"""Search over the optimisations that a backend can leave out: which of them a fault hangs on."""

@@ -1,0 +1,181 @@
+"""The search over passes from a run to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import BackendError, UsageError
+from polycmp.layerwise import Switches
+from polycmp.runs import resolve
+from polycmp_bisect.judging import words_of
+from polycmp_bisect.passes.search import Guilty, PassSearch
+from polycmp_bisect.search import EndError, FlakyError, Judgement
+from polycmp_locate.trials.rewriting import Rewrite, rewrites
+
+if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
+    from polycmp.plan import Plan
+    from polycmp.plugins import Registry
+    from polycmp.runs import Resolved, ResolvedBackend
+    from polycmp.spec import Switch
+    from polycmp_bisect.judging import Judge
+    from polycmp_bisect.keeping import Keeper
+
+#: Operators that passes replace, from which on naming them all tells nothing.
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class FoundPasses:
+    """What a search over passes has found.
+
+    Attributes:
+        label: The backend in question.
+        looks: Name and judgement of each setting that was tried, the backend as it is first.
+        guilty: The setting with which it is right; None if there is none.
+        off: In words, what is left out there; empty without one.
+        words: The `-b` value that leaves it out; empty if no text says that.
+        plan: The run with it left out; None without one.
+        replaced: What the passes make of the model's operators, as far as the backend tells.
+    """
+
+    label: str
+    looks: tuple[tuple[str, Judgement], ...]
+    guilty: Guilty | None = None
+    off: str = ""
+    words: str = ""
+    plan: Plan | None = None
+    replaced: tuple[Rewrite, ...] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the backend as it is gives wrong results."""
+        return self.looks[0][1].state != "good"
+
+
+def candidate_of(plan: Plan, registry: Registry) -> ResolvedBackend:
+    """Return the backend whose passes are searched: the first that can leave some out, and is not the reference.
+
+    Raises:
+        UsageError: No backend of the run can.
+    """
+    resolved = resolve(plan, registry)
+    items = [item for item in resolved.backends if item.label != _reference(plan, resolved)]
+    for item in items:
+        if item.contribution is not None and item.contribution.spec.switches:
+            return item
+    able = sorted(name for name, item in registry.runners.items() if item.spec.switches)
+    raise UsageError(
+        f"{items[0].label if items else 'the only backend'} has no passes that can be switched off",
+        whose="--over passes",
+        why=f"backends that have some: {', '.join(able)}",
+        hint="polycmp bisect MODEL -b onnxrt -b onnx --over passes",
+    )
+
+
+def search_passes(
+    backend: ResolvedBackend, plan: Plan, judge: Judge, keeper: Keeper, tell: Callable[[str], None]
+) -> FoundPasses:
+    """Search for the fewest optimisations that a backend has to leave out for its results to be right.
+
+    Args:
+        backend: The backend.
+        plan: The run.
+        judge: Judges a run in which that backend varies.
+        keeper: Keeps judgements on the disk.
+        tell: Told what happens next.
+
+    Raises:
+        BackendError: The run is not the same twice, or cannot be judged.
+    """
+    graph = backend.model.graph()
+    switches = Switches(backend, graph)
+
+    def look(switch: Switch | None, value: Any, number: int) -> Judgement:
+        name = name_of(switches, switch, value)
+        known = keeper.get(name, number)
+        if known is not None:
+            return known
+        turned = backend if switch is None else switches.set_to(switch, value)
+        if turned is None:
+            return Judgement("skip", "the backend does not take this value")
+        tell(f"judging {backend.label} {name}")
+        found = _as_it_counts(judge.judge(_with(plan, turned)))
+        keeper.put(name, found)
+        return found
+
+    search = PassSearch(look, switches.takes_several)
+    tell(f"asking {backend.label} what it changes in the model")
+    try:
+        guilty = search.find((switch, switches.values(switch)) for switch in switches.switches)
+    except FlakyError as error:
+        raise BackendError(
+            f"{backend.label} is not the same twice: {words_of(error.once)}, then {words_of(error.again)}",
+            why="one run alone does not tell which passes matter",
+            hint="more --iterations, another tolerance, or deterministic options of the backend",
+        ) from None
+    except EndError as error:
+        raise BackendError(
+            f"{backend.label} cannot be judged", why=error.found.reason, hint="polycmp run shows what is compared"
+        ) from None
+    looks = tuple((name_of(switches, switch, value), judged) for switch, value, judged in search.looks)
+    if guilty is None:
+        return FoundPasses(backend.label, looks)
+    tell("looking for the operators that it replaces")
+    turned = switches.set_to(guilty.switch, guilty.value)
+    return FoundPasses(
+        backend.label,
+        looks,
+        guilty,
+        name_of(switches, guilty.switch, guilty.value),
+        switches.words(guilty.switch, guilty.value),
+        None if turned is None else _with(plan, turned),
+        () if graph is None else _replaced(switches, graph, guilty),
+    )
+
+
+def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
+    """Return what a setting is called: `without A, B`, or `optimization=basic`."""
+    if switch is None:
+        return "as it is"
+    return f"without {', '.join(map(str, value))}" if switches.takes_several(switch) else f"{switch.option}={value}"
+
+
+def _as_it_counts(judged: Judgement) -> Judgement:
+    """Return a judgement in which a backend that cannot run the model is wrong: a pass may break it."""
+    failed = judged.state == "skip" and judged.seconds is None
+    return replace(judged, state="bad") if failed else judged
+
+
+def _with(plan: Plan, turned: ResolvedBackend) -> Plan:
+    backends = tuple(turned.plan if item.label == turned.label else item for item in plan.backends)
+    return replace(plan, backends=backends)
+
+
+def _reference(plan: Plan, resolved: Resolved) -> str:
+    if plan.compare.reference:
+        return plan.compare.reference
+    golden = plan.files.load_outputs
+    return "" if golden or len(resolved.backends) < 2 else resolved.backends[-1].label
+
+
+def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Rewrite, ...]:
+    """Return what is rewritten as the backend is, and no longer with the setting that helps."""
+    before, after = switches.rewritten(), switches.rewritten(guilty.switch, guilty.value)
+    if before is None or after is None:
+        return ()
+    left = rewrites(graph, after)
+    return tuple(item for item in rewrites(graph, before) if item not in left)
+
+
+def replaced_words(replaced: Sequence[Rewrite]) -> str:
+    """Return what becomes of a model's operators, in words; empty if nothing is known."""
+    parts = []
+    for item in replaced[:_MOST]:
+        names = [f"{node.op_type} '{node.name or node.outputs[0]}'" for node in item.replaced]
+        shown = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+        parts.append(f"{' and '.join(item.by) or 'nothing'} in place of {shown}")
+    more = len(replaced) - _MOST
+    return "; ".join([*parts, f"{more} more"] if more > 0 else parts)

@@ -1,0 +1,96 @@
+"""The result of a search over passes, in the form that every report renders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
+from polycmp_bisect.judging import words_of
+from polycmp_bisect.passes.engine import FoundPasses, replaced_words
+from polycmp_bisect.search import Judgement
+
+_STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
+_LONGEST = 60
+
+
+def result_of(found: FoundPasses, run_words: str, command: str, seconds: float) -> Result:
+    """Return the result.
+
+    Args:
+        found: What was found.
+        run_words: A command that runs the model with the way round; empty if none is known.
+        command: The command line as typed.
+        seconds: How long it took.
+    """
+    return Result(
+        command="bisect",
+        verdict="failed" if found.is_wrong else "passed",
+        heading="FOUND" if found.guilty else "NOT FOUND" if found.is_wrong else "NOTHING DIFFERS",
+        sentence=sentence_of(found),
+        title=f"over the passes of {found.label}",
+        content=tuple(_content(found, run_words)),
+        command_line=command,
+        seconds=seconds,
+        timed=True,
+        document=document_of(found, command, seconds),
+    )
+
+
+def sentence_of(found: FoundPasses) -> str:
+    """Return the one sentence that says it all."""
+    tried = f" ({len(found.looks)} runs)"
+    first = found.looks[0][1]
+    if not found.is_wrong:
+        return f"{found.label} is right with all of its passes ({words_of(first)})"
+    if found.guilty is None:
+        reason = f": {first.reason}" if first.reason else ""
+        return f"{found.label} is wrong with and without its passes, so none of them is to blame{reason}{tried}"
+    parts = [f"{found.off} {found.label} is right"]
+    if found.replaced:
+        parts.append(f"there it computes {replaced_words(found.replaced)}")
+    if found.words:
+        parts.append(f"a way round: {found.words}")
+    return "; ".join(parts) + tried
+
+
+def document_of(found: FoundPasses, command: str, seconds: float) -> dict[str, Any]:
+    """Return the JSON document."""
+    guilty = found.guilty
+    return {
+        "schema": 1,
+        "verdict": "failed" if found.is_wrong else "passed",
+        "what": "passes",
+        "backend": found.label,
+        "switch": guilty and {"option": guilty.switch.option, "value": guilty.value, "words": found.words},
+        "replaced": [
+            {"operators": [{"type": node.op_type, "name": node.name} for node in item.replaced], "by": list(item.by)}
+            for item in found.replaced
+        ],
+        "judged": [
+            {"setting": name, "state": item.state, "reason": item.reason, "error": item.error, "seconds": item.seconds}
+            for name, item in found.looks
+        ],
+        "sentence": sentence_of(found),
+        "command": command,
+        "seconds": seconds,
+    }
+
+
+def _content(found: FoundPasses, run_words: str) -> Iterator[Block]:
+    columns = (Column("Off by, of range", "number", digits=2), Column("Median", "duration"))
+    rows = tuple(_row(name, item, chosen=name == found.off) for name, item in found.looks)
+    yield Table(
+        "", rows, columns, name_title="Setting", reason_title="Why", heading="Each setting that was tried",
+        suite="bisect",
+    )  # fmt: skip
+    if found.replaced:
+        yield Note(replaced_words(found.replaced), label="replaced")
+    if run_words:
+        yield NextStep(run_words, "runs it with the way round")
+
+
+def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
+    short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    cells = (None if judgement.detail == "seconds" else judgement.error, judgement.seconds)
+    return Row(short, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)

@@ -1,0 +1,98 @@
+"""The fewest optimisations of a backend that have to be left out for a model to be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polycmp.spec import Switch
+from polycmp_bisect.search import EndError, FlakyError, Judgement
+from polycmp_locate.ddmin import ddmin
+
+#: Judges the backend with a switch turned to a value; without one as it is. The number is that of the look, from 0.
+Look = Callable[[Switch | None, Any, int], Judgement]
+
+
+@dataclass(frozen=True)
+class Guilty:
+    """A setting with which a fault is gone.
+
+    Attributes:
+        switch: The switch.
+        value: Its value; of a switch that takes several, the fewest of them that are needed, as a tuple.
+        judgement: The judgement with it.
+    """
+
+    switch: Switch
+    value: Any
+    judgement: Judgement
+
+
+@dataclass
+class PassSearch:
+    """One search.
+
+    Attributes:
+        look: Judges a setting.
+        takes_several: Says whether a switch takes several values at a time.
+        looks: Settings that were judged and what came of it, in the order in which that was done.
+    """
+
+    look: Look
+    takes_several: Callable[[Switch], bool]
+    looks: list[tuple[Switch | None, Any, Judgement]] = field(default_factory=list)
+
+    def find(self, switches: Iterable[tuple[Switch, Sequence[Any]]]) -> Guilty | None:
+        """Return the first setting that helps, turned as little as it takes; None if none does, or nothing is wrong.
+
+        A single guilty value among n is found in at most 2 log2(n) looks, beside the two at the backend as it is and
+        the one with all values together.
+
+        Args:
+            switches: Each switch with the values that it can still be turned to.
+
+        Raises:
+            EndError: The backend as it is could not be judged.
+            FlakyError: It is right once and wrong another time.
+        """
+        once, again = self._judge(None, None), self._judge(None, None, 1)
+        if once.state == "skip":
+            raise EndError(0, "bad", once)
+        if _is_right(once) != _is_right(again):
+            raise FlakyError(0, once, again)
+        if _is_right(once):
+            return None
+        found = (self._least(switch, tuple(values)) for switch, values in switches if values)
+        return next((guilty for guilty in found if guilty is not None), None)
+
+    def _least(self, switch: Switch, values: tuple[Any, ...]) -> Guilty | None:
+        if not self.takes_several(switch):
+            known = {values[-1]: self._judge(switch, values[-1])}
+            if not _is_right(known[values[-1]]):
+                return None
+            for value in values:
+                judged = known[value] if value in known else self._judge(switch, value)
+                if _is_right(judged):
+                    return Guilty(switch, value, judged)
+        right: dict[tuple[Any, ...], Judgement] = {}
+
+        def helps(some: Sequence[Any]) -> bool:
+            judged = self._judge(switch, tuple(some))
+            if _is_right(judged):
+                right[tuple(some)] = judged
+            return tuple(some) in right
+
+        if not helps(values):
+            return None
+        least = tuple(ddmin(values, helps))
+        return Guilty(switch, least, right[least])
+
+    def _judge(self, switch: Switch | None, value: Any, look: int = 0) -> Judgement:
+        judged = self.look(switch, value, look)
+        self.looks.append((switch, value, judged))
+        return judged
+
+
+def _is_right(judged: Judgement) -> bool:
+    return judged.state == "good"

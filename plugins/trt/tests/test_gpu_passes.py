@@ -1,0 +1,34 @@
+"""Which of the builder's switches a fault hangs on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper, save_model
+
+pytest.importorskip("polycmp_bisect")
+pytestmark = pytest.mark.gpu
+
+
+def test_a_switch_without_which_the_model_is_right_is_named(call, tmp_path):
+    """A product of 131,072 that float16 cannot hold, which the next product takes back."""
+    size = 512
+    nodes = [helper.make_node("MatMul", ["x", "large"], ["m"]), helper.make_node("MatMul", ["m", "small"], ["y"])]
+    weights = {"large": np.full((size, size), 16, np.float32), "small": np.full((size, size), 2e-8, np.float32)}
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [size, size])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [size, size])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    path = tmp_path / "m.onnx"
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    judged = ("--val-range", "[15,17]", "--atol", "1e-2", "--rtol", "1e-2")
+    status, text, _ = call("run", path, "-b", "trt:fp16", "-b", "onnxrt", *judged)
+    assert status == 1, text
+    status, text, found = call("bisect", path, "-b", "trt:fp16", "-b", "onnxrt", "--over", "passes", *judged)
+    assert status == 1, text
+    assert found["switch"], text
+    status, text, _ = call("run", path, *found["switch"]["words"].split(), "-b", "onnxrt", *judged)
+    assert status == 0, text

@@ -1,0 +1,116 @@
+"""`polycmp bisect --over passes`: the optimisation of a backend that a fault hangs on, and what to type until then."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from fakes import FakeSite
+from onnx import TensorProto, helper
+from toys import save_graph
+
+REPORT = ("--report", "found.json")
+
+LIGHT = """
+from __future__ import annotations
+from dataclasses import dataclass
+from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+
+@dataclass(frozen=True)
+class Options:
+    without: tuple[str, ...] = opt((), help="Passes to leave out.")
+    broken: bool = opt(False, help="Wrong whatever is left out.")
+
+@hookimpl
+def polycmp_runners():
+    passes = tuple(f"Pass{number}" for number in range(20))
+    yield RunnerSpec(name="optimising", summary="Adds 1 unless two passes are left out.",
+                     factory="optimising_heavy:make", options=Options, switches=(Switch("without", passes),))
+"""
+HEAVY = """
+import numpy as np
+from polycmp.runner import Runner
+from polycmp.tensors import TensorMetadata
+
+class Optimising(Runner):
+    def __init__(self, options, name):
+        super().__init__(name)
+        self.right = {"Pass3", "Pass11"} <= set(options.without) and not options.broken
+    def activate_impl(self):
+        pass
+    def get_input_metadata_impl(self):
+        return TensorMetadata().add("x", np.float32, (3,))
+    def infer_impl(self, feed):
+        return {"y": feed["x"] + (0 if self.right else 1)}
+    def deactivate_impl(self):
+        pass
+
+def make(model, options, *, name):
+    return Optimising(options, name)
+"""
+
+
+@pytest.fixture
+def same(tmp_path, tmp_path_factory, monkeypatch):
+    """A model that gives back its input, and a backend with two passes that together do not."""
+    site = FakeSite(tmp_path_factory.mktemp("site"))
+    monkeypatch.syspath_prepend(str(site.folder))
+    site.install(
+        "fake-optimising",
+        {"optimising": "optimising_light"},
+        {"optimising_light.py": LIGHT, "optimising_heavy.py": HEAVY},
+    )
+    nodes = [helper.make_node("Identity", ["x"], ["y"])]
+    ends = [("x", TensorProto.FLOAT, [3])], [("y", TensorProto.FLOAT, [3])]
+    yield save_graph(tmp_path / "same.onnx", nodes, *ends, [])
+    for name in ("optimising_light", "optimising_heavy"):
+        sys.modules.pop(name, None)
+
+
+def test_the_smallest_set_of_passes_is_named_with_the_way_round(polycmp, same, tmp_path):
+    done = polycmp("bisect", same, "-b", "optimising", "-b", "onnx", "--over", "passes", *REPORT)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.status == 1, done.err
+    assert found["switch"]["value"] == ["Pass3", "Pass11"]
+    assert "without Pass3, Pass11 optimising is right" in found["sentence"]
+    words = found["switch"]["words"].split()
+    assert polycmp("run", same, *words, "-b", "onnx").status == 0
+    assert polycmp("run", same, "-b", "optimising", "-b", "onnx").status == 1
+
+
+def test_no_pass_is_blamed_for_a_fault_that_stays(polycmp, same):
+    done = polycmp("bisect", same, "-b", "optimising:broken", "-b", "onnx", "--over", "passes")
+    assert done.status == 1
+    assert "NOT FOUND" in done.out and "none of them is to blame" in done.out
+
+
+def test_a_backend_that_is_right_ends_the_search_at_once(polycmp, same):
+    backend = "optimising:without=[Pass3,Pass11]"
+    done = polycmp("bisect", same, "-b", backend, "-b", "onnx", "--over", "passes")
+    assert (done.status, "NOTHING DIFFERS" in done.out) == (0, True)
+
+
+def test_a_backend_without_passes_is_refused(polycmp, same):
+    done = polycmp("bisect", same, "-b", "onnx", "-b", "pluginref", "--over", "passes")
+    assert done.status == 2
+    assert "no passes that can be switched off" in done.err and "onnxrt" in done.err
+
+
+def test_a_pass_of_onnx_runtime_that_breaks_a_model_is_named(polycmp, tmp_path):
+    """Relu and Clip of float64, which ONNX Runtime's rule joins into what it cannot run."""
+    nodes = [
+        helper.make_node("Sigmoid", ["x"], ["s"], name="sigmoid"),
+        helper.make_node("Relu", ["s"], ["r"], name="relu"),
+        helper.make_node("Clip", ["r", "low", "two"], ["y"], name="clip"),
+    ]
+    ends = [("x", TensorProto.DOUBLE, [3, 4])], [("y", TensorProto.DOUBLE, [3, 4])]
+    weights = [("two", np.float64(2)), ("low", np.float64(-1))]
+    path = save_graph(tmp_path / "m.onnx", nodes, *ends, weights)
+    if polycmp("run", path, "-b", "onnxrt", "-b", "onnx").status == 0:
+        pytest.skip("this ONNX Runtime joins Relu and Clip of float64")
+    done = polycmp("bisect", path, "-b", "onnxrt", "-b", "onnx", "--over", "passes", *REPORT)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.status == 1
+    assert found["switch"]["words"] == "-b onnxrt:disable_optimizers=FuseReluClip"
