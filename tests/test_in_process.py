@@ -134,6 +134,25 @@ def test_a_program_that_compares_is_left_as_it_was(model, tmp_path):
     assert (done.stdout.strip(), done.returncode) == ("changed:", 0), done.stderr
 
 
+def test_a_program_that_asks_in_one_line_is_left_as_it_was(model, other, tmp_path):
+    code = """
+        before = state()
+        import polycmp
+
+        assert not polycmp.compare(numpy.arange(3.0) + 1, numpy.arange(3.0)).passed
+        found = polycmp.run("model.onnx", "onnxrt", "onnxrt:model=other.onnx")
+        assert not found.passed
+        assert found.locate().passed is False
+        try:
+            polycmp.run("missing.onnx", "onnxrt", "onnx")
+        except polycmp.errors.PolycmpError:
+            pass
+        show_changes(before)
+    """
+    done = subprocess.run(program(code), capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("changed:", 0), done.stderr
+
+
 def test_a_notebook_is_left_as_it_was(model, tmp_path):
     """Cell by cell: imports of all that is public, files, threads of its own, messages, and what fails."""
     code = """
