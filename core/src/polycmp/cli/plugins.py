@@ -36,7 +36,7 @@ def list_command(as_json: bool) -> None:
 
 
 def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print a row for each plugin, with what it provides behind or below it, and below that why it does not work."""
+    """Print a row for each plugin, with what it provides beside or below it, and below that why it does not work."""
     from polycmp.report.layout import Heading, Line, print_table
     from polycmp.report.screen import WHOLE, Lines, cell, standard_output, words
 

@@ -30,7 +30,7 @@ class Flow:
         return self._readers.get(tensor, [])
 
     def reached(self, tensor: str, carries: Callable[[str], bool]) -> set[str]:
-        """Return the tensors behind one, itself included, to which a way leads through tensors that carry the error."""
+        """Return the tensors that depend on one, itself included, through tensors that carry the error."""
         seen, waiting = {tensor}, [tensor]
         while waiting:
             for node in self.readers(waiting.pop()):
