@@ -78,8 +78,10 @@ def _suite(pair: Sequence[str], folder: Path) -> Said:
             options.setdefault(key, [])
         else:
             options[key].append(word)
+    named = options.pop("timeout", [])  # a case has a time limit of its own under this name
     lines = ["[[case]]", f"model = {json.dumps(pair[0])}"]
     lines += [f"{name} = {json.dumps(values) if values else 'true'}" for name, values in options.items()]
+    lines += [f"options = {{ timeout = {seconds} }}" for seconds in named]
     path = folder / "suite.toml"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     before = os.environ.get("PYTHONPATH")  # cases are processes of their own, which are to find these backends, too
