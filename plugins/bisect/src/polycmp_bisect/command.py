@@ -24,14 +24,15 @@ class BisectSection:
 
     over: str = opt(
         "",
-        help="What to search over: releases of a package, files, or the passes of a backend's optimiser.",
+        help="What to search over: releases of a package, by default of the one that drives the first backend; "
+        "versions of Python; files; passes of an optimiser. After -- may stand the command with which the package writes MODEL.",
         metavar="PACKAGE|python|files|passes",
     )
     good: str = opt("", help="One that is right; by default one is looked for.", metavar="NAME")
     bad: str = opt(
         "", help="One that is wrong; by default the release installed here, or the last one.", metavar="NAME"
     )
-    releases: tuple[str, ...] = opt((), help="Look at these only; with --over files, the files.", metavar="NAME")
+    releases: tuple[str, ...] = opt((), help="Look at these only.", metavar="NAME")
     beside: tuple[str, ...] = opt(
         (), help="Other packages that each environment has.", alias="--with", metavar="PACKAGE==VERSION"
     )
@@ -46,6 +47,12 @@ class BisectSection:
         parse=parse_above_zero,
     )
     resume: bool = opt(False, help="Go on with an interrupted search: what was judged is not run again.")
+    explain: str = opt(
+        "",
+        help="Write a page on what was found, fit to be posted as an issue, and the smallest model that shows it.",
+        metavar="DIR",
+        writes=True,
+    )
     no_locate: bool = opt(False, help="Do not look for the operator that differs.")
 
 
@@ -71,7 +78,7 @@ bisect_command = BackendCommand(
     ),
     params=[
         *common_params()[:1],
-        click.Argument(["step"], nargs=-1, metavar="[-- COMMAND...]", type=click.UNPROCESSED),
+        click.Argument(["step"], nargs=-1, metavar="[FILE...] [-- COMMAND...]", type=click.UNPROCESSED),
         *common_params()[1:],
     ],
     help="Find the first release of a package, or the first of some files, with which MODEL no longer gives the right "
@@ -80,7 +87,8 @@ bisect_command = BackendCommand(
         "polycmp bisect model.onnx -b onnxrt -b onnx --over onnxruntime",
         "polycmp bisect model.onnx -b onnxrt -b onnx --over onnxruntime --good 1.20.1 --bad 1.22.0",
         "polycmp bisect model.onnx -b onnxrt -b onnx --over passes",
-        "polycmp bisect model.onnx -b onnxrt -b onnx --over files --releases nightly/*.onnx",
+        "polycmp bisect nightly/*.onnx -b onnxrt -b onnx --over files",
+        "polycmp bisect out.onnx -b onnxrt -b onnxrt:model=m.onnx --over onnxslim -- onnxslim m.onnx out.onnx",
     ),
     epilog=EPILOG,
 )

@@ -6,17 +6,24 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, UsageError
 from polycmp.plan import without_written_files
 from polycmp.session import run_plan
+from polycmp.terminal import echo, visible
 from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
+from polycmp_bisect.candidates.converters import open_converters
+from polycmp_bisect.candidates.files import Files, open_files
+from polycmp_bisect.candidates.pythons import open_pythons
 from polycmp_bisect.candidates.releases import open_releases
 from polycmp_bisect.chain import Operator, locate, words_for
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.making import Maker
+from polycmp_bisect.environments.packages import PYTHON, runtime_of
+from polycmp_bisect.explaining import explain
 from polycmp_bisect.judging import Judge, words_of
 from polycmp_bisect.keeping import Keeper
 from polycmp_bisect.passes.engine import candidate_of, search_passes
@@ -38,8 +45,6 @@ _EXAMPLE = "polycmp bisect MODEL -b onnxrt -b onnx --over onnxruntime"
 def bisect(call: Invocation, section: BisectSection) -> int:
     """Search, show what was found, and return the exit status."""
     call.needs_backends(_EXAMPLE)
-    if not section.over:
-        raise UsageError("nothing to search over", hint=_EXAMPLE)
     begun = time.monotonic()
     plan = call.plan()
     call.begin(plan)
@@ -49,7 +54,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     maker = Maker(find_links=section.find_links)
     with call.progress() as tell:
         maker.tell = tell
-        tell(f"asking for the releases of {section.over}")
+        tell("asking for what there is to search over")
         candidates = open_candidates(call, section, plan, maker)
         bad = candidates.find(section.bad) if section.bad else candidates.first
         good = candidates.find(section.good) if section.good else None
@@ -59,17 +64,28 @@ def bisect(call: Invocation, section: BisectSection) -> int:
             candidates = Backwards(candidates)
             bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
         judge = Judge(lambda item: _run(call, item), candidates.varied, section.slower)
-        further = {"over": section.over, "with": list(section.beside), "slower": section.slower}
+        further: dict[str, Any] = {"over": section.over, "with": list(section.beside), "slower": section.slower}
+        if isinstance(candidates, Files):
+            stats = [Path(name).stat() for name in candidates.names]
+            further["files"] = [(item.st_size, item.st_mtime_ns) for item in stats]
         keeper = Keeper(plan, call.registry, further, resume=section.resume)
         work = Work(candidates, judge, keeper, tell)
-        found = work.search(bad, good, bad_given=bool(section.bad))
-        operator = Operator()
+        try:
+            found = work.search(bad, good, bad_given=bool(section.bad))
+        except KeyboardInterrupt:
+            again = call.options.command.replace(" --resume", "")
+            echo(visible(f"polycmp: what was judged is kept ({len(keeper)}); go on with: {again} --resume"), err=True)
+            raise
+        operator, page = Operator(), ""
         if found.first_bad is not None and not section.slower and not section.no_locate:
             tell("looking for the operator that differs")
             operator = locate(candidates.plan(found.first_bad), call.registry)
+        answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
+        if section.explain and found.first_bad is not None:
+            tell("making the model smaller")
+            page = explain(answer, Path(section.explain), call.registry)
     keeper.discard()
-    answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
-    return call.present(result_of(answer, slower=section.slower))
+    return call.present(result_of(answer, slower=section.slower, page=page))
 
 
 def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
@@ -92,9 +108,20 @@ def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker:
         UsageError: That is nothing for this run.
         UnreachableError: No package index answers.
     """
-    return open_releases(
-        section.over, plan, call.registry, maker, listed=section.releases, beside=section.beside, pre=section.pre
-    )
+    step: tuple[str, ...] = call.params["step"]
+    if section.over == "files":
+        if section.releases:
+            raise UsageError(
+                "files are no releases", whose="--releases", hint=f"{call.path} old.onnx new.onnx --over files"
+            )
+        return open_files([call.options.model, *step], plan)
+    if section.over == PYTHON:
+        return open_pythons(plan, call.registry, maker, section.beside)
+    over = section.over or runtime_of(call.registry, plan.backends[0].backend)[0]
+    chosen: Any = {"listed": section.releases, "beside": section.beside, "pre": section.pre}
+    if step:
+        return open_converters(over, plan, step, maker, **chosen)
+    return open_releases(over, plan, call.registry, maker, **chosen)
 
 
 def _run(call: Invocation, plan: Plan) -> Result:

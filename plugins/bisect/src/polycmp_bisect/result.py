@@ -41,8 +41,8 @@ class Answer:
         return None if place is None else self.candidates.names[place]
 
 
-def result_of(answer: Answer, *, slower: float = 0.0) -> Result:
-    """Return the result."""
+def result_of(answer: Answer, *, slower: float = 0.0, page: str = "") -> Result:
+    """Return the result; `page` is the file with the text of an issue, if one was written."""
     found = answer.found
     heading = "FOUND" if found.first_bad is not None else "NOTHING DIFFERS"
     return Result(
@@ -51,7 +51,7 @@ def result_of(answer: Answer, *, slower: float = 0.0) -> Result:
         heading=heading,
         sentence=sentence_of(answer, slower),
         title=f"over {answer.candidates.what}",
-        content=tuple(_content(answer)),
+        content=(*_content(answer), *([Note(f"the text of an issue: {page}", label="")] if page else [])),
         command_line=answer.command,
         seconds=answer.seconds,
         timed=True,

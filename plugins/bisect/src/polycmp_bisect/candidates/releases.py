@@ -78,7 +78,10 @@ class Releases:
 
     def plan(self, place: int) -> Plan:
         """Return the run in which the backend has a release."""
-        version = version_text(self.names[place], self.beside, self.pythons[self.names[place]])
+        return self.with_version(version_text(self.names[place], self.beside, self.pythons[self.names[place]]))
+
+    def with_version(self, version: str) -> Plan:
+        """Return the run in which the backend has an environment."""
         backends = tuple(
             replace(item, version=version) if item.label == self.backend.label else item for item in self.base.backends
         )
@@ -86,14 +89,23 @@ class Releases:
 
     def find(self, name: str) -> int:
         """Return the place of a release."""
-        try:
-            return self.names.index(pick_release(name, self.names, self.package))
-        except NotInstallableError as error:
-            raise UsageError(error.what, why=error.why, hint=f"pip index versions {self.package}") from None
+        return place_of(name, self.names, self.package)
 
     def _wanted(self, place: int) -> Wanted:
         name = self.names[place]
         return wanted_for(name, self.package, self.module, self.beside, self.pythons[name])
+
+
+def place_of(name: str, names: Sequence[str], package: str) -> int:
+    """Return the place of the release that somebody names.
+
+    Raises:
+        UsageError: There is none.
+    """
+    try:
+        return names.index(pick_release(name, names, package))
+    except NotInstallableError as error:
+        raise UsageError(error.what, why=error.why, hint=f"pip index versions {package}") from None
 
 
 def version_text(release: str, beside: Sequence[str], python: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -20,6 +21,8 @@ from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpre
 
 #: Bytes below which a disk counts as full: no runtime fits there.
 _FULL = 64 * 1024**2
+#: Marks an environment that lacks what the runtime needs besides, and takes it from the one that uses it.
+_BORROWS = "borrows"
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,12 @@ class Maker:
         name = self._name(wanted, beside)
         if not self.cache.is_complete(name):
             self.tell(f"installing {wanted.text} (Python {wanted.python})")
-            with self.cache.making(name) as folder:
-                if not self.cache.is_complete(name):
-                    self._fill(folder, wanted, beside)
+            try:
+                with self.cache.making(name) as folder:
+                    if not self.cache.is_complete(name):
+                        self._fill(folder, wanted, beside, borrows=ours is not None)
+            except OSError as error:
+                raise self._full(wanted, str(error)) from None
             self.made.append(name)
             self.cache.make_room(spare=name)
         if name not in self._held:
@@ -97,7 +103,7 @@ class Maker:
         while self._held:
             self._held.popitem()[1].close()
 
-    def _fill(self, folder: Path, wanted: Wanted, beside: Sequence[str]) -> None:
+    def _fill(self, folder: Path, wanted: Wanted, beside: Sequence[str], *, borrows: bool) -> None:
         interpreter = interpreters().get(wanted.python)
         if interpreter is None:
             raise NotInstallableError(
@@ -110,8 +116,16 @@ class Maker:
         done = installer.install(folder, requirements, _pins(requirements))
         if done.status:  # what goes with an old release is not always what is installed here
             done = installer.install(folder, requirements)
+        if done.status and borrows and wanted.python == own_python():
+            # Wheels of the runtime alone, and no index: what it needs is what this environment has.
+            alone = installer.install(folder, wanted.packages, alone=True)
+            if alone.status == 0:
+                (folder / _BORROWS).touch()
+                if (failed := _failed_import(folder, wanted.modules, _here())) is None:
+                    return
+                raise NotInstallableError(f"{wanted.text} cannot be imported", why=failed)
         self._check(done, wanted, installer)
-        if (failed := _failed_import(folder, wanted.modules)) is None:
+        if _failed_import(folder, wanted.modules) is None:
             return
         # Releases before NumPy 2 do not say that they cannot do with it.
         self._check(installer.install(folder, [*requirements, "numpy<2"]), wanted, installer)
@@ -122,13 +136,8 @@ class Maker:
         """Raise the error that says why a tool failed; nothing where it did not."""
         if done.status == 0:
             return
-        place = self.cache.folder
-        if shutil.disk_usage(place).free < _FULL or "No space left" in done.text:
-            raise UnreachableError(
-                f"no space left for {wanted.text} in {place}",
-                why=done.last_line,
-                hint="polycmp cache list; polycmp cache remove NAME, or another disk with POLYCMP_CACHE=DIR",
-            )
+        if shutil.disk_usage(self.cache.folder).free < _FULL or "No space left" in done.text:
+            raise self._full(wanted, done.last_line)
         package = Requirement(wanted.packages[0]).name
         if installer.versions(package, wanted.python) is None:
             raise UnreachableError(
@@ -137,6 +146,13 @@ class Maker:
                 hint=f"pip index versions {package}",
             )
         raise NotInstallableError(f"{wanted.text} cannot be installed", why=done.last_line)
+
+    def _full(self, wanted: Wanted, why: str) -> UnreachableError:
+        return UnreachableError(
+            f"{wanted.text} cannot be kept in {self.cache.folder}",
+            why=why,
+            hint="polycmp cache list; polycmp cache remove NAME, or another disk with POLYCMP_CACHE=DIR",
+        )
 
     def _view(self, name: str, ours: Ours, python: str) -> Path:
         """Return the interpreter of an environment that has the packages of another and polycmp as it is here."""
@@ -156,7 +172,8 @@ class Maker:
         if done.status:
             raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
         site, below = site_packages(place, python), site_packages(base, python)
-        (site / "zz_below.pth").write_text(f"import site; site.addsitedir({str(below)!r})\n", "utf-8")
+        lines = [f"import site; site.addsitedir({str(below)!r})", *(_here() if (base / _BORROWS).exists() else ())]
+        (site / "zz_below.pth").write_text("\n".join(lines) + "\n", "utf-8")
         for item, source in ours.places.items():
             (site / item).symlink_to(source, target_is_directory=source.is_dir())
 
@@ -185,11 +202,17 @@ def _names_any(text: str, packages: Sequence[str]) -> bool:
     return canonicalize_name(Requirement(text).name) in named
 
 
-def _failed_import(folder: Path, modules: Sequence[str]) -> str | None:
+def _here() -> list[str]:
+    """Return the folders of the packages of this environment."""
+    return [path for path in dict.fromkeys(map(sysconfig.get_path, ("purelib", "platlib"))) if path]
+
+
+def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] = ()) -> str | None:
     """Return why a module cannot be imported; None if all can."""
     if not modules:
         return None
-    done = run_tool([str(folder / "bin" / "python"), "-c", f"import {', '.join(modules)}"], 300)
+    code = f"import sys; sys.path += {list(further)!r}; import {', '.join(modules)}"
+    done = run_tool([str(folder / "bin" / "python"), "-c", code], 300)
     return done.last_line if done.status else None
 
 

@@ -45,7 +45,11 @@ def ours_for(registry: Registry, backend: str) -> Ours:
     Raises:
         PluginError: The backend is unknown, or its package cannot be found on the disk.
     """
-    wanted = _closure([_CORE, registry.find_runner(backend).distribution])
+    runner = registry.find_runner(backend)
+    # Whoever makes the kinds of model that the backend takes, though its own package may not require that.
+    loaders = [item for item in registry.loaders.values() if (item.spec.produces or item.name) in runner.spec.accepts]
+    named = dict.fromkeys([_CORE, runner.distribution, *(item.distribution for item in loaders)])
+    wanted = _closure(name for name in named if name)
     needed: dict[str, None] = {}
     places: dict[str, Path] = {}
     for name in wanted:
@@ -96,8 +100,12 @@ def _places(package: metadata.Distribution) -> Iterator[tuple[str, Path]]:
         place = Path(spec.origin)
         place = place.parent if spec.submodule_search_locations else place
         yield place.name, place
-    described = [item for item in package.files or () if item.name == "METADATA"]
-    if not described:
-        raise PluginError(f"the metadata of {package.name} is not on the disk", hint=f"pip install {package.name}")
-    folder = Path(str(package.locate_file(described[0]))).parent
-    yield folder.name, folder
+    yield _metadata_of(package)
+
+
+def _metadata_of(package: metadata.Distribution) -> tuple[str, Path]:
+    """Return the folder that describes a package, which holds its entry points."""
+    for folder in Path(str(package.locate_file(""))).glob("*.*-info"):
+        if canonicalize_name(folder.name.partition("-")[0]) == canonicalize_name(package.name):
+            return folder.name, folder
+    raise PluginError(f"the metadata of {package.name} is not on the disk", hint=f"pip install {package.name}")

@@ -21,6 +21,10 @@ _PATIENCE = 1800.0
 _PYTHONS = range(10, 20)
 
 
+#: How the errors of pip, of uv and of Python begin, and the characters of one that are shown.
+_ERRORS, _LONGEST = ("error:", "× ", "importerror", "modulenotfounderror"), 300
+
+
 @dataclass(frozen=True)
 class Done:
     """A tool that has ended.
@@ -35,10 +39,11 @@ class Done:
 
     @property
     def last_line(self) -> str:
-        """The last line that says something: of errors the first, since hints follow them."""
-        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
-        errors = [line for line in lines if line.lower().startswith(("error:", "× ", "x "))]
-        return (errors or lines or [f"exit status {self.status}"])[-1]
+        """What says why it failed: the last error and what belongs to it, else the last line."""
+        lines = [" ".join(line.split()) for line in self.text.splitlines() if line.strip()]
+        starts = [place for place, line in enumerate(lines) if line.lower().startswith(_ERRORS)]
+        text = " ".join(lines[starts[-1] :]) if starts else lines[-1] if lines else f"exit status {self.status}"
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def run_tool(words: Sequence[str], seconds: float = _PATIENCE) -> Done:
@@ -118,20 +123,25 @@ class Installer:
             return run_tool([self._uv, "venv", "--quiet", "--python", interpreter, str(folder)])
         return run_tool([interpreter, "-m", "venv", "--without-pip", str(folder)])
 
-    def install(self, folder: Path, requirements: Iterable[str], pins: Iterable[str] = ()) -> Done:
+    def install(
+        self, folder: Path, requirements: Iterable[str], pins: Iterable[str] = (), *, alone: bool = False
+    ) -> Done:
         """Install packages with what they need; those that would have to be compiled are not taken.
 
         Args:
             folder: The environment.
             requirements: What is wanted.
             pins: What the releases of other packages have to be, where those are needed at all.
+            alone: Whether what they need is left out.
         """
         python = folder / "bin" / "python"
         held = folder / "pins.txt"
         held.write_text("\n".join(pins), "utf-8")
         words = ["--only-binary", ":all:", "--constraint", str(held), *self._find_links, *requirements]
+        words = ["--no-deps", *words] if alone else words
         if self._uv:
-            options = ["--quiet", "--python", str(python), *_pip_settings()]
+            # As pip does: the best release of all indexes, instead of all releases of the first index that has any.
+            options = ["--quiet", "--python", str(python), "--index-strategy", "unsafe-best-match", *_pip_settings()]
             return run_tool([self._uv, "pip", "install", *options, *words])
         return run_tool([*pip_words(), "--python", str(python), "install", "--quiet", "--no-compile", *words])
 

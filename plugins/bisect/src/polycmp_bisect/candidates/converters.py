@@ -1,0 +1,142 @@
+"""Releases of a package whose command writes the model: a converter, an optimiser, an exporter."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from polycmp.errors import UsageError
+from polycmp_bisect.candidates.releases import place_of
+from polycmp_bisect.environments.errors import NotInstallableError
+from polycmp_bisect.environments.making import Maker, Wanted
+from polycmp_bisect.environments.packages import installed_release, known_releases, pick_release
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+
+#: Seconds that the command may take.
+_PATIENCE = 1800.0
+
+
+@dataclass
+class Converters:
+    """Releases of a package, each of which writes the model anew.
+
+    Attributes:
+        package: The package.
+        names: The releases, from old to new.
+        pythons: The version of Python of each.
+        base: The run, as the user asked for it; its model is the file that the command writes.
+        step: The command.
+        beside: Further packages that every environment has.
+        maker: Makes environments.
+    """
+
+    package: str
+    names: Sequence[str]
+    pythons: Mapping[str, str]
+    base: Plan
+    step: Sequence[str]
+    beside: Sequence[str]
+    maker: Maker
+    varied: str = ""
+    _folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="polycmp-bisect-", ignore_cleanup_errors=True)
+    )
+
+    @property
+    def what(self) -> str:
+        """What one of them is."""
+        return f"release of {self.package}"
+
+    @property
+    def first(self) -> int:
+        """The place of the release that is installed here, else of the newest."""
+        installed = installed_release(self.package)
+        return self.names.index(installed) if installed in self.names else len(self.names) - 1
+
+    def prepare(self, place: int) -> None:
+        """Make the environment of a release, and let its command write the model.
+
+        Raises:
+            NotInstallableError: It cannot be installed, or its command fails.
+        """
+        target = self._target(place)
+        if target.exists():
+            return
+        python = self.maker.environment(self._wanted(place))
+        words = [str(target) if word == self.base.model else word for word in self.step]
+        environ = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+        environ.pop("PYTHONPATH", None)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        name = f"{self.package} {self.names[place]}"
+        try:
+            done = subprocess.run(
+                words, env=environ, capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
+                stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as error:
+            raise NotInstallableError(f"{shlex.join(words)} of {name} did not end", why=str(error)) from None
+        if done.returncode or not target.exists():
+            lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+            what = "ended" if done.returncode else "wrote no model, and ended"
+            raise NotInstallableError(
+                f"the command of {name} {what} with status {done.returncode}", why=lines[-1] if lines else ""
+            )
+
+    def is_ready(self, place: int) -> bool:
+        """Return whether the model of a release is written."""
+        return self._target(place).exists() or self.maker.has(self._wanted(place))
+
+    def plan(self, place: int) -> Plan:
+        """Return the run of the model that a release writes."""
+        return replace(self.base, model=str(self._target(place)))
+
+    def find(self, name: str) -> int:
+        """Return the place of a release."""
+        return place_of(name, self.names, self.package)
+
+    def _target(self, place: int) -> Path:
+        return Path(self._folder.name) / self.names[place] / Path(self.base.model).name
+
+    def _wanted(self, place: int) -> Wanted:
+        name = self.names[place]
+        return Wanted((f"{self.package}=={name}", *self.beside), self.pythons[name])
+
+
+def open_converters(
+    package: str,
+    plan: Plan,
+    step: Sequence[str],
+    maker: Maker,
+    *,
+    listed: Sequence[str] = (),
+    beside: Sequence[str] = (),
+    pre: bool = False,
+) -> Converters:
+    """Return the releases of a package to search over; arguments as for `open_releases`.
+
+    Raises:
+        UsageError: No word of the command is the model that it writes.
+        UnreachableError: No package index answers.
+    """
+    if plan.model not in step:
+        raise UsageError(
+            f"no word of the command is {plan.model}, the model that it writes",
+            whose=shlex.join(step),
+            hint="polycmp bisect out.onnx -b onnxrt -b onnxrt:model=m.onnx --over onnxslim -- onnxslim m.onnx out.onnx",
+        )
+    package = canonicalize_name(package)
+    known = known_releases(package, maker.find_links, pre=pre)
+    if listed:
+        names = {pick_release(item, list(known), package) for item in listed}
+        known = {item: known[item] for item in known if item in names}
+    return Converters(package, list(known), known, plan, step, beside, maker)

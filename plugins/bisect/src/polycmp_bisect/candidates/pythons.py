@@ -1,0 +1,65 @@
+"""Versions of Python, with the release of a backend's runtime that is installed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp_bisect.candidates.releases import Releases
+from polycmp_bisect.environments.making import Wanted, own_python
+from polycmp_bisect.environments.packages import PYTHON, in_order, installed_release, runtime_of, wanted_for
+from polycmp_bisect.environments.tools import interpreters
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.plugins import Registry
+    from polycmp_bisect.environments.making import Maker
+
+
+@dataclass
+class Pythons(Releases):
+    """Versions of Python that are installed on this machine, from old to new.
+
+    Attributes:
+        release: The release of the backend's runtime.
+    """
+
+    release: str = ""
+
+    @property
+    def what(self) -> str:
+        """What one of them is."""
+        return "version of Python"
+
+    @property
+    def first(self) -> int:
+        """The place of this process's version."""
+        return self.names.index(own_python())
+
+    def plan(self, place: int) -> Plan:
+        """Return the run in which the backend has a version of Python."""
+        version = ",".join([self.release, *self.beside, f"{PYTHON}=={self.names[place]}"])
+        return self.with_version(version)
+
+    def find(self, name: str) -> int:
+        """Return the place of a version."""
+        if name not in self.names:
+            raise UsageError(f"there is no Python {name} here", why=did_you_mean(name, self.names))
+        return self.names.index(name)
+
+    def _wanted(self, place: int) -> Wanted:
+        return wanted_for(self.release, self.package, self.module, self.beside, self.names[place])
+
+
+def open_pythons(plan: Plan, registry: Registry, maker: Maker, beside: tuple[str, ...] = ()) -> Pythons:
+    """Return the versions of Python to search over, for the first backend of a plan."""
+    backend = replace(plan.backends[0])
+    package, module = runtime_of(registry, backend.backend)
+    release = installed_release(package)
+    if not release:
+        raise UsageError(f"{package} is not installed here, so there is no release to run on each Python")
+    names = in_order(list(interpreters()))
+    return Pythons(
+        package, names, {name: name for name in names}, plan, backend, module, beside, registry, maker, release
+    )
