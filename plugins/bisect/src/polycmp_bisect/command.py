@@ -25,7 +25,8 @@ class BisectSection:
     over: str = opt(
         "",
         help="What to search over: releases of a package, by default of the one that drives the first backend; "
-        "versions of Python; files; passes of an optimiser. After -- may stand the command with which the package writes MODEL.",
+        "versions of Python; files; passes of an optimiser. Behind -- may stand the command with which the package "
+        "writes MODEL.",
         metavar="PACKAGE|python|files|passes",
     )
     good: str = opt("", help="One that is right; by default one is looked for.", metavar="NAME")
