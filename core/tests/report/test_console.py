@@ -34,9 +34,9 @@ from polycmp.report.console import print_result
 from polycmp.report.screen import Lines, make_console
 
 
-def shown(*content, verbose=False, **changes):
-    """Return the lines that a terminal of 100 columns shows, without blanks around them."""
-    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+def shown(*content, verbose=False, width=100, **changes):
+    """Return the lines that a terminal shows, without blanks around them."""
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     fields = {"command": "run", "verdict": "passed", "heading": "PASSED", "sentence": "all is well", **changes}
     print_result(Result(content=content, **fields), verbose=verbose, console=console)
     console.file.close()
@@ -58,6 +58,7 @@ def test_blocks_come_in_their_order_and_background_stays_away():
     lines = shown(
         Problem("a failed", "it fell over", "try b"),
         Note("something", "c"),
+        Note("something", "c"),  # said once
         Note("measured", label="probe check"),
         Note("a detail", label=""),
         Note("only on pages", terminal=False),
@@ -70,7 +71,6 @@ def test_blocks_come_in_their_order_and_background_stays_away():
     assert lines == [
         "a failed: it fell over",
         "next: try b",
-        "note: c something",
         "probe check: measured",
         "a detail",
         "Operator",
@@ -78,6 +78,8 @@ def test_blocks_come_in_their_order_and_background_stays_away():
         "operator: Conv",
         "iteration 3 (seed 7): output 'y'",
         "repeat: polycmp run " + "x" * 150,  # not broken, so that it can be copied
+        "notes:",
+        "- c: something",
         "PASSED: all is well",
     ]
 
@@ -115,11 +117,44 @@ def test_failures_come_first_and_the_rest_is_counted():
     part = excerpt(outputs(30, 30))
     assert [row.name for row in part.rows] == [*(f"f{i}" for i in range(20)), *(f"p{i}" for i in range(8))]
     assert (part.before, part.behind, part.failed) == (0, 32, 10)
-    assert "… 32 more 10 of them failed; -v shows all" in shown(outputs(30, 30))
+    assert "… 32 more: p*, f* 10 of them failed; -v shows all" in shown(outputs(30, 30))
     assert [line for line in shown(outputs(1, 1)) if "more" in line] == []
     everything = shown(outputs(30, 30), verbose=True)
     assert sum(line.startswith(("ok", "FAIL")) for line in everything) == 60
     assert everything[2] == "ok p0"  # in the order of the model
+
+
+def test_the_worst_failures_come_first():
+    rows = [Row(f"t{at}", "failed", severity=severity) for at, severity in enumerate((0.1, 0.5, float("inf"), 0.5))]
+    assert [row.name for row in excerpt(Table("t", tuple(rows), failures_first=True)).rows] == ["t2", "t1", "t3", "t0"]
+
+
+@pytest.mark.parametrize(("passed", "left"), [(8, 0), (9, 0), (10, 0), (11, 3), (20, 12)])
+def test_no_line_tells_of_fewer_rows_than_it_saves(passed, left):
+    assert excerpt(outputs(0, passed)).behind == left
+
+
+def test_the_tensors_of_a_cache_are_folded_and_the_logits_are_not():
+    cache = [Row(f"present.{layer}.{kind}", "passed") for layer in range(8) for kind in ("key", "value")]
+    table = Table("t", (*cache, Row("logits", "passed")), failures_first=True, reason_title="Verdict")
+    assert [row.name for row in excerpt(table).rows] == [*(row.name for row in cache[:7]), "logits"]
+    assert "… 9 more: present.*.value, present.*.key 0 of them failed; -v shows all" in shown(table)
+    assert len(excerpt(Table("t", (*cache[:9], Row("logits", "passed")), failures_first=True)).rows) == 10
+
+
+def test_a_narrow_terminal_keeps_the_columns_that_matter_most():
+    columns = (Column("Operator"), Column("Max abs", "number"), Column("Own", "number", wanted=1))
+    table = Table("t", (Row("a" * 60, "failed", ("BatchNormalization" * 2, 0.5, 0.25)),), columns)
+    narrow = shown(table, width=60)
+    assert narrow[1] == "Name Own"
+    assert shown(table, width=200)[1] == "Name Operator Max abs Own"
+
+
+def test_the_row_that_the_verdict_names_is_told_again_at_the_end():
+    columns = (Column("Operator"), Column("Max abs", "number"), Column("Jump", "number"), Column("Own", "number"))
+    rows = [Row(f"t{at}", "failed", ("Conv", 0.5, None, 0.25), mark="FIRST", chosen=at == 3) for at in range(9)]
+    lines = shown(Table("t", tuple(rows), columns, causal=True), Note("last"))
+    assert lines[-2:] == ["FIRST: t3: max abs 0.5, own 0.25", "PASSED: all is well"]
 
 
 def chain(length, chosen=None):

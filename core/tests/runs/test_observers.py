@@ -157,7 +157,7 @@ def test_the_example_of_the_hook_runs(polycmp, tmp_path_factory, monkeypatch, tm
     site.install("drift", {"drift": "drift.plugin"}, files)
     monkeypatch.setenv("WATCH_DRIFT", "1")
     write(tmp_path / "m.toy", [node("Relu", "x", "y")])
-    assert "note: toy: error of y by iteration: [0.0, 0.0]" in polycmp(*EQUAL).words
+    assert "- toy: error of y by iteration: [0.0, 0.0]" in polycmp(*EQUAL).words
     monkeypatch.delenv("WATCH_DRIFT")
     assert "by iteration" not in polycmp(*EQUAL).words
 

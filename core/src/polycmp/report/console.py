@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
@@ -23,6 +23,8 @@ _ROW_STYLES: dict[State, str] = {
     "skipped": "dim",
     "info": "",
 }
+#: Label of the remarks that are listed together.
+LABEL = Note("").label
 #: A reason up to this length says no more of a row that passed than its mark: "within tolerance".
 _SHORT = 16
 #: A longer reason is printed below its row in any case, so that it does not stretch the table.
@@ -51,6 +53,9 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
     if quiet:
         out.print(whole_line(result.summary, STYLES[result.verdict]), soft_wrap=True)
         return
+    notes = dict.fromkeys(
+        _note(block) for block in result.content if isinstance(block, Note) and block.label == LABEL and block.terminal
+    )
     for block in result.content:
         if isinstance(block, Table):
             _print_table(out, block, verbose=verbose)
@@ -59,14 +64,21 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
         elif isinstance(block, Repeat):
             out.print(Sentence(f"iteration {block.iteration} ({block.inputs}): {block.failed}"))
             out.print(whole_line(f"  repeat: {block.command}"), soft_wrap=True)  # a broken command cannot be copied
-        elif isinstance(block, NextStep):
-            continue  # what to do next comes after what was found
+        elif isinstance(block, NextStep) or (isinstance(block, Note) and block.label == LABEL):
+            continue  # remarks, and what to do next, come after what was found
         elif isinstance(block, Problem):
             out.print(Sentence(block.line or _sentence(block), _ROW_STYLES[block.state]))
             _hint(out, block)
         elif not isinstance(block, Series):
             for line in _lines(block):
                 out.print(Sentence(line))
+    if notes:
+        out.print(Sentence("notes:"))
+    for text in notes:
+        out.print(Sentence(f"- {text}"))
+    for row, columns in ((row, block.columns) for block in result.blocks(Table) if block.causal for row in block.rows):
+        if row.chosen:
+            out.print(Sentence(_again(row, columns)))
     out.print(Sentence(result.summary, STYLES[result.verdict]))
     for step in result.blocks(NextStep):
         out.print(whole_line(f"  next: {step.command}"), soft_wrap=True)
@@ -90,6 +102,20 @@ def _hint(out: Screen, problem: Problem) -> None:
         out.print(Sentence(f"  next: {problem.hint}"))
 
 
+def _note(note: Note) -> str:
+    return visible(f"{note.subject}: {note.text}" if note.subject else note.text)
+
+
+def _again(row: Row, columns: Sequence[Column]) -> str:
+    """Return the row that the verdict names once more, since a long table has scrolled away."""
+    figures = (
+        f"{column.title.lower()} {cell_text(column, value)}"
+        for column, value in zip(columns, row.cells, strict=False)
+        if column.kind != "text" and value is not None
+    )
+    return visible(f"{row.mark or _MARKS[row.state]}: {row.name}: {', '.join(figures)}")
+
+
 def _lines(block: Facts | Note) -> Iterable[str]:
     if isinstance(block, Facts):
         items = (f"  {item.name}: {item.value}" for item in block.items)
@@ -102,14 +128,16 @@ def _lines(block: Facts | Note) -> Iterable[str]:
 
 def _print_table(out: Screen, table: Table, *, verbose: bool) -> None:
     columns = [column for column in table.columns if not column.wide]
+    order = sorted(range(len(columns)), key=lambda at: -columns[at].wanted)
+    ranks = {at: rank for rank, at in enumerate(order)}
     headings = [
         *([Heading("")] if table.judged else []),
         Heading(visible(table.name_title), breaks=True),
         *([Heading(visible(table.type_title), rank=len(columns))] if table.type_title else []),
         # Of the figures the first says most; what a table shows is not all that a report holds.
         *(
-            Heading(visible(item.title), item.kind != "text", rank, item.kind == "text")
-            for rank, item in enumerate(columns)
+            Heading(visible(item.title), item.kind != "text", ranks[at], item.kind == "text")
+            for at, item in enumerate(columns)
         ),
     ]
     print_table(out, visible(table.title), headings, _rows(table, columns, verbose), visible(table.reason_title))
@@ -122,9 +150,10 @@ def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[Line]:
     for row in part.rows:
         yield _row(row, table, columns)
     if part.behind and table.causal:
-        yield _remark(table, columns, f"… {part.behind} behind, {part.failed} outside the tolerance")
+        yield _remark(table, columns, f"… {part.behind} more, {part.failed} of them outside the tolerance")
     elif part.behind:
-        yield _remark(table, columns, f"… {part.behind} more", f"{part.failed} of them failed; -v shows all")
+        called = f": {', '.join(part.folded)}" if part.folded else ""
+        yield _remark(table, columns, f"… {part.behind} more{called}", f"{part.failed} of them failed; -v shows all")
     if table.problem is not None:
         why, mark = table.problem.why, _mark(table.problem.state, "")
         yield _remark(table, columns, "" if table.reason_title else why, why, mark)

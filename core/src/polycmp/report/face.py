@@ -36,12 +36,15 @@ class Column:
         kind: `text`, `number`, or `duration` (in seconds).
         digits: Significant digits of a number.
         wide: Whether it is left out where space is short: on a terminal, in Markdown.
+        wanted: How long it stays on a terminal that is too narrow for all columns: the highest goes last, and of equal
+            ones the first.
     """
 
     title: str
     kind: Kind = "text"
     digits: int = 3
     wide: bool = False
+    wanted: int = 0
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,7 @@ class Row:
         looks: Data that reports recorded while it was compared, by the report's name.
         edge: Label of its edge in a drawing of the graph: its range, its error.
         lines: Figures as lines of text, for readers of this row alone; by default those of the columns.
+        severity: How bad it is beside others of the table that failed, which short forms show the worst first.
     """
 
     name: str
@@ -246,6 +250,7 @@ class Row:
     looks: Mapping[str, Any] = field(default_factory=dict)
     edge: str = ""
     lines: tuple[str, ...] = ()
+    severity: float = 0.0
 
 
 @dataclass(frozen=True)

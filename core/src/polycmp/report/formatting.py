@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +14,11 @@ from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem
 #: Rows of a short form: failures, rows that passed, and rows before and after the chosen one.
 FAILED_ROWS, PASSED_ROWS = 20, 8
 _BEFORE, _BEHIND = 3, 6
+_NUMBER = re.compile(r"\d+")
+
+
+#: As many rows are left out at least: the line that says so takes the place of one.
+LEAST_FOLDED = 3
 
 
 @dataclass(frozen=True)
@@ -23,16 +30,21 @@ class Excerpt:
         before: Number of rows left out before them.
         behind: Number of rows left out after them.
         failed: Number of failed rows among those left out after them.
+        folded: What most of those left out after them are called, with a * for each number: `present.*.key`.
     """
 
     rows: tuple[Row, ...]
     before: int = 0
     behind: int = 0
     failed: int = 0
+    folded: tuple[str, ...] = ()
 
 
 def excerpt(table: Table, failed: int = FAILED_ROWS, passed: int = PASSED_ROWS) -> Excerpt:
     """Return the rows of a table that a short form shows.
+
+    Of a table that has failures first these are the worst failures, and then others: those with a name of their own
+    before those that are one of many alike, such as the tensors of a cache.
 
     Args:
         table: The table.
@@ -43,12 +55,26 @@ def excerpt(table: Table, failed: int = FAILED_ROWS, passed: int = PASSED_ROWS) 
     if table.causal:
         at = next((index for index, row in enumerate(rows) if row.chosen), len(rows) - 1)
         low, high = max(0, at - _BEFORE), min(len(rows), at + _BEHIND + 1)
+        low, high = (0 if low < LEAST_FOLDED else low), (len(rows) if len(rows) - high < LEAST_FOLDED else high)
         return Excerpt(rows[low:high], low, len(rows) - high, sum(row.state in BAD for row in rows[high:]))
     if not table.failures_first:
         return Excerpt(rows)
-    bad = [row for row in rows if row.state in BAD]
-    shown = (*bad[:failed], *[row for row in rows if row.state not in BAD][:passed])
-    return Excerpt(shown, 0, len(rows) - len(shown), max(0, len(bad) - failed))
+    bad = sorted((row for row in rows if row.state in BAD), key=lambda row: -row.severity)
+    good = [row for row in rows if row.state not in BAD]
+    if len(rows) - len(bad[:failed]) - len(good[:passed]) < LEAST_FOLDED:
+        return Excerpt((*bad, *good))
+    alike = Counter(family(row.name) for row in rows)
+    chosen = sorted(good, key=lambda row: alike[family(row.name)] >= LEAST_FOLDED)[:passed]
+    shown = {id(row) for row in (*bad[:failed], *chosen)}
+    left = Counter(family(row.name) for row in rows if id(row) not in shown)
+    names = tuple(name for name, count in left.most_common() if count >= LEAST_FOLDED)
+    kept = (*bad[:failed], *(row for row in good if id(row) in shown))
+    return Excerpt(kept, 0, len(rows) - len(kept), max(0, len(bad) - failed), names)
+
+
+def family(name: str) -> str:
+    """Return a name with a * for each number in it, which tensors of a cache or of repeated layers share."""
+    return _NUMBER.sub("*", name)
 
 
 def cell_text(column: Column, value: CellValue) -> str:

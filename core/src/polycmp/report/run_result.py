@@ -192,7 +192,15 @@ def _output(output: OutputComparison, candidate: str, outcome: Outcome, metrics:
         looks={name: seen[key] for name, seen in outcome.looks.items() if (key := (candidate, output.output)) in seen},
         edge="" if stats is None else f"up to {stats.scale:.3g}, error {figure(stats.max_abs, 2)}",
         lines=tuple(_lines(output, stats, outcome)),
+        severity=_severity(output, stats),
     )
+
+
+def _severity(output: OutputComparison, stats: ErrorStats | None) -> float:
+    """Return how bad an output is: without figures worst of all, then by the error as a share of the range."""
+    if output.passed:
+        return 0.0
+    return math.inf if stats is None or stats.share is None or math.isinf(stats.required_abs) else stats.share
 
 
 def output_name(output: OutputComparison) -> str:

@@ -33,9 +33,9 @@ from polycmp_locate.values.measured import Row
 _COLUMNS = (
     Column("Operator"),
     Column("Max abs", "number"),
-    Column("Relative", "number", digits=2),
+    Column("Relative", "number", digits=2, wanted=1),
     Column("Jump", "number"),
-    Column("Own", "number", digits=2),
+    Column("Own", "number", digits=2, wanted=2),
 )
 
 
