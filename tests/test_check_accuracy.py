@@ -475,7 +475,7 @@ class TestScripts:
             ("def other(): pass\n", 3, "compare_outputs"),
             ("def compare_outputs(one, two):\n    raise KeyError('gone')\n", 3, "gone"),
             ("def compare_outputs(one, two):\n    return 3\n", 3, "returned int"),
-            ("def compare_outputs(one, two):\n    return {}\n", 3, "COULD NOT COMPARE"),
+            ("def compare_outputs(one, two):\n    return {}\n", 3, "ERROR"),
             ("def compare_outputs(one, two):\n    raise SystemExit(0)\n", 3, "SystemExit: 0"),
             ("def compare_outputs(one, two, output):\n    raise SystemExit(0)\n", 3, "SystemExit: 0"),
             ("def compare_outputs(one, two):\n    raise BaseException('panic')\n", 3, "panic"),

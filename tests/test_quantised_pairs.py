@@ -291,7 +291,7 @@ def test_what_was_seen_before_a_backend_failed_is_told_on_the_terminal():
     found.backends[0].error = "inference failed"
     found.sentence = "within rounding: no operator is wrong"
     shown = result_of(found)
-    assert shown.heading == "COULD NOT COMPARE"
+    assert shown.heading == "ERROR"
     assert shown.sentence == "new failed; seen without that: within rounding: no operator is wrong"
 
 

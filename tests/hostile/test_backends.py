@@ -35,7 +35,7 @@ OUTPUTS: dict[str, tuple[int, str]] = {
     "none_name": (3, "returned an output with the name None, which is no text"),
     "unhashable": (3, "unhashable"),
     "nothing": (3, "NoneType"),
-    "no_outputs": (3, "COULD NOT COMPARE"),
+    "no_outputs": (3, "ERROR"),
     "pairs": (3, "returned list instead of a dict"),
     "generator": (3, "returned generator instead of a dict"),
     "generator_output": (3, "returned a generator where an array is wanted, as output 'y'"),

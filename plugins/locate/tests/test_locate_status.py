@@ -12,12 +12,12 @@ from polycmp_locate.values.located import Located
 @pytest.mark.parametrize(
     ("verdict", "status", "heading", "word"),
     [
-        (judged.EQUAL, 0, "NOTHING FOUND", "passed"),
-        (judged.WITHIN_ROUNDING, 0, "NOTHING FOUND", "passed"),
+        (judged.EQUAL, 0, "NO FAULT", "passed"),
+        (judged.WITHIN_ROUNDING, 0, "NO FAULT", "passed"),
         (judged.WRONG, 1, "FOUND", "failed"),
         (judged.UNSTEADY, 1, "FOUND", "failed"),
         (judged.UNDECIDED, 3, "UNDECIDED", "undecided"),
-        (judged.NOT_JUDGED, 3, "COULD NOT COMPARE EVERYTHING", "error"),
+        (judged.NOT_JUDGED, 3, "ERROR", "error"),
     ],
 )
 def test_the_exit_status_follows_from_the_verdict(verdict, status, heading, word):

@@ -37,7 +37,7 @@ def test_nothing_wrong(locate, tmp_path, mode):
     residual(tmp_path / "m.toy")
     done, found = locate("-b", "toy", "-b", "plain", *mode)
     assert (done.status, found["words"], found["first_bad"]) == (0, "equal", None)
-    assert "NOTHING FOUND: nothing wrong" in done.words
+    assert "NO FAULT: nothing wrong" in done.words
 
 
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "4K")], ids=["at once", "in windows"])

@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize(
-    ("make", "verdict"), [(passing, "Passed"), (failing, "Failed"), (erroneous, "Could not compare")]
+    ("make", "verdict"), [(passing, "Passed"), (failing, "Failed"), (erroneous, "Error")]
 )
 def test_page_is_well_formed_and_starts_with_the_verdict(make, verdict):
     page = Page(to_html(make()))

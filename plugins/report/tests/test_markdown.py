@@ -49,7 +49,7 @@ def test_a_comment_stays_within_what_github_takes():
 def test_what_failed_as_a_whole_says_what_to_do_and_how_to_see_it_again():
     again = Repeat(0, "seed 7", "polycmp run m --seed 7", "a: output 'y'")
     content = (Problem("b failed", "it fell over", "try c"), again)
-    text = to_markdown(Result("run", "error", "COULD NOT COMPARE", "b failed", content=content))
+    text = to_markdown(Result("run", "error", "ERROR", "b failed", content=content))
     assert "- **b failed**: it fell over; next: <code>try c</code>" in text
     assert "- to repeat seed 7: <code>polycmp run m --seed 7</code>" in text
 

@@ -331,9 +331,9 @@ def _verdict(outcome: Outcome) -> tuple[str, str]:
     if outcome.failed_backends:
         names = ", ".join(backend.label for backend in outcome.failed_backends)
         differences = _differences(outcome)
-        return "COULD NOT COMPARE EVERYTHING", f"{names} failed" + (f": {differences}" if differences else "")
+        return "ERROR", f"{names} failed" + (f": {differences}" if differences else "")
     if outcome.verdict == "error":
-        return "COULD NOT COMPARE", "no output in common" if outcome.comparisons else "nothing ran"
+        return "ERROR", "no output in common" if outcome.comparisons else "nothing ran"
     if outcome.verdict == "failed":
         return "FAILED", _differences(outcome) or "outputs hold NaN or infinity"
     if outcome.verdict in _LONG_WORDS:

@@ -35,13 +35,13 @@ SPITEFUL = "</td><script>x</script>\"'&\x00\x1b[2J\n::error::\r|%\u202e\udc80"
 
 def sample_results() -> Iterator[tuple[str, Result]]:
     """Yield results of every shape with a name each: verdicts, tables of all kinds, nothing at all, spiteful texts."""
-    yield "nothing", Result("run", "error", "COULD NOT COMPARE", "nothing ran")
+    yield "nothing", Result("run", "error", "ERROR", "nothing ran")
     yield "passed", _sample("passed", "PASSED")
     yield "failed", _sample("failed", "FAILED")
-    yield "error", _sample("error", "COULD NOT COMPARE EVERYTHING")
+    yield "error", _sample("error", "ERROR")
     yield "spiteful", _sample("failed", SPITEFUL)
     empty = Table("a against b", (), subject="a", against="b", problem=Problem("all outputs", "nothing in common"))
-    yield "empty table", Result("run", "error", "COULD NOT COMPARE", "no output in common", content=(empty,))
+    yield "empty table", Result("run", "error", "ERROR", "no output in common", content=(empty,))
 
 
 def _sample(verdict: Any, text: str) -> Result:
@@ -144,7 +144,7 @@ class ReportContract(Contract):
             self.make_report()(_sample("passed", "PASSED"), str(tmp_path / "taken" / f"r{self.suffix}"))
 
     def test_it_says_nothing_on_standard_output(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        self.write(_sample("error", "COULD NOT COMPARE"), tmp_path / f"r{self.suffix}")
+        self.write(_sample("error", "ERROR"), tmp_path / f"r{self.suffix}")
         assert capfd.readouterr().out == ""
 
     def test_it_does_not_change_the_current_folder(self, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ _HEADINGS: Mapping[Verdict, str] = {
     "failed": "FAILED",
     "undecided": "UNDECIDED",
     "blind": "BLIND",
-    "error": "COULD NOT COMPARE EVERYTHING",
+    "error": "ERROR",
 }
 
 

@@ -256,7 +256,7 @@ def _compare(script: _Script, plan: Plan, registry: Registry, several: bool) -> 
             'compared = compared or (accuracy.compared and accuracy.verdict in ("passed", "failed"))',
         ):
             script.add(f"    {line}" if several_functions else line)
-    script.add('print("PASSED" if passed else "FAILED" if compared else "COULD NOT COMPARE")')
+    script.add('print("PASSED" if passed else "FAILED" if compared else "ERROR")')
     script.add("return 0 if passed else 1 if compared else 3")
 
 

@@ -155,7 +155,7 @@ def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Resul
     return Result(
         command=command,
         verdict=verdict,
-        heading={"passed": "DONE", "failed": "NOTHING FOUND", "error": "STOPPED"}[verdict],
+        heading={"passed": "DONE", "failed": "FAILED", "error": "STOPPED"}[verdict],
         sentence=_sentence(done),
         title=command,
         content=tuple(_content(done)),

@@ -235,7 +235,7 @@ def _result(call: Invocation, found: Found, seconds: float) -> Result:
     count, kept = len(found.names), found.kept
     verdict: Verdict = "failed" if kept is None else "passed"
     shown = [] if kept is None else _kept(call, found.names, kept)
-    heading = "NOTHING FOUND" if kept is None else "FOUND" if kept else "NOTHING FAILS"
+    heading = "FAILED" if kept is None else "FOUND" if kept else "NOTHING FAILS"
     sentence = {None: "the check fails even with all operators in float32", 0: "it passes with all of float16"}.get(
         kept, f"it passes with {kept} of {count} operators in float32"
     )

@@ -49,7 +49,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
     failed = found.failed_backends
     only_failures = bool(failed) and found.first_bad is None
     if only_failures:
-        heading, sentence = "COULD NOT COMPARE", f"{', '.join(backend.label for backend in failed)} failed"
+        heading, sentence = "ERROR", f"{', '.join(backend.label for backend in failed)} failed"
         sentence += f"; seen without that: {found.sentence}" if found.sentence else ""
     else:
         heading = _heading(found)
@@ -78,8 +78,8 @@ def _heading(found: Located) -> str:
     if found.verdict == UNDECIDED:
         return "UNDECIDED"
     if found.verdict == NOT_JUDGED:
-        return "COULD NOT COMPARE EVERYTHING"
-    return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
+        return "ERROR"
+    return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NO FAULT"
 
 
 def _content(found: Located) -> Iterator[Block]:

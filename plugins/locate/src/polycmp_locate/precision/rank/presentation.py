@@ -79,7 +79,7 @@ def _verdict(found: Ranking, command: str) -> Verdict:
 
 
 def _heading(found: Ranking) -> str:
-    return "NOTHING FOUND" if found.kept is None else "FOUND" if found.kept else "NOTHING TO KEEP"
+    return "FAILED" if found.kept is None else "FOUND" if found.kept else "NOTHING TO KEEP"
 
 
 def _sentence(found: Ranking) -> str:
