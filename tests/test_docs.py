@@ -37,6 +37,7 @@ NOT_RUN = (
     "pip install ",
     "make ",
     "git clone ",
+    "python -m venv old",
     "polycmp run model.onnx -b trt",  # TensorRT
     "polycmp inspect capability ",  # TensorRT
     "polycmp inspect diff-tactics ",  # TensorRT

@@ -55,9 +55,7 @@ class Page(HTMLParser):
         return " ".join("".join(self.said).split())
 
 
-@pytest.mark.parametrize(
-    ("make", "verdict"), [(passing, "Passed"), (failing, "Failed"), (erroneous, "Error")]
-)
+@pytest.mark.parametrize(("make", "verdict"), [(passing, "Passed"), (failing, "Failed"), (erroneous, "Error")])
 def test_page_is_well_formed_and_starts_with_the_verdict(make, verdict):
     page = Page(to_html(make()))
     assert page.text.startswith(verdict)

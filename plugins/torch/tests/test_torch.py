@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import main
+from polycmp.results.files import open_runs
 from polycmp.tensors import TensorMetadata
 from polycmp.testing import RunnerContract
 from polycmp_torch import TorchFromFile, TorchModel, TorchRunner
@@ -244,3 +245,28 @@ def test_types_pass_in_and_out_unchanged(name):
         got = runner.infer({"x": array})["y"]
     assert got.dtype == array.dtype
     np.testing.assert_array_equal(got.astype(np.float32), array.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("saved", "names"),
+    [
+        (torch.arange(3.0), {"output"}),
+        ({"x": torch.arange(3.0), "cache": (torch.ones(2), torch.ones(3))}, {"x", "cache.0", "cache.1"}),
+        ([{"x": torch.arange(3.0)}, {"x": torch.arange(3.0)}], {"x"}),
+        ({"x": torch.arange(3.0).bfloat16()}, {"x"}),
+    ],
+)
+def test_saved_tensors_are_compared(tmp_path, saved, names):
+    torch.save(saved, tmp_path / "a.pt")
+    torch.save(saved, tmp_path / "b.pt")
+    assert polycmp("compare", tmp_path / "a.pt", tmp_path / "b.pt") == 0
+    (run,) = open_runs(tmp_path / "a.pt")
+    assert {name for iteration in run.iterations for name in iteration} == names
+
+
+def test_a_file_that_would_run_something_is_refused(tmp_path, capsys):
+    torch.save(torch.nn.Linear(2, 2), tmp_path / "a.pt")
+    assert polycmp("compare", tmp_path / "a.pt", tmp_path / "a.pt") == 3
+    told = capsys.readouterr().err
+    assert "a.pt: this holds no plain tensors" in told
+    assert "torch.save({'logits': logits}, FILE)" in told

@@ -185,7 +185,7 @@ def _check_switches(spec: RunnerSpec) -> None:
 def _check_format(spec: FormatSpec) -> None:
     if not (isinstance(spec.suffix, str) and SUFFIX_PATTERN.match(spec.suffix)):
         raise _FaultError(f"bad suffix {spec.suffix!r} of a format: a dot, then lower case, digits and underscores")
-    for target in (spec.reader, spec.writer):
+    for target in (spec.reader, *([spec.writer] if spec.writer != "" else [])):
         if not isinstance(target, str) or not IMPORT_STRING.match(target):
             raise _FaultError(f"{target!r} in polycmp_formats is not of the form 'package.module:attribute'")
 

@@ -53,6 +53,8 @@ _OUTPUT_COLUMNS = (
     Column("Max rel", "number", wide=True),
     Column("Beyond tolerance", "number", wide=True),
 )
+#: Beginning of remarks on inputs.
+_INPUTS = "inputs: "
 #: Metrics of one compare function that a page shows.
 _METRICS = 8
 #: Words for outputs that did not pass, and the remark on those that neither passed nor failed.
@@ -91,7 +93,7 @@ def result_of(outcome: Outcome, command: str = "run") -> Result:
 def _content(outcome: Outcome) -> Iterator[Block]:
     yield _runs(outcome)
     yield from (backend_failure(item.label, item.error, item.hint) for item in outcome.failed_backends)
-    yield from (Note(text) for text in outcome.notes)
+    yield from map(_remark, outcome.notes)
     yield from (Note(text, backend.label) for backend in outcome.backends for text in backend.notes)
     yield from (_not_finite(item) for item in outcome.invalid)
     yield from outcome.blocks
@@ -101,6 +103,11 @@ def _content(outcome: Outcome) -> Iterator[Block]:
     if outcome.inputs:
         items = tuple(Fact(name, str(entry)) for name, entry in outcome.inputs.items())
         yield Facts("Inputs", items, background=True)
+
+
+def _remark(text: str) -> Note:
+    """Return a remark; those on inputs belong to the runs, and stand with them."""
+    return Note(text.removeprefix(_INPUTS), label="inputs") if text.startswith(_INPUTS) else Note(text)
 
 
 def _not_finite(item: Invalid) -> Problem:

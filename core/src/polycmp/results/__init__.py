@@ -13,11 +13,13 @@ from polycmp.results.formats import (
     StoredRun,
     format_code,
 )
+from polycmp.results.named import ALONE, iterations_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
 from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
 from polycmp.results.runs import IterationResult
 
 __all__ = [
+    "ALONE",
     "ARRAYS",
     "INPUTS",
     "OUTPUTS",
@@ -34,6 +36,7 @@ __all__ = [
     "Timing",
     "describe_environment",
     "format_code",
+    "iterations_of",
     "pack",
     "read_npy_header",
     "texts_as_objects",

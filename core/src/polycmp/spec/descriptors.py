@@ -360,14 +360,15 @@ class FormatSpec:
         reader: `"package.module:attribute"`, called as `reader(path) -> polycmp.results.formats.Stored`, which says
             what a file holds and reads it when it is asked for.
         writer: Called as `writer(file, kind, path) -> polycmp.results.formats.FormatWriter`, which takes the iterations
-            for an open file of bytes. `kind` is `"inputs"` or `"outputs"`, and `path` is where the file will be.
+            for an open file of bytes. `kind` is `"inputs"` or `"outputs"`, and `path` is where the file will be. Empty
+            for a type that is only read.
         needs: Importable modules without which it cannot work, looked for without importing them.
     """
 
     suffix: str
     summary: str
     reader: str
-    writer: str
+    writer: str = ""
     needs: tuple[str, ...] = ()
 
 

@@ -213,10 +213,10 @@ class Hooks:
 
                 @hookimpl
                 def polycmp_formats():
-                    yield FormatSpec(".npy", "One array of one iteration", reader="my_files.npy:read",
-                                     writer="my_files.npy:Writer")
+                    yield FormatSpec(".arr", "One array of one iteration", reader="my_files.arr:read",
+                                     writer="my_files.arr:Writer")
 
-            with, in `my_files/npy.py`::
+            with, in `my_files/arr.py`::
 
                 import numpy as np
                 from polycmp.errors import FileError

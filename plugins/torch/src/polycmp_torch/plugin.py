@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, Switch, hookimpl, opt
+from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,13 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         switches=(Switch("compile", (False,)),),
         aliases=("pytorch",),
     )
+
+
+@hookimpl
+def polycmp_formats() -> Iterator[FormatSpec]:
+    """Describe files of tensors."""
+    for suffix in (".pt", ".pth"):
+        yield FormatSpec(suffix, "Tensors saved by torch.save", reader="polycmp_torch.saved:read", needs=("torch",))
 
 
 @hookimpl

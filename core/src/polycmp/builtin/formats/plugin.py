@@ -23,6 +23,11 @@ def polycmp_formats() -> Iterable[FormatSpec]:
         writer="polycmp.builtin.formats.npzfile:NpzWriter",
     )
     yield FormatSpec(
+        ".npy",
+        "One array of NumPy; it is called output",
+        reader="polycmp.builtin.formats.npyfile:read_npy",
+    )
+    yield FormatSpec(
         ".safetensors",
         "Tensors as Hugging Face's tools read them",
         reader="polycmp.builtin.formats.safetensorsfile:read_safetensors",

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from polycmp.builtin.api.quick.answers import Comparison, Located, Run
-from polycmp.builtin.api.quick.sides import Data, iterations_of
+from polycmp.builtin.api.quick.sides import Data
 from polycmp.command import BackendCommand, BackendContext, Invocation
 from polycmp.errors import DataError, UsageError
 from polycmp.options import OptionValues, spell
 from polycmp.plugins import Registry
 from polycmp.report import NextStep, Repeat, Result, Table
+from polycmp.results import iterations_of
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.session import run_plan
 
