@@ -37,8 +37,11 @@ def test_a_page_has_the_model_in_title_and_heading(polycmp, words, tmp_path):
 def test_junit_has_the_model_in_suites_and_classes(polycmp, words, tmp_path):
     assert polycmp("run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "r.xml").status == 0
     root = ET.parse(tmp_path / "r.xml").getroot()
-    assert [suite.get("name") for suite in root] == [f"{words}: onnxrt against onnx"]
-    assert {case.get("classname") for case in root.iter("testcase")} == {f"{words}: onnxrt"}
+    assert [suite.get("name") for suite in root] == ["model.onnx: onnxrt against onnx"]
+    assert {case.get("classname") for case in root.iter("testcase")} == {"model.onnx: onnxrt"}
+    (told,) = root.iter("property")
+    assert f"model.onnx ({told.get('value')})" == words
+    assert told.get("name") == "model model.onnx"
 
 
 def test_annotations_and_the_step_summary_have_both_models(polycmp, words, other, tmp_path, monkeypatch):
@@ -48,8 +51,7 @@ def test_annotations_and_the_step_summary_have_both_models(polycmp, words, other
     assert done.status == 1, done.err
     [annotation, *_] = [line for line in done.out.splitlines() if line.startswith("::error ")]
     title = annotation.partition("title=")[2].partition("::")[0].replace("%3A", ":").replace("%2C", ",")
-    assert title.startswith("other.onnx (sha256 ")
-    assert f" and {words}: " in title
+    assert title.startswith("other.onnx and model.onnx: ")
     heading, _, line = (tmp_path / "summary.md").read_text().splitlines()[:3]
     assert heading.startswith("### polycmp: other.onnx and model.onnx: FAILED")
     assert words in line

@@ -6,6 +6,7 @@ import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, passing
 
 from polycmp.errors import FileError
+from polycmp.report import Result, Row, Table
 from polycmp.report.run_result import result_of
 from polycmp.results.outcome import BackendResult
 from polycmp_report import github
@@ -63,3 +64,12 @@ def test_only_as_many_annotations_as_are_shown(capsys):
 def test_summary_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     with pytest.raises(FileError, match="summary"):
         annotate(passing(), {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path)})
+
+
+def test_a_case_of_a_suite_is_annotated_at_its_line(capsys):
+    row = Row("fp16", "failed", reason="1 of 2 outputs differs", file="models,nightly.toml", line=21)
+    table = Table("a.onnx (sha256 0123456789ab, 2 KiB)", (row,), subject="a.onnx", about="sha256 0123456789ab, 2 KiB")
+    result = Result("suite", "failed", "FAILED", "1 case: 1 failed", content=(table,))
+    github.annotate(result, environ={"GITHUB_ACTIONS": "true"})
+    told = "::error file=models%2Cnightly.toml,line=21,title=a.onnx%3A fp16::1 of 2 outputs differs\n"
+    assert capsys.readouterr().out == told

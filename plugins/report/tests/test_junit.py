@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, passing
 
+from polycmp.report import Result, Row, Table
 from polycmp.report.run_result import result_of
 from polycmp.results.outcome import Outcome
 from polycmp_report.junit import to_xml, write
@@ -60,3 +61,16 @@ def test_any_name_makes_valid_xml(make, tmp_path):
     assert any("<img src=x onerror=alert(1)>" in case.get("name") for case in root.iter("testcase"))
     write(result_of(make(SPITEFUL)), str(tmp_path / "r.xml"))
     assert ET.parse(tmp_path / "r.xml").getroot().tag == "testsuites"
+
+
+def test_names_stay_when_a_model_is_trained_again():
+    def xml(digest):
+        table = Table(f"a.onnx ({digest})", (Row("fp16", "passed"),), subject="a.onnx", suite="a.onnx", about=digest)
+        return ET.fromstring(to_xml(Result("suite", "passed", "PASSED", "1 case: 1 passed", content=(table,))))
+
+    (before, after) = (xml(digest)[0] for digest in ("sha256 01", "sha256 02"))
+    for suite, digest in ((before, "sha256 01"), (after, "sha256 02")):
+        assert suite.get("name") == "a.onnx"
+        assert [(case.get("classname"), case.get("name")) for case in suite.iter("testcase")] == [("a.onnx", "fp16")]
+        assert suite[0].tag == "properties"
+        assert [(item.get("name"), item.get("value")) for item in suite[0]] == [("model", digest)]

@@ -233,6 +233,8 @@ class Row:
         looks: Data that reports recorded while it was compared, by the report's name.
         edge: Label of its edge in a drawing of the graph: its range, its error.
         lines: Figures as lines of text, for readers of this row alone; by default those of the columns.
+        file: The file that tells of the row, such as a suite; empty for none.
+        line: Its line there, counted from 1.
         severity: How bad it is beside others of the table that failed, which short forms show the worst first.
     """
 
@@ -250,6 +252,8 @@ class Row:
     looks: Mapping[str, Any] = field(default_factory=dict)
     edge: str = ""
     lines: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
     severity: float = 0.0
 
 
@@ -269,6 +273,7 @@ class Table:
         subject: Label of the backend that the rows belong to. Each row is a test case of it.
         against: Label of the run that the subject is compared with.
         suite: The table's name among suites of tests; by default the title.
+        about: What identifies the subject beside its name: the digest and the size of a model.
         summary: Summary of the rows in a few words.
         problem: Failure of the table as a whole.
         judged: Whether the rows are verdicts, and so test cases. Else they only inform.
@@ -288,6 +293,7 @@ class Table:
     subject: str = ""
     against: str = ""
     suite: str = ""
+    about: str = ""
     summary: str = ""
     problem: Problem | None = None
     judged: bool = True

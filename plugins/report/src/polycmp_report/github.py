@@ -35,9 +35,10 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
     if environ.get("GITHUB_ACTIONS") != "true":
         return
     messages = list(_messages(result))
-    for title, text in messages[:ANNOTATIONS]:
+    for title, text, place in messages[:ANNOTATIONS]:
+        where = "".join(f"{name}={_property(value)}," for name, value in place.items())
         print(
-            f"::error title={_property(prefixed(result, title))}::{_data(text)}"
+            f"::error {where}title={_property(prefixed(result, title))}::{_data(text)}"
         )  # the one command that a line of ours may be
     target = environ.get("GITHUB_STEP_SUMMARY")
     if target:
@@ -48,16 +49,19 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
             raise FileError("cannot append the summary", whose=target, why=describe_exception(error)) from error
 
 
-def _messages(result: Result) -> Iterator[tuple[str, str]]:
+def _messages(result: Result) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Yield title and text of each failure, and the file and line that it belongs to."""
     for problem in result.blocks(Problem):
         where = f" in iteration {problem.iteration}" if problem.iteration is not None else ""
-        yield problem.what, f"{problem.why}{where}"
+        yield problem.what, f"{problem.why}{where}", {}
     for table in result.blocks(Table):
         if table.problem is not None:
-            yield table.title, table.problem.why
+            yield table.title, table.problem.why, {}
         if table.judged:
             for row in table.failures:
-                yield f"{table.title}: {row.name}", result.sentence if table.causal else row.reason
+                title = f"{table.subject if table.about else table.title}: {row.name}"
+                place = {"file": row.file, "line": str(row.line)} if row.file else {}
+                yield title, result.sentence if table.causal else row.reason, place
 
 
 def _data(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 from polycmp.files import atomic_write
@@ -34,6 +34,7 @@ def to_xml(result: Result) -> bytes:
     for suite in suites:
         _name(suite, result)
         _count(suite)
+        _identify(suite, result)
         root.append(suite)
     for key in ("tests", "failures", "errors", "skipped"):
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
@@ -64,6 +65,8 @@ def _suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
 
 def _table_suite(table: Table, result: Result) -> ET.Element:
     suite = _suite(table.suite or table.title, (_case_of(row, table, result) for row in table.rows))
+    if table.about:
+        _properties(suite, {"model": table.about})
     if table.problem is not None or not table.rows:
         problem = table.problem or Problem("", "nothing was compared", state="failed")
         case = _case(table.subject or table.title, f"all {table.name_title.lower()}s")
@@ -154,6 +157,22 @@ def _name(suite: ET.Element, result: Result) -> None:
     suite.set("name", _xml(prefixed(result, suite.get("name", ""))))
     for case in suite.iter("testcase"):
         case.set("classname", _xml(prefixed(result, case.get("classname", ""))))
+
+
+def _identify(suite: ET.Element, result: Result) -> None:
+    """Say which models these were: names of suites and cases stay the same when one is trained again."""
+    if any(result.models.values()):
+        _properties(suite, {f"model {path}": words for path, words in result.models.items()})
+
+
+def _properties(suite: ET.Element, values: Mapping[str, str]) -> None:
+    """Add properties to a suite, before its cases."""
+    found = suite.find("properties")
+    if found is None:
+        found = ET.Element("properties")
+        suite.insert(0, found)
+    for name, value in values.items():
+        ET.SubElement(found, "property", name=_xml(name), value=_xml(value))
 
 
 def _count(suite: ET.Element) -> None:

@@ -23,6 +23,6 @@ def _named(path: str, words: str) -> str:
 
 
 def prefixed(result: Result, text: str) -> str:
-    """Return a name after those of the models."""
-    models = named(result)
+    """Return a name after those of the models' files, which stays the same when a model is trained again."""
+    models = file_names(result)
     return f"{models}: {text}" if models else text

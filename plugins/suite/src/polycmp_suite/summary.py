@@ -61,6 +61,7 @@ def summarize(
     command_line: str = "",
     seconds: float = 0.0,
     document: Mapping[str, Any] | None = None,
+    places: Mapping[str, tuple[str, int]] | None = None,
 ) -> Result:
     """Return a run as reports render it.
 
@@ -76,6 +77,7 @@ def summarize(
         command_line: The command line as typed.
         seconds: Duration in seconds.
         document: More for the JSON report.
+        places: File and line of each case in the suite, by its name.
     """
     verdict = "error" if interrupted or not results else verdict_over(results)
     if verdict == "passed" and regressions:
@@ -88,7 +90,7 @@ def summarize(
         heading="INTERRUPTED" if interrupted else _HEADINGS[verdict],
         sentence=sentence,
         title=name,
-        content=(*_tables(results, models), *_regressions(regressions), *_notes(notes, page)),
+        content=(*_tables(results, models, places or {}), *_regressions(regressions), *_notes(notes, page)),
         facts=tuple(Fact(word, str(number)) for word, number in counts.items()),
         command_line=command_line,
         seconds=seconds,
@@ -126,30 +128,35 @@ def _sentence(results: Sequence[CaseResult], missing: int, regressions: int) -> 
     return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts) or 'none was run'}"
 
 
-def _tables(results: Sequence[CaseResult], models: Mapping[str, Identity]) -> list[Table]:
+def _tables(
+    results: Sequence[CaseResult], models: Mapping[str, Identity], places: Mapping[str, tuple[str, int]]
+) -> list[Table]:
     by_model: dict[str, list[CaseResult]] = {}
     for result in results:
         by_model.setdefault(result.model, []).append(result)
-    return [_table(model, cases, models.get(model)) for model, cases in by_model.items()]
+    return [_table(model, cases, models.get(model), places) for model, cases in by_model.items()]
 
 
-def _table(model: str, cases: Sequence[CaseResult], facts: Identity | None) -> Table:
+def _table(
+    model: str, cases: Sequence[CaseResult], facts: Identity | None, places: Mapping[str, tuple[str, int]]
+) -> Table:
     title = f"{model or 'no model'}{f' ({facts.words})' if facts else ''}"
     good = sum(case.state == "passed" for case in cases)
     return Table(
         title=title,
-        rows=tuple(_row(case) for case in cases),
+        rows=tuple(_row(case, *places.get(case.case, ("", 0))) for case in cases),
         columns=_COLUMNS,
         name_title="Case",
         reason_title="Reason",
-        subject=title,
-        suite=title,
+        subject=model or "no model",
+        suite=model or "no model",
+        about=facts.words if facts else "",
         summary=f"{good} of {len(cases)} passed",
         failures_first=True,
     )
 
 
-def _row(case: CaseResult) -> Row:
+def _row(case: CaseResult, file: str, line: int) -> Row:
     reason = case.reason if case.state != "passed" or case.known else ""
     if case.known:
         reason = f"{case.reason} (known: {case.known})"
@@ -171,6 +178,8 @@ def _row(case: CaseResult) -> Row:
         mark="known" if case.mark == "known" else "",
         tags=case.tags,
         details=(Facts("Case", tuple(details)),),
+        file=file,
+        line=line,
     )
 
 

@@ -178,6 +178,7 @@ class _Work:
             page=str(run.folder / "index.html"),
             command_line=self._call.options.command,
             seconds=time.monotonic() - begun,
+            places={case.id: (self._suite.path, case.line) for case in self._cases},
             document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},
         )
         self._tell(run, finished=not missing and not session.interrupted, verdict=result.verdict)
