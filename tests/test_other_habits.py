@@ -32,7 +32,7 @@ def test_json_is_read_under_any_name(polycmp, workshop, name):
     assert done.status == 0, done.out + done.err
 
 
-@pytest.mark.parametrize("name", ["golden.pt", "golden.npy", "golden.nzp", "golden.jsn", "golden.safetensor"])
+@pytest.mark.parametrize("name", ["golden.onnx", "golden.nzp", "golden.jsn", "golden.safetensor"])
 def test_the_suffix_of_something_else_is_no_name_for_json(polycmp, workshop, name):
     done = polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name)
     assert done.status == 2

@@ -115,7 +115,7 @@ class Formats:
         """Return the format to write a path in: JSON for a suffix that is no format's, as other tools write it.
 
         Raises:
-            UsageError: The suffix is that of a model, a report or files that are only read, or a slip of the fingers.
+            UsageError: The suffix is that of a model or a report, or a slip of the fingers.
             PluginError: As in `find`.
         """
         from polycmp.plugins.known import known_names
@@ -124,18 +124,17 @@ class Formats:
         if suffix == TEXT_SUFFIX:
             return self._find(path, TEXT_SUFFIX)
         known = self._registry.formats.get(suffix.removeprefix("."))
-        if known is not None and not known.spec.writer:
-            written = ", ".join(f".{name}" for name, item in self._registry.formats.items() if item.spec.writer)
-            raise UsageError(f"files of type {suffix!r} are only read; written are {written}", whose=str(path))
+        only_read = known is not None and not known.spec.writer
         try:
-            return self.find(path)
+            if not only_read:
+                return self.find(path)
         except UsageError:
             from difflib import get_close_matches  # not needed but for slips
 
             others = {*_OF_MODELS, *(f".{name}" for name in known_names().brought["report"])}
             if suffix in others or get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP):
                 raise
-        if suffix in _OF_OTHERS:
+        if only_read or suffix in _OF_OTHERS:
             logging.getLogger("polycmp.results").warning("%s holds JSON, not what its suffix says", path)
         return self._find(path, TEXT_SUFFIX)
 

@@ -532,8 +532,9 @@ def test_objects_are_not_unpickled(tmp_path, polycmp):
     assert "Python objects" in done.err
 
 
-def test_a_type_that_is_only_read_is_not_written(tmp_path, polycmp):
+def test_json_in_a_file_of_a_type_that_is_only_read_is_told_and_read_again(tmp_path, polycmp):
     np.save(tmp_path / "a.npy", np.arange(3.0))
     done = polycmp("data", "concat", "a.npy", "-o", "b.npy")
-    assert done.status == 2
-    assert "files of type '.npy' are only read; written are .json, .npz" in done.err
+    assert done.status == 0
+    assert "b.npy holds JSON, not what its suffix says" in done.err
+    assert polycmp("inspect", "data", "b.npy").status == 0
