@@ -72,6 +72,18 @@ def test_weights_are_rounded_and_what_is_handed_on_is_not_moved_again():
     assert np.array_equal(made["b"], np.maximum(X, 0))
 
 
+@pytest.mark.parametrize("held", ["initializer", "Constant"])
+def test_weights_move_by_steps_wherever_a_file_holds_them(held):
+    w = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32)
+    constant = helper.make_node("Constant", [], ["w"], value=onnx.numpy_helper.from_array(w))
+    nodes = [*([constant] if held == "Constant" else []), helper.make_node("Identity", ["w"], ["y"])]
+    proto = model(nodes, [("y", TensorProto.FLOAT)], [("w", w)] if held == "initializer" else [])
+    half = (w.max() - w.min()) / 255 / 2
+    for kind in ("int8", 2.0 * half):
+        moved = np.abs(run(proto, {"w": kind})["y"] - w)
+        assert 0.9 * half < moved.max() < 1.01 * half
+
+
 def test_shapes_that_are_calculated_in_real_numbers_stay_as_they_are():
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

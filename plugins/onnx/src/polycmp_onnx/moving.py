@@ -75,22 +75,21 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
     nodes: list[Any] = []
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
-        kind = kinds.get(item.name, kinds.get("", ""))
-        is_real = item.data_type in _REAL and item.name not in fed
-        if is_real and _CAST_SINCE.get(str(kind), version + 1) <= version:
-            name, item.name = item.name, f"{item.name}/exact"
-            nodes += _rounded(name, item.data_type, _CAST[str(kind)])
-        elif is_real and len(item.dims) > 1 and _is_coarse(kind):
-            name, item.name = item.name, f"{item.name}/exact"
-            nodes += _moved(_Tensor(name, kind, item.data_type), seed + len(nodes))
+        name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
+        moves = list(_moved_weight(name, kind, item, version, seed + len(nodes))) if name not in fed else []
+        if moves:
+            item.name = f"{name}/exact"
+            nodes += moves
     follows = {value.name for value in graph.input}
     for node in graph.node:
         nodes.append(node)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
-        kind = kinds.get(node.output[0], kinds.get("", "")) if held is not None else ""
-        if held is not None and held.data_type in _REAL and _CAST_SINCE.get(str(kind), version + 1) <= version:
-            name, node.output[0] = node.output[0], f"{node.output[0]}/exact"
-            nodes += _rounded(name, held.data_type, _CAST[str(kind)])
+        if held is not None:
+            name = node.output[0]
+            moves = list(_moved_weight(name, kinds.get(name, kinds.get("", "")), held, version, seed + len(nodes)))
+            if moves:
+                node.output[0] = f"{name}/exact"
+                nodes += moves
         if node.op_type in _SHAPES or follows.isdisjoint(node.input):
             continue
         follows.update(node.output)
@@ -115,6 +114,24 @@ def _version(model: ModelProto) -> int:
 
 def _element(value: Any) -> int:
     return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
+
+
+def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, seed: int) -> Iterator[Any]:
+    """Yield the operators that make a weight of its exact numbers; none where it does not move.
+
+    Args:
+        name: The weight's name.
+        kind: The type that it is rounded to, or the step.
+        held: Its numbers.
+        version: The version of ONNX's operators.
+        seed: Seed of the random numbers.
+    """
+    if held.data_type not in _REAL:
+        return
+    if _CAST_SINCE.get(str(kind), version + 1) <= version:
+        yield from _rounded(name, held.data_type, _CAST[str(kind)])
+    elif len(held.dims) > 1 and _is_coarse(kind):
+        yield from _moved(_Tensor(name, kind, held.data_type), seed)
 
 
 def _rounded(name: str, element: int, kind: int) -> Iterator[Any]:
