@@ -92,3 +92,45 @@ def test_locate_names_the_operator_of_a_factor_beside_more_noise(against, factor
     assert done.status == 1, done.out
     assert "Mul 'y'" in done.out
     assert "is a factor that all of a row has in common" in " ".join(done.out.split())
+
+
+@pytest.fixture
+def seven_bits(tmp_path):
+    """Write x -> MatMul -> Tanh -> MatMul with weights from 0 on, and the same with weights of seven bits, by scale."""
+    rng = np.random.default_rng(3)
+    exact = {name: rng.uniform(0, 2.0**-3, (64, 64)).astype(np.float32) for name in ("v", "w")}
+    for weight in exact.values():
+        weight[:, :8] *= 2.0**-4  # less than half a step of the whole: seven bits leave nothing of them
+        weight[0, 8] = 1.0
+    x, y = (("x", TensorProto.FLOAT, [8, 64])), (("y", TensorProto.FLOAT, [8, 64]))
+    nodes = [
+        helper.make_node("MatMul", ["x", "v"], ["a"], name="first"),
+        helper.make_node("Tanh", ["a"], ["b"], name="tanh"),
+        helper.make_node("MatMul", ["b", "w"], ["y"], name="second"),
+    ]
+    onnx.save(graph_model(nodes, [x], [y], exact.items()), tmp_path / "old.onnx")
+
+    def write(target: str, factor: float = 1.0) -> None:
+        before, held = [], []
+        for name, weight in exact.items():
+            scale = np.float32(2.0 * weight.max() / 127)
+            codes = np.rint(weight / scale).astype(np.int8)
+            off = factor if name == "w" else 1.0
+            held += [(f"{name}_quantized", codes), (f"{name}_scale", np.float32(scale * off))]
+            before += [helper.make_node("DequantizeLinear", [f"{name}_quantized", f"{name}_scale"], [f"{name}_back"])]
+        for node in nodes:
+            node.input[:] = [f"{name}_back" if name in exact else name for name in node.input]
+        onnx.save(graph_model([*before, *nodes], [x], [y], held), tmp_path / target)
+
+    return write
+
+
+@pytest.mark.parametrize("how", [["run", "--mark-all"], ["run", "--tolerance", "auto"], ["locate"]])
+def test_weights_of_seven_bits_pass_and_a_wrong_scale_of_them_does_not(polycmp, seven_bits, how):
+    words = ["-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", *how[1:]]
+    seven_bits("good.onnx")
+    seven_bits("bad.onnx", 1.3)
+    done = polycmp(how[0], "good.onnx", *words)
+    assert done.status == 0 or "UNDECIDED" in done.out, done.out
+    done = polycmp(how[0], "bad.onnx", *words)
+    assert done.status == 1, done.out

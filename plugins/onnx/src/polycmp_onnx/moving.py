@@ -1,8 +1,9 @@
 """Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
 
 After each operator that calculates come a few that add random numbers of that size, so that any backend that runs
-the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike, and
-whole numbers stay, which are mostly exact.
+the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike: all of
+a channel that lie below half a step are lost together, which random numbers would not show. Steps are a little
+larger or smaller each time, so that one chance does not speak for all. Whole numbers stay, which are mostly exact.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ _LARGEST = 1e30
 #: Steps over the range of a tensor, by type.
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
+
+#: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
+_FEWEST_LEVELS = 255.0
+#: By which share of itself a step of weights is another one each time (choice).
+_OTHER_STEPS = 0.1
 
 
 class _Tensor(NamedTuple):
@@ -130,8 +136,47 @@ def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, se
         return
     if _CAST_SINCE.get(str(kind), version + 1) <= version:
         yield from _rounded(name, held.data_type, _CAST[str(kind)])
+    elif len(held.dims) > 1 and (not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS):
+        yield from _in_steps(_Tensor(name, kind, held.data_type), seed)
     elif len(held.dims) > 1 and _is_coarse(kind):
         yield from _moved(_Tensor(name, kind, held.data_type), seed)
+
+
+def _in_steps(tensor: _Tensor, seed: int) -> Iterator[Any]:
+    """Yield the operators that make a weight multiples of a step."""
+    node, name = helper.make_node, tensor.name
+    exact, wide, number = f"{name}/exact", f"{name}/wide", np.float32
+    yield node("Cast", [exact], [wide], to=TensorProto.FLOAT)
+    other = 1.0 + _OTHER_STEPS * np.random.default_rng(seed).uniform(-1.0, 1.0)
+
+    def constant(value: float, what: str) -> Any:
+        return node("Constant", [], [f"{name}/{what}"], value=onnx.numpy_helper.from_array(np.array(value, number)))
+
+    if isinstance(tensor.kind, str):
+        yield constant(other / _STEPS[tensor.kind], "share")
+        yield from _range(name, wide)
+        yield node("Mul", [f"{name}/range", f"{name}/share"], [f"{name}/any_step"])
+    else:
+        yield constant(other * tensor.kind, "any_step")
+    yield constant(float(np.finfo(number).tiny), "tiny")  # the step of a tensor of zeros
+    yield node("Max", [f"{name}/any_step", f"{name}/tiny"], [f"{name}/step"])
+    yield constant(0.5, "half")
+    yield node("Div", [wide, f"{name}/step"], [f"{name}/steps"])
+    yield node("Add", [f"{name}/steps", f"{name}/half"], [f"{name}/next"])
+    yield node("Floor", [f"{name}/next"], [f"{name}/codes"])  # Round came with a later version of ONNX's operators
+    yield node("Mul", [f"{name}/codes", f"{name}/step"], [f"{name}/rounded"])
+    yield node("Cast", [f"{name}/rounded"], [name], to=tensor.element)
+
+
+def _range(name: str, exact: str, element: int = TensorProto.FLOAT) -> Iterator[Any]:
+    """Yield the operators that make the range of a tensor, 0 included."""
+    node = helper.make_node
+    yield node("ReduceMax", [exact], [f"{name}/high"], keepdims=0)
+    yield node("ReduceMin", [exact], [f"{name}/low"], keepdims=0)
+    yield node("Constant", [], [f"{name}/zero"], value=helper.make_tensor("", element, [], [0.0]))
+    yield node("Max", [f"{name}/high", f"{name}/zero"], [f"{name}/most"])
+    yield node("Min", [f"{name}/low", f"{name}/zero"], [f"{name}/least"])
+    yield node("Sub", [f"{name}/most", f"{name}/least"], [f"{name}/range"])
 
 
 def _rounded(name: str, element: int, kind: int) -> Iterator[Any]:
@@ -157,12 +202,7 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
         yield constant(1.0, "one")
     elif tensor.kind in _STEPS:
         width, size = 1.0, f"{name}/half_step"
-        yield node("ReduceMax", [exact], [f"{name}/high"], keepdims=0)
-        yield node("ReduceMin", [exact], [f"{name}/low"], keepdims=0)
-        yield constant(0.0, "zero")
-        yield node("Max", [f"{name}/high", f"{name}/zero"], [f"{name}/most"])
-        yield node("Min", [f"{name}/low", f"{name}/zero"], [f"{name}/least"])
-        yield node("Sub", [f"{name}/most", f"{name}/least"], [f"{name}/range"])
+        yield from _range(name, exact, wide)
         yield constant(0.5 / _STEPS[tensor.kind], "share")
         yield node("Mul", [f"{name}/range", f"{name}/share"], [size])
     else:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
@@ -11,8 +15,12 @@ from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
 #: Operators that read weights of few bits, of which several lie in one byte.
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
+#: Operators that read codes, which may be weights and so the result of no operator.
+_CODES = _PACKED | {"DequantizeLinear"}
 _ADDING_UP = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
+#: How ONNX Runtime's quantisers, and those made of them, name the scale of a weight that they leave away.
+_OF_SCALE = "_scale"
 
 
 def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
@@ -26,7 +34,7 @@ def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
     made = {name for node in graph.nodes for name in node.outputs}
     found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
     names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
-    if any(is_steps(dtype_name(dtype)) for dtype in found) or any(node.op_type in _PACKED for node in graph.nodes):
+    if any(is_steps(dtype_name(dtype)) for dtype in found) or any(node.op_type in _CODES for node in graph.nodes):
         names.add("int8")
     return frozenset(name for name in names if name in UNITS)
 
@@ -63,14 +71,19 @@ def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rou
 def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
     """Return the rounding of weights that another file of the model holds as codes, by name.
 
+    Steps are those of the file where it shows them: weights of 7 bits, and symmetric ones, have larger ones than 255
+    over their range.
+
     Args:
         quantised: The file that rounds.
         exact: The model.
     """
     weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
-    alone = (name for name in weights if name in exact.weights and name not in quantised.weights)
+    alone = [name for name in weights if name in exact.weights and name not in quantised.weights]
     packed = {f"int{node.attributes.get('bits', 4)}" for node in quantised.nodes if node.op_type in _PACKED}
-    return dict.fromkeys(alone, max(filter(is_steps, packed), key=unit_of, default="int8"))
+    kind = max(filter(is_steps, packed), key=unit_of, default="int8")
+    steps = weight_values(quantised, [f"{name}{_OF_SCALE}" for name in alone])
+    return {name: _largest(steps.get(f"{name}{_OF_SCALE}")) or kind for name in alone}
 
 
 def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
@@ -95,5 +108,8 @@ def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
 
 def _step(graph: ModelGraph, node: GraphNode) -> float:
     """Return the size of an operator's steps, of the largest where there are several; 0 if that is not known."""
-    value = weight_values(graph, [node.operand(1)]).get(node.operand(1))
-    return 0.0 if value is None else float(value.max(initial=0.0))
+    return _largest(weight_values(graph, [node.operand(1)]).get(node.operand(1)))
+
+
+def _largest(steps: NDArray[Any] | None) -> float:
+    return 0.0 if steps is None else float(steps.max(initial=0.0))
