@@ -62,3 +62,21 @@ def test_numbers_that_vary_by_less_than_a_step_may_all_be_rounded_in_one_directi
     said = explained(shifted, SATURATED, noise, scales, unit_of("int8"), "int8")
     assert scales.count == 2
     assert (said.word == "fault") == (word == "fault"), said
+
+
+@pytest.mark.parametrize("sigmas, word", [(6.0, ""), (40.0, "fault")])
+def test_few_numbers_keep_a_factor_by_chance(sigmas, word):
+    random = np.random.default_rng(2)
+    few = random.standard_normal(48).astype(np.float32)
+    size = float(np.sqrt(np.sum(few.astype(np.float64) ** 2)))
+
+    def errors():
+        """Return errors that happen to have nothing in common with the numbers."""
+        made = 0.1 * random.standard_normal(48)
+        return made - few * np.dot(made, few) / size**2
+
+    scales = scales_of(few)
+    noise = sampled_levels(few, [few + errors() for _ in range(4)], scales)
+    candidate = few * (1 + sigmas * 0.1 / size) + errors()
+    said = explained(candidate, few, noise, scales, unit_of("int8"), "int8")
+    assert said.word == word or (word == "" and said.word == "undecided"), said

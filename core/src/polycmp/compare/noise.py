@@ -218,13 +218,33 @@ def sampled_levels(exact: Array, moved: Iterable[Array], scales: Scales) -> tupl
     if any(item.shape != exact.shape or not np.isfinite(_wide(item))[finite].all() for item in samples):
         return None
     found = [levels_of(item, exact, scales) for item in samples]
-    return tuple(_largest_level(of_scale) for of_scale in zip(*found, strict=True)) if found else None
+    if not found:
+        return None
+    of_scales = zip(map(_largest_level, zip(*found, strict=True)), scales.parts(exact), strict=True)
+    return tuple(level.at_least(_by_chance(level, part)) for level, part in of_scales)
 
 
 def _largest_level(levels: Sequence[Level]) -> Level:
     rms = math.sqrt(sum(level.rms**2 for level in levels) / len(levels))
     most = [max(figures) for figures in zip(*(level.figures for level in levels), strict=True)]
     return Level(most[0], rms, *most[2:])
+
+
+def _by_chance(noise: Level, part: Array) -> Level:
+    """Return the factor, shift and row that independent errors of a tensor's noise leave by chance.
+
+    A few samples of few numbers may leave far less: the errors themselves say more. The mean of n of them, and what
+    they have in common with other n numbers, is a root of n smaller than one (n as Kish's effective sample size where
+    the numbers are of different size).
+    """
+    values = _magnitudes(part)
+    squares, fourths = float(np.sum(values**2)), float(np.sum(values**4))
+    if part.size < _FEW or not fourths > 0.0:
+        return noise
+    share = noise.rms / math.sqrt(squares / part.size)
+    rows = max((part.shape[axis] for axis in _row_axes(part.ndim)), default=1)
+    of_row = share * math.sqrt(2.0 * rows / part.size)
+    return Level(noise.largest, noise.rms, share * math.sqrt(fourths) / squares, share / math.sqrt(part.size), of_row)
 
 
 def moved_inputs(
@@ -285,9 +305,13 @@ def _level(candidate: Array, reference: Array, *, gated: bool = False) -> Level:
 
 def _row(errors: Array, reference: Array, least_share: float) -> float:
     """Return the largest error of a row, along the axes that rows lie along, that its own factor and shift make."""
-    axes = {0, 1, reference.ndim - 1} if reference.ndim > 1 else set()
+    axes = _row_axes(reference.ndim)
     pairs = ((np.moveaxis(errors, axis, 0), np.moveaxis(reference, axis, 0)) for axis in axes)
     return max((_of_rows(*pair, least_share) for pair in pairs), default=0.0)
+
+
+def _row_axes(rank: int) -> set[int]:
+    return {0, 1, rank - 1} if rank > 1 else set()
 
 
 def _of_rows(errors: Array, reference: Array, least_share: float) -> float:

@@ -1,9 +1,10 @@
 """Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
 
 After each operator that calculates come a few that add random numbers of that size, so that any backend that runs
-the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike: all of
-a channel that lie below half a step are lost together, which random numbers would not show. Steps are a little
-larger or smaller each time, so that one chance does not speak for all. Whole numbers stay, which are mostly exact.
+the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike. For
+steps of a scale, every other model has them rounded to the nearest step, which loses all of a channel that lie below
+half of one; in the others they move at random, so that one chance does not speak for all. Whole numbers stay, which
+are mostly exact.
 """
 
 from __future__ import annotations
@@ -41,8 +42,6 @@ _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0,
 
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
 _FEWEST_LEVELS = 255.0
-#: By which share of itself a step of weights is another one each time (choice).
-_OTHER_STEPS = 0.1
 
 
 class _Tensor(NamedTuple):
@@ -82,7 +81,7 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
         name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
-        moves = list(_moved_weight(name, kind, item, version, seed + len(nodes))) if name not in fed else []
+        moves = list(_moved_weight(name, kind, item, version, seed, len(nodes))) if name not in fed else []
         if moves:
             item.name = f"{name}/exact"
             nodes += moves
@@ -92,7 +91,7 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
-            moves = list(_moved_weight(name, kinds.get(name, kinds.get("", "")), held, version, seed + len(nodes)))
+            moves = list(_moved_weight(name, kinds.get(name, kinds.get("", "")), held, version, seed, len(nodes)))
             if moves:
                 node.output[0] = f"{name}/exact"
                 nodes += moves
@@ -122,7 +121,7 @@ def _element(value: Any) -> int:
     return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
 
 
-def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, seed: int) -> Iterator[Any]:
+def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, seed: int, place: int) -> Iterator[Any]:
     """Yield the operators that make a weight of its exact numbers; none where it does not move.
 
     Args:
@@ -130,34 +129,34 @@ def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, se
         kind: The type that it is rounded to, or the step.
         held: Its numbers.
         version: The version of ONNX's operators.
-        seed: Seed of the random numbers.
+        seed: Seed of the random numbers of the whole model.
+        place: Another number for each weight.
     """
     if held.data_type not in _REAL:
         return
     if _CAST_SINCE.get(str(kind), version + 1) <= version:
         yield from _rounded(name, held.data_type, _CAST[str(kind)])
-    elif len(held.dims) > 1 and (not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS):
-        yield from _in_steps(_Tensor(name, kind, held.data_type), seed)
     elif len(held.dims) > 1 and _is_coarse(kind):
-        yield from _moved(_Tensor(name, kind, held.data_type), seed)
+        tensor = _Tensor(name, kind, held.data_type)
+        in_steps = not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS
+        yield from _in_steps(tensor) if in_steps and seed % 2 else _moved(tensor, seed + place)
 
 
-def _in_steps(tensor: _Tensor, seed: int) -> Iterator[Any]:
-    """Yield the operators that make a weight multiples of a step."""
+def _in_steps(tensor: _Tensor) -> Iterator[Any]:
+    """Yield the operators that round a weight to the nearest multiples of a step."""
     node, name = helper.make_node, tensor.name
     exact, wide, number = f"{name}/exact", f"{name}/wide", np.float32
     yield node("Cast", [exact], [wide], to=TensorProto.FLOAT)
-    other = 1.0 + _OTHER_STEPS * np.random.default_rng(seed).uniform(-1.0, 1.0)
 
     def constant(value: float, what: str) -> Any:
         return node("Constant", [], [f"{name}/{what}"], value=onnx.numpy_helper.from_array(np.array(value, number)))
 
     if isinstance(tensor.kind, str):
-        yield constant(other / _STEPS[tensor.kind], "share")
+        yield constant(1.0 / _STEPS[tensor.kind], "share")
         yield from _range(name, wide)
         yield node("Mul", [f"{name}/range", f"{name}/share"], [f"{name}/any_step"])
     else:
-        yield constant(other * tensor.kind, "any_step")
+        yield constant(tensor.kind, "any_step")
     yield constant(float(np.finfo(number).tiny), "tiny")  # the step of a tensor of zeros
     yield node("Max", [f"{name}/any_step", f"{name}/tiny"], [f"{name}/step"])
     yield constant(0.5, "half")
