@@ -209,3 +209,27 @@ def test_two_harmless_operators_are_told_and_the_others_counted(count, said):
     notes = notes_of(Located("mine", "other", harmless=[part() for _ in range(count)]))
     assert len(notes) == (3 if said else 2)
     assert said in notes[-1]
+
+
+def in_steps(values, step):
+    return np.rint(values / step) * step
+
+
+@pytest.mark.parametrize(("planted", "is_rounding"), [(0.0, True), (1.0, False)], ids=["rounding", "code of 0"])
+def test_all_of_a_channel_may_be_rounded_in_one_direction_by_steps_of_a_range_that_is_hardly_used(planted, is_rounding):
+    rng, step = np.random.default_rng(0), 0.12
+    exact = rng.uniform(-1, 1, (1, 8, 172))
+    exact[0, 3] = rng.uniform(0, 0.3 * step, 172)  # less than half a step: all become 0
+    made = in_steps(exact, step) + planted * step
+    fine = [exact + rng.uniform(-0.002, 0.002, exact.shape) for _ in range(4)]
+    assert step_error(made, exact, 2.0**-6, step=step, measured=fine).is_rounding == is_rounding
+
+
+@pytest.mark.parametrize(("factor", "is_rounding"), [(1.0, True), (1.6, False)], ids=["chance", "scale"])
+def test_eight_numbers_keep_a_factor_by_chance(factor, is_rounding):
+    exact, step = np.array([[-1.0, 0.52, 0.3, -0.61], [0.87, -0.3, 0.43, -0.45]]), 0.08
+    steps = np.array([[0.3, 1.1, 0.3, 1.1], [0.3, 0.3, 0.3, 0.3]])
+    made = factor * (exact + steps * step * np.sign(exact))
+    away = 0.03 * np.array([[1, 1, -1, -1], [1, -1, 1, -1]])
+    fine = [exact + away - exact * np.vdot(away, exact) / np.vdot(exact, exact)] * 4  # which happens to keep none
+    assert step_error(made, exact, 2.0**-4, step=step, measured=fine).is_scaled != is_rounding

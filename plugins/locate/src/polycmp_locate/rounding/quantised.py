@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,8 @@ class StepError:
         drowned: Magnitude of the numbers beside masks that vanish in steps made for the masks; 0 if there are none.
         within_step: Whether all are at most one step of the scale away, and that is no large share of the largest.
         gain_limit: Distance of the factor from 1 that rounding explains.
-        shift: By which share of the reference's largest number those of a channel are off on average, at most.
+        shift: By which share of the reference's largest number those of a channel are off on average, at most, if that
+            is no chance.
         shift_limit: Largest shift that rounding explains; infinite if it was not measured.
     """
 
@@ -117,7 +119,7 @@ def step_error(
         beside: Mask of the numbers of the flat reference that are beside others that only mask; None if none is.
         least: The least magnitude to hold errors against: that of what was calculated before it was cut.
         step: The step of the scale to which the candidate's were rounded last; 0 if that is not known.
-        measured: The reference's tensor with rounding alone, where that was tried.
+        measured: The reference's tensor with rounding alone, where that was tried, but for that last step.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
@@ -130,14 +132,19 @@ def step_error(
         return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
     one = min(step / largest, CLIPPED_BY)  # where little of the range is in use, one step is much
     limit = max(limit * max(1.0, least / largest), one)
-    allowed, shift_limit = _GAIN, np.inf
+    allowed, shift_limit, noise = _GAIN, np.inf, 0.0
     for made in measured:
-        rounded = made.reshape(-1).astype(np.float64)[known]
-        if np.isfinite(rounded).all():
+        rounded = _to_steps(made.astype(np.float64), one * largest)
+        flat = rounded.reshape(-1)[known]
+        if np.isfinite(flat).all():
             least_shift = _SHIFT if np.isinf(shift_limit) else shift_limit
-            shift_limit = max(least_shift, _MEASURED * _shift(made, other))
-            limit = max(limit, _MEASURED * float(np.abs(rounded - b).max()) / largest)
-            allowed = max(allowed, _MEASURED * abs(_gain(rounded, b) - 1.0))
+            shift_limit = max(least_shift, _MEASURED * _shift(rounded, other))
+            limit = max(limit, _MEASURED * float(np.abs(flat - b).max()) / largest)
+            allowed = max(allowed, _MEASURED * abs(_gain(flat, b) - 1.0))
+            away = (flat - b) / largest
+            noise = max(noise, math.sqrt(dot(away, away) / away.size))
+    # What independent errors of that size have in common with the numbers by chance, where these are few.
+    allowed = max(allowed, _MEASURED * noise / math.sqrt(dot(b / largest, b / largest)))
     gap = np.abs(a - b) / largest
     off = gap > limit
     beyond = (int(np.count_nonzero(off)) + unlike) / own.size
@@ -149,8 +156,13 @@ def step_error(
     worst = np.inf if unlike else float(gap.max())
     return StepError(
         gain, beyond, share, worst, low, high, ends, drowned, worst <= one, allowed,
-        _shift(own, other), shift_limit,
+        _shift(own, other, _MEASURED * noise), shift_limit,
     )  # fmt: skip
+
+
+def _to_steps(values: NDArray[Any], step: float) -> NDArray[Any]:
+    """Return numbers as multiples of a step; as they are if it is 0."""
+    return np.rint(values / step) * step if step > 0.0 else values
 
 
 def _gain(own: NDArray[Any], other: NDArray[Any]) -> float:
@@ -160,7 +172,7 @@ def _gain(own: NDArray[Any], other: NDArray[Any]) -> float:
     return dot(own / largest, scaled) / dot(scaled, scaled)
 
 
-def _shift(own: NDArray[Any], other: NDArray[Any]) -> float:
+def _shift(own: NDArray[Any], other: NDArray[Any], noise: float = 0.0) -> float:
     """Return by which share of the largest number those of a channel are off on average, at most; 0 for few numbers.
 
     Numbers at the ends of a range may be clipped, and do not count.
@@ -168,6 +180,8 @@ def _shift(own: NDArray[Any], other: NDArray[Any]) -> float:
     Args:
         own: A tensor; its channels are along the second or the last dimension.
         other: The one to believe, of the same shape.
+        noise: Share of the largest number by which independent errors may take a number away; a channel whose mean
+            they may take as far does not count.
     """
     largest = float(np.abs(other).max(initial=0.0, where=np.isfinite(other)))
     if own.ndim < 2 or not largest:
@@ -180,8 +194,10 @@ def _shift(own: NDArray[Any], other: NDArray[Any]) -> float:
     for axis in {1, own.ndim - 1}:
         around = tuple(place for place in range(own.ndim) if place != axis)
         count = np.count_nonzero(inside, axis=around)
-        mean = np.abs(error.sum(axis=around)) / np.maximum(count, 1)
-        found = max(found, float(mean[count >= _FEW].max(initial=0.0)))
+        many = np.maximum(count, 1)
+        mean = np.abs(error.sum(axis=around)) / many
+        counts = (count >= _FEW) & (mean > noise * largest / np.sqrt(many))
+        found = max(found, float(mean[counts].max(initial=0.0)))
     return found / largest
 
 
