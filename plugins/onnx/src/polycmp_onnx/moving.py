@@ -81,20 +81,20 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
         name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
-        moves = list(_moved_weight(name, kind, item, version, seed, len(nodes))) if name not in fed else []
-        if moves:
+        changed = list(_moved_weight(name, kind, item, version, seed, len(nodes))) if name not in fed else []
+        if changed:
             item.name = f"{name}/exact"
-            nodes += moves
+            nodes += changed
     follows = {value.name for value in graph.input}
     for node in graph.node:
         nodes.append(node)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
-            moves = list(_moved_weight(name, kinds.get(name, kinds.get("", "")), held, version, seed, len(nodes)))
-            if moves:
+            changed = list(_moved_weight(name, kinds.get(name, kinds.get("", "")), held, version, seed, len(nodes)))
+            if changed:
                 node.output[0] = f"{name}/exact"
-                nodes += moves
+                nodes += changed
         if node.op_type in _SHAPES or follows.isdisjoint(node.input):
             continue
         follows.update(node.output)
