@@ -1,4 +1,4 @@
-"""`run --tolerance auto` of a file whose weights are packed to 4 bits: its type is int4, not that of its tensors."""
+"""Files whose weights are packed to 4 bits, with a step for each block: they are judged by those steps."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ROWS, COLUMNS, BLOCK = 32, 8, 16
 WEIGHT = RNG.standard_normal((ROWS, COLUMNS)).astype(np.float32)
 
 
-def exact() -> onnx.ModelProto:
+def exact(weight: np.ndarray = WEIGHT) -> onnx.ModelProto:
     """Return x [16,32] -> MatMul."""
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
-    return model(nodes, [("w", WEIGHT)])
+    return model(nodes, [("w", weight)])
 
 
-def packed(factor: float) -> onnx.ModelProto:
+def packed(factor: float, weight: np.ndarray = WEIGHT) -> onnx.ModelProto:
     """Return the same with codes of 4 bits, whose scales are a factor too large."""
-    blocks = WEIGHT.T.reshape(COLUMNS, ROWS // BLOCK, BLOCK)
+    blocks = weight.T.reshape(COLUMNS, ROWS // BLOCK, BLOCK)
     scales = np.abs(blocks).max(axis=2, keepdims=True) / 7
     codes = np.clip(np.round(blocks / scales) + 8, 0, 15).astype(np.uint8)
     both = codes[..., 0::2] | codes[..., 1::2] << 4
@@ -47,3 +47,12 @@ def test_tolerance_auto_knows_the_bits_of_packed_weights(polycmp, tmp_path, fact
     said = polycmp("run", "new.onnx", *sides, "--tolerance", "auto")
     assert said.status in statuses, said.out
     assert "int4" in said.out, said.out
+
+
+@pytest.mark.parametrize("factor, status", [(1.0, 0), (1.5, 1), (-1.0, 1)], ids=["right", "too large", "negated"])
+@pytest.mark.parametrize("power", [1, 3])
+def test_locate_knows_what_steps_of_blocks_leave_of_peaked_weights(polycmp, tmp_path, power, factor, status):
+    onnx.save(exact(WEIGHT**power), tmp_path / "old.onnx")
+    onnx.save(packed(factor, WEIGHT**power), tmp_path / "new.onnx")
+    said = polycmp("locate", "new.onnx", "-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx")
+    assert said.status == status, said.out

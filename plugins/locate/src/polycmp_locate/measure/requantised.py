@@ -23,8 +23,8 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
     """Yield the reference's results for tensors and weights that are rounded to steps.
 
     The steps are the finest that hold each tensor with one scale, on both sides of 0 alike for weights, as quantisers
-    make them: the candidate's own are not trusted. Types of fewer than 8 bits count as 8 bits, because their steps are
-    made for blocks.
+    make them: the candidate's own are not trusted. Weights of fewer than 8 bits have steps for each block of them, as
+    far as the candidate's operator says how large blocks are; all else counts as 8 bits.
 
     Args:
         reference: The backend to believe.
@@ -32,11 +32,16 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
         inputs: Inputs of the part, from the reference.
     """
     levels = 1.0 / min(node.unit, UNITS["int8"]) - 1.0
+    block = int(node.attributes.get("block_size", 0)) if node.unit > UNITS["int8"] else 0
     weights = weight_values(reference.graph, node.weights)
     for seed in _DRAWS:
         rng = None if seed is None else np.random.default_rng(seed)
         feed = {name: _in_steps(to_numpy(array), levels, rng) for name, array in inputs.items()}
-        feed |= {name: _in_steps(array, levels, rng, both=True) for name, array in weights.items()}
+        for name, array in weights.items():
+            in_blocks = block > 0 and array.ndim == 2 and is_floating(array.dtype)
+            feed[name] = (
+                _in_blocks(array, block, node.unit, rng) if in_blocks else _in_steps(array, levels, rng, both=True)
+            )
         made = reference.run_part(feed, list(node.outputs))
         if made is None:
             return
@@ -60,6 +65,25 @@ def _in_steps(
     step = (2.0 * max(high, -low) if both else high - low) / levels
     if not 0.0 < step < np.inf:
         return array
-    places = array.astype(np.float64) / step
-    places = np.rint(places) if rng is None else np.floor(places + rng.random(places.shape))
-    return (places * step).astype(array.dtype)
+    return (_rounded(array.astype(np.float64) / step, rng) * step).astype(array.dtype)
+
+
+def _in_blocks(array: NDArray[Any], block: int, unit: float, rng: np.random.Generator | None) -> NDArray[Any]:
+    """Return a matrix of weights as multiples of steps that each block along its first axis has for itself.
+
+    Args:
+        array: The weights.
+        block: Numbers in a block.
+        unit: Half a step, relative to the largest magnitude of a block.
+        rng: As for `_in_steps`.
+    """
+    wide = np.pad(array.astype(np.float64), ((0, -array.shape[0] % block), (0, 0)))
+    blocks = wide.reshape(-1, block, array.shape[1])
+    steps = 2.0 * unit * np.abs(blocks).max(axis=1, keepdims=True)
+    steps[steps == 0.0] = 1.0
+    made = _rounded(blocks / steps, rng) * steps
+    return made.reshape(wide.shape)[: array.shape[0]].astype(array.dtype)
+
+
+def _rounded(places: NDArray[np.float64], rng: np.random.Generator | None) -> NDArray[np.float64]:
+    return np.rint(places) if rng is None else np.floor(places + rng.random(places.shape))
