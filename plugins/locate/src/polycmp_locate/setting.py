@@ -12,6 +12,7 @@ from polycmp.layerwise import MovedRuns, PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed
+from polycmp_locate.pairing.lacking import Lacking
 from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]
@@ -48,6 +49,7 @@ class Setting:
         moved: Runs the reference's model with its tensors moved; None where nothing can.
         explains: Tells of inputs and both sides' outputs whether measured rounding explains these; None where that
             is not asked, as against a saved run.
+        lacking: Outputs that only one of the models has; None where both have the same.
     """
 
     candidate: PartitionedRun
@@ -58,6 +60,7 @@ class Setting:
     pairing: Pairing | None = None
     moved: MovedRuns | None = None
     explains: Callable[[Feed, Tensors, Tensors], bool] | None = None
+    lacking: Lacking | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

@@ -434,3 +434,18 @@ def test_factors_that_are_multiplied_in_another_order_are_no_pair(polycmp, tmp_p
 
     good, other = gelu("good.onnx", "m", ("h p", "m half")), gelu("other.onnx", "val_1", ("half p", "h val_1"))
     assert locate(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
+
+
+@pytest.mark.parametrize("first", ["fewer", "all"])
+def test_a_file_that_lacks_an_output_made_of_weights_alone_is_not_called_right(polycmp, tmp_path, first):
+    nodes = [pairs.node("Relu", "x", "y")]
+    table = {"table": np.ones((3, 4), np.float32)}
+    pairs.save(tmp_path / "fewer.onnx", nodes, {})
+    whole = onnx.load(pairs.save(tmp_path / "all.onnx", [*nodes, pairs.node("Exp", "table", "grid")], table))
+    whole.graph.output.append(onnx.helper.make_tensor_value_info("grid", onnx.TensorProto.FLOAT, [3, 4]))
+    onnx.save(whole, tmp_path / "all.onnx")
+    second = "all" if first == "fewer" else "fewer"
+    for command in ("locate", "run"):
+        done = polycmp(command, f"{first}.onnx", "-b", "onnx:name=a", "-b", f"onnx:name=b,model={second}.onnx")
+        assert done.status == 1, done.out
+        assert "has no output 'grid'" in " ".join(done.out.split())

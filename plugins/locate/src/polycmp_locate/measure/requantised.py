@@ -81,8 +81,8 @@ def _in_blocks(array: NDArray[Any], block: int, unit: float, rng: np.random.Gene
     blocks = wide.reshape(-1, block, array.shape[1])
     steps = 2.0 * unit * np.abs(blocks).max(axis=1, keepdims=True)
     steps[steps == 0.0] = 1.0
-    made = _rounded(blocks / steps, rng) * steps
-    return made.reshape(wide.shape)[: array.shape[0]].astype(array.dtype)
+    made: NDArray[Any] = (_rounded(blocks / steps, rng) * steps).reshape(wide.shape)
+    return made[: array.shape[0]].astype(array.dtype)
 
 
 def _rounded(places: NDArray[np.float64], rng: np.random.Generator | None) -> NDArray[np.float64]:

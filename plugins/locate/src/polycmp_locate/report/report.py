@@ -9,7 +9,7 @@ from polycmp_locate.report.causes import cause_sentence
 from polycmp_locate.report.hints import hints_of
 from polycmp_locate.report.words import explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
-from polycmp_locate.values.judged import NOT_JUDGED, Failure, Judged
+from polycmp_locate.values.judged import LACKING, NOT_JUDGED, Failure, Judged
 from polycmp_locate.values.located import Located
 
 
@@ -39,6 +39,9 @@ def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
             f"{name_operators(judged.borrowed)} {are} {NOT_JUDGED}: {found.reference} cannot run {them}; of the rest: "
             f"{found.sentence}"
         )
+    if setting.lacking is not None and not found.exit_code:
+        found.verdict = LACKING
+        found.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
     found.explain = explanation(found)
     found.notes += [*notes_of(found), *hints_of(found, setting, feed)]
     for run in (setting.candidate, setting.reference):

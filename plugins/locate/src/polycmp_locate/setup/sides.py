@@ -12,6 +12,7 @@ from polycmp.layerwise import PartitionedRun, same_structure, tensors_behind
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.pairing.given import given_pairs, names_others
 from polycmp_locate.pairing.inputs import listed, own_names, with_inputs
+from polycmp_locate.pairing.lacking import lacking_outputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.setting import Setting
 
@@ -55,7 +56,7 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
     """
     candidate, reference, given = setting.candidate, setting.reference, given or {}
     if same_structure(candidate.graph, reference.graph) and not names_others(given, candidate.graph):
-        return setting
+        return replace(setting, lacking=lacking_outputs(candidate, reference, {}))
     given = given_pairs(candidate, reference, given)
     for partitioned_run in (candidate, reference):
         _see_single_makers(partitioned_run)
@@ -84,6 +85,7 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
         reference=aligned.reference,
         precise=precise,
         pairing=replace(aligned.pairing, inputs=pairs),
+        lacking=lacking_outputs(candidate, reference, aligned.pairing.to_reference),
     )
 
 

@@ -26,6 +26,7 @@ DRAWN = "random numbers"
 UNSTEADY = "other numbers in each run"
 NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
+LACKING = "an output is missing"
 #: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
 #: Verdicts on numbers, which rounding may explain in the outputs all the same.
