@@ -449,3 +449,18 @@ def test_a_file_that_lacks_an_output_made_of_weights_alone_is_not_called_right(p
         done = polycmp(command, f"{first}.onnx", "-b", "onnx:name=a", "-b", f"onnx:name=b,model={second}.onnx")
         assert done.status == 1, done.out
         assert "has no output 'grid'" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(("last", "status"), [("Exp", 0), ("Neg", 1)], ids=["right", "wrong"])
+def test_a_name_that_an_optimiser_gave_to_a_tensor_of_another_shape_is_no_fault_where_outputs_agree(
+    polycmp, tmp_path, last, status
+):
+    turned = {"perm": [1, 0, 2]}
+    nodes = [pairs.node("Relu", "x", "r"), pairs.node("Transpose", "r", "a", **turned)]
+    nodes += [pairs.node("Transpose", "a", "b", **turned), pairs.node("Exp", "b", "y")]
+    pairs.save(tmp_path / "old.onnx", nodes, {})
+    pairs.save(tmp_path / "new.onnx", [pairs.node("Relu", "x", "a"), pairs.node(last, "a", "y")], {})
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, pairs.WIDTH), np.float32))
+    words = ["-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", "--load-inputs", "x.npz"]
+    done = polycmp("run", "new.onnx", *words, "--mark-all")
+    assert done.status == status, done.out

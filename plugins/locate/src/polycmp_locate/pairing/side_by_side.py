@@ -10,7 +10,7 @@ import numpy as np
 
 from polycmp.compare import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
-from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, same_structure
+from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.given import given_pairs
@@ -82,7 +82,8 @@ def pair_runs(
     kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
     noise = PairNoise(aligned.reference_graph, under, moved(reference_run), kinds)
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
-    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs))
+    ends = final_outputs(mine)
+    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs, ends))
 
 
 class PairedComparer:
@@ -92,10 +93,14 @@ class PairedComparer:
         comparer: Compares them by the tolerances.
         noise: Noise of the paired tensors, which rounding explains.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
+        ends: The models' outputs that no operator reads.
     """
 
-    def __init__(self, comparer: Comparer, noise: PairNoise, given: Mapping[str, str]) -> None:
+    def __init__(
+        self, comparer: Comparer, noise: PairNoise, given: Mapping[str, str], ends: Sequence[str] = ()
+    ) -> None:
         self._comparer = comparer
+        self._ends = ends
         self._given = given
         self._noise = noise
         self._said: dict[str, Said] = {}
@@ -123,6 +128,8 @@ class PairedComparer:
         """Return the verdict over all iterations."""
         found = self._comparer.result(candidate_iterations, reference_iterations)
         outputs = {name: self._named(_judged(item, self._said)) for name, item in found.outputs.items()}
+        if all(outputs[name].passed for name in self._ends if name in outputs):
+            outputs = {name: _other(item) if _is_other(item) else item for name, item in outputs.items()}
         verdict = "failed" if found.reason else verdict_over(outputs.values())
         return replace(found, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
@@ -135,6 +142,19 @@ def _judged(item: OutputComparison, said: Mapping[str, Said]) -> OutputCompariso
     if about.passed:
         return replace(item, passed=True, reason=about.reason, failed_iterations=0)
     return replace(item, reason=about.reason, inconclusive=about.inconclusive)
+
+
+def _is_other(item: OutputComparison) -> bool:
+    """Return whether both sides have a tensor of one name, each of another shape."""
+    kinds = [kind.partition("[")[::2] for kind in (item.candidate_type, item.reference_type)]
+    return item.verdict == "failed" and not item.verdicts and kinds[0][0] == kinds[1][0] and kinds[0] != kinds[1]
+
+
+def _other(item: OutputComparison) -> OutputComparison:
+    """Return the verdict on a name that an optimiser gave to another tensor, as all that is made of both agrees."""
+    return replace(
+        item, passed=True, failed_iterations=0, reason=f"another tensor of that name: {item.reason}; all outputs agree"
+    )
 
 
 def _weight(said: Said) -> int:
