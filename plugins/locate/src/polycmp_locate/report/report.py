@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.precision import UNITS
 from polycmp.tensors import Feed
@@ -39,14 +41,16 @@ def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
             f"{name_operators(judged.borrowed)} {are} {NOT_JUDGED}: {found.reference} cannot run {them}; of the rest: "
             f"{found.sentence}"
         )
-    if setting.lacking is not None and not found.exit_code:
-        found.verdict = LACKING
-        found.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
     found.explain = explanation(found)
     found.notes += [*notes_of(found), *hints_of(found, setting, feed)]
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]
-    return found
+    if setting.lacking is None or found.exit_code:
+        return found
+    lacking = _located(replace(judged, verdict=LACKING), setting)
+    lacking.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
+    lacking.explain, lacking.notes = found.explain, found.notes
+    return lacking
 
 
 def _located(judged: Judged, setting: Setting) -> Located:
