@@ -426,3 +426,16 @@ class TestGraphs:
         text = onnx_util.str_from_onnx(model, show_layers=True)
         assert "Cast" in text
         assert "x" in text
+
+
+def test_a_comparison_that_could_not_fail_says_so_to_programs_that_do_not_expect_it(caplog):
+    results = RunResults()
+    for name in ("a", "b"):
+        results.add([{"y": np.float32([0.1, 0.2])}], runner_name=name)
+    assert not Comparator.compare_accuracy(results, compare_func=CompareFunc.simple(atol=1.0))
+    assert "nothing could differ" in caplog.text
+    assert "allow_blind=True" in caplog.text
+    assert Comparator.compare_accuracy(results, compare_func=CompareFunc.simple(atol=1.0), allow_blind=True)
+    caplog.clear()
+    assert Comparator.compare_accuracy(results)
+    assert caplog.text == ""

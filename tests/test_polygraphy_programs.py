@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ from scenes import identity_model
 TESTS = Path(__file__).parent
 PROGRAMS = sorted((TESTS / "polygraphy_programs").glob("*.py"))
 PRINTED = json.loads((TESTS / "data/polygraphy-0.53.6/programs.json").read_text(encoding="utf-8"))
+#: Messages of Polygraphy, and what they go on with in further lines.
+MESSAGE = re.compile(r"(\x1b\[[\d;]*m)?(\[[USXVIWE!]\]|    )")
 EACH = pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 
 
@@ -77,7 +80,7 @@ def printed(folder: Path, *command: str | Path) -> str:
         [*map(str, command)], check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return "".join(line for line in done.stdout.splitlines(keepends=True) if not line.startswith(("[", "    ", "\x1b")))
+    return "".join(line for line in done.stdout.splitlines(keepends=True) if not MESSAGE.match(line))
 
 
 @EACH

@@ -1,4 +1,4 @@
-"""Run each runner in a process of its own, with a warm-up."""
+"""Warm the runners up before the iterations that count."""
 
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.comparator import Comparator, DataLoader
@@ -6,9 +6,7 @@ from polygraphy.comparator import Comparator, DataLoader
 
 def main():
     runners = [OnnxrtRunner(SessionFromOnnx("conv.onnx")), OnnxrtRunner(SessionFromOnnx("conv_copy.onnx"))]
-    results = Comparator.run(
-        runners, DataLoader(iterations=2), warm_up=2, use_subprocess=True, subprocess_timeout=60, streaming=False
-    )
+    results = Comparator.run(runners, DataLoader(iterations=2), warm_up=2)
     print([len(iterations) for _, iterations in results], bool(Comparator.compare_accuracy(results)))
 
 
