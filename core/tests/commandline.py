@@ -9,6 +9,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import requires
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,16 +29,21 @@ def before_on_path(monkeypatch, folder):
 
 
 @contextmanager
-def core_alone_with(*packages):
+def core_alone_with(*packages, beside=()):
     """Hide ONNX, ONNX Runtime and our plugins but for some packages, here and in every process that is started.
 
     Those packages have what they require among them, as pip would see to: otherwise what earlier tests of the same
     process have imported decides whether they work.
+
+    Args:
+        packages: What the tests are of.
+        beside: What some of them need, too, and find where it is installed.
     """
     from absent import BESIDE, Absence
 
     for package in packages:
         pytest.importorskip(package)
+    packages = (*packages, *(package for package in beside if find_spec(package) is not None))
     lacking = {(package, name) for package in packages for name in ours_required_by(package) if name not in packages}
     assert not lacking, f"required by packages that stay, but hidden: {sorted(lacking)}"
 

@@ -11,5 +11,5 @@ __all__ = ["loggers_given_back", "polycmp", "toybox"]
 @pytest.fixture(scope="module", autouse=True)
 def core_alone():
     """Hide ONNX, ONNX Runtime and our other plugins."""
-    with core_alone_with("polycmp_checks", "polycmp_locate", "polycmp_report"):
+    with core_alone_with("polycmp_checks", beside=("polycmp_locate", "polycmp_report")):
         yield

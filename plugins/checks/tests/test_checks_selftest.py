@@ -135,6 +135,7 @@ def test_an_operator_of_a_name_that_several_have(polycmp, tmp_path):
 
 
 def test_a_fault_on_demand_is_located(polycmp, tmp_path):
+    pytest.importorskip("polycmp_locate")
     small(tmp_path / "m.toy")
     words = ("-b", "faulty:name=bad,backend=plain,fault=saturate,at=r", "-b", "plain", "--report", "r.json")
     done = polycmp("locate", "m.toy", *words)

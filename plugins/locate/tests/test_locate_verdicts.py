@@ -248,6 +248,7 @@ def test_a_later_feed_is_searched_if_the_first_shows_nothing(polycmp, tmp_path):
 
 
 def test_all_reports_tell_the_same(polycmp, tmp_path):
+    pytest.importorskip("polycmp_report")
     words = ("--report", "r.json", "--report", "r.html", "--report", "r.xml")
     done = polycmp("locate", "m.toy", *changed_weight(tmp_path), *words)
     found = done.report()
