@@ -9,12 +9,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from in_process import plugins_installed, run_cases_here
-from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run as run_command
 from polycmp.messages import messages_given_back
@@ -34,8 +33,10 @@ def messages_as_before():
         yield
 
 
-def model(scale: float = 2.0) -> onnx.ModelProto:
+def model(scale: float = 2.0) -> Any:
     """Return y = x * scale + 1."""
+    from onnx import TensorProto, helper, numpy_helper
+
     graph = helper.make_graph(
         [helper.make_node("Mul", ["x", "scale"], ["scaled"]), helper.make_node("Add", ["scaled", "one"], ["y"])],
         "small",
@@ -111,6 +112,9 @@ class Suite:
 @pytest.fixture
 def suite(tmp_path, capfd) -> Suite:
     """A folder with two small models that differ, and what runs suites there."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("polycmp_onnxrt")
+    pytest.importorskip("onnxruntime")
     onnx.save(model(), tmp_path / "one.onnx")
     onnx.save(model(3.0), tmp_path / "two.onnx")
     return Suite(tmp_path, capfd)

@@ -10,9 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 CASE = '[[case]]\nname = "one"\nmodel = "one.onnx"\n'
@@ -20,6 +18,9 @@ CASE = '[[case]]\nname = "one"\nmodel = "one.onnx"\n'
 
 def external_model(path: Path, scale: float, location: str) -> None:
     """Write y = x * weights, the weights in a file of their own."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
     graph = helper.make_graph(
         [helper.make_node("Mul", ["x", "w"], ["y"])],
         "external",
