@@ -195,11 +195,15 @@ def plans_of(registry):
     report_options = st.lists(choice_of(reports), max_size=1).map(
         lambda chosen: {item.name: item.options for item in chosen if item.options != type(item.options)()}
     )
+    observers = {name: item for name, item in registry.observers.items() if item.spec.options is not None}
+    observer_options = st.lists(choice_of(observers), max_size=1).map(
+        lambda chosen: {item.name: item.options for item in chosen if item.options != type(item.options)()}
+    )
     plan = st.builds(
         Plan, model=st.one_of(paths("onnx"), text.filter(str.strip)), model_kind=maybe(text),
         loader_options=loader_options, backends=backends_of(registry), data=data_of(registry), compare=compare,
         files=files,
-        report_options=report_options,
+        report_options=report_options, observer_options=observer_options,
         sequential=st.booleans(), warm_up=st.integers(0, 3), subprocess=st.booleans(),
         timeout=st.sampled_from([0.0, 0.1, 1e9]), max_memory=st.sampled_from([0, 1, 2**40]),
     )  # fmt: skip
@@ -208,7 +212,7 @@ def plans_of(registry):
 
 def consistent(plan):
     """Return the plan with what the rest of it decides."""
-    detail = bool(plan.files.reports or "accuracy" in plan.report_options)
+    detail = bool(plan.files.reports or "accuracy" in plan.observer_options)
     return replace(plan, compare=replace(plan.compare, detail=detail))
 
 

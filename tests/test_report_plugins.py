@@ -1,4 +1,4 @@
-"""Reports of plugins: found by suffix, asked for by the environment, watching a run; and what may go wrong."""
+"""Reports and observers of plugins: found by suffix, asked for by the environment or options; and what may go wrong."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from copied import CopiedSite
 
 LIGHT = """
     from dataclasses import dataclass
-    from polycmp.spec import ReportSpec, hookimpl, opt
+    from polycmp.spec import ObserverSpec, ReportSpec, hookimpl, opt
 
     @dataclass(frozen=True)
     class Options:
         words: str = opt("", help="Words.", alias="--fake-words")
 
     @hookimpl
-    def polycmp_reports():
+    def {hook}():
         yield {spec}
 """
 
@@ -24,6 +24,7 @@ HEAVY = """
     from pathlib import Path
     from polycmp.files import atomic_write
     from polycmp.report import Table
+    from polycmp.spec import RunObserver
 
     def write(result, path, *options):
         lines = [f"{result.command} {result.verdict} {result.exit_code}", *map(str, options)]
@@ -35,28 +36,23 @@ HEAVY = """
     def broken(result, path):
         raise KeyError("no such thing")
 
-    def watch(options):
-        if not options.words:
-            return None
-        def see(pair):
-            with open(options.words, "a") as file:
-                file.write(f"{pair.iteration} {pair.candidate} {pair.reference} {pair.output} {pair.made.shape}\\n")
-        return see
+    class Observer(RunObserver):
+        def __init__(self, resolved, options=None):
+            self.path, self.lines = options.words if options else "seen", []
+            if self.path == "raise":
+                raise KeyError("no such thing")
 
-    class Recorder:
-        def __init__(self, path):
-            self.path, self.lines = path, []
-
-        def add(self, iteration, candidate, reference, found):
-            self.lines += [f"{iteration} {candidate} {reference} {item.output} {item.passed}" for item in found]
+        def on_step(self, step):
+            for pair in step.pairs():
+                self.lines.append(f"{pair.iteration} {pair.candidate} {pair.reference} {pair.output} {pair.made.shape}")
+                if self.path == "break":
+                    raise KeyError("no such thing")
+            for found in step.compared.values():
+                self.lines += [f"{item.output} {item.passed}" for item in found]
 
         def finish(self, outcome):
             Path(self.path).write_text("\\n".join([*self.lines, outcome.verdict]))
-
-    def record(options, compare):
-        if options.words == "raise":
-            raise KeyError("no such thing")
-        return Recorder(options.words)
+            outcome.notes.append("seen by the fake")
 """
 
 
@@ -66,10 +62,11 @@ def site(tmp_path):
 
 
 def install(site, spec, name="fake"):
+    hook = "polycmp_run_observers" if spec.startswith("ObserverSpec") else "polycmp_reports"
     site.install(
         f"fake-{name}",
         {name: f"{name}_light"},
-        {f"{name}_light.py": LIGHT.format(spec=spec), f"{name}_heavy.py": HEAVY},
+        {f"{name}_light.py": LIGHT.format(hook=hook, spec=spec), f"{name}_heavy.py": HEAVY},
     )
 
 
@@ -125,30 +122,54 @@ def test_a_report_is_written_unasked_where_its_variable_is_set(site, pair, tmp_p
     assert (tmp_path / "unasked.fake").read_text().startswith("run failed 1")
 
 
-def test_a_report_watches_what_is_compared(site, pair, tmp_path):
-    install(site, "ReportSpec('', 'Fake', '', name='fake', options=Options, watch='fake_heavy:watch')")
-    done = run(site, tmp_path, *pair, "--iterations", "2", "--fake-words", "seen")
-    assert done.returncode == 1, done.stderr
-    assert (tmp_path / "seen").read_text().splitlines() == ["0 onnxrt old y (1, 8)", "1 onnxrt old y (1, 8)"]
-    refused = run(site, tmp_path, "locate", *pair[1:], "--fake-words", "seen")
-    assert refused.returncode == 2  # nothing is watched there
-    refused = run(site, tmp_path, *pair, "--fake-words", "seen", "--gen-script", "-")
-    assert refused.returncode == 2
-    assert "options of the report fake" in refused.stderr
-
-
-def test_a_report_records_the_verdicts_of_each_iteration(site, pair, tmp_path):
-    install(site, "ReportSpec('', 'Fake', '', name='fake', options=Options, record='fake_heavy:record')")
+def test_an_observer_with_options_sees_arrays_and_verdicts_where_any_is_given(site, pair, tmp_path):
+    install(site, "ObserverSpec('fake', 'Fake', 'fake_heavy:Observer', options=Options)")
+    assert run(site, tmp_path, *pair).returncode == 1
     done = run(site, tmp_path, *pair, "--iterations", "2", "--fake-words", "kept")
     assert done.returncode == 1, done.stderr
-    assert (tmp_path / "kept").read_text().splitlines() == ["0 onnxrt old y False", "1 onnxrt old y False", "failed"]
-    refused = run(site, tmp_path, "locate", *pair[1:], "--fake-words", "kept")
-    assert refused.returncode == 2  # nothing is recorded there
-    done = run(site, tmp_path, *pair, "--fake-words", "raise")
-    assert done.returncode == 3
-    assert "KeyError" in done.stderr
-    assert "report 'fake' of fake-fake" in done.stderr
-    assert "Traceback" not in done.stderr
+    steps = [line for index in (0, 1) for line in (f"{index} onnxrt old y (1, 8)", "y False")]
+    assert (tmp_path / "kept").read_text().splitlines() == [*steps, "failed"]
+    assert "seen by the fake" in done.stdout
+    (tmp_path / "run.toml").write_text('fake-words = "again"')
+    assert run(site, tmp_path, *pair, "--config", "run.toml").returncode == 1
+    assert (tmp_path / "again").exists()
+    run(site, tmp_path, *pair, "--save-outputs", "out.json")
+    assert run(site, tmp_path, "compare", "out.json", "--fake-words", "compared").returncode == 1
+    assert (tmp_path / "compared").read_text().splitlines()[0] == "0 onnxrt old y (1, 8)"
+    refused = run(site, tmp_path, "locate", *pair[1:], "--fake-words", "seen")
+    assert refused.returncode == 2  # no run is observed there
+    refused = run(site, tmp_path, *pair, "--fake-words", "seen", "--gen-script", "-")
+    assert refused.returncode == 2
+    assert "options of the observer fake" in refused.stderr
+
+
+def test_an_observer_that_fails_is_named(site, pair, tmp_path):
+    install(site, "ObserverSpec('fake', 'Fake', 'fake_heavy:Observer', options=Options)")
+    for words, verdict in (("raise", ""), ("break", "FAILED")):
+        done = run(site, tmp_path, *pair, "--fake-words", words)
+        assert done.returncode == 3
+        assert verdict in done.stdout
+        assert "KeyError" in done.stderr
+        assert "observer 'fake' of fake-fake" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_an_observer_of_searches_is_shown_the_first_tensors_that_differ(site, pair, tmp_path):
+    install(site, "ObserverSpec('fake', 'Fake', 'fake_heavy:Observer', searches=True)")
+    done = run(site, tmp_path, "locate", *pair[1:])
+    assert done.returncode == 1, done.stderr
+    assert "seen by the fake" in done.stdout
+    assert (tmp_path / "seen").read_text().splitlines()[0].startswith("0 onnxrt old ")
+    with_run_only = FakeSite(tmp_path / "other")
+    install(with_run_only, "ObserverSpec('fake', 'Fake', 'fake_heavy:Observer')")
+    assert "seen by the fake" not in run(with_run_only, tmp_path, "locate", *pair[1:]).stdout
+
+
+def test_only_a_run_can_be_written_as_a_script(site, pair, tmp_path):
+    run(site, tmp_path, *pair, "--save-outputs", "out.json")
+    done = run(site, tmp_path, "compare", "out.json", "--gen-script", "script.py")
+    assert done.returncode == 2
+    assert "--gen-script" in done.stderr
 
 
 def test_a_report_that_raises_hurts_no_other(site, pair, tmp_path):
@@ -185,15 +206,10 @@ def test_a_suffix_that_two_claim_goes_to_neither_and_the_core_keeps_its_own(site
         ("ReportSpec('', '', 'a:b', when='X')", "bad name '' of a report without suffix"),
         ("ReportSpec('.x', '', 'a:b', name='x')", "is called after its suffix"),
         ("ReportSpec('', '', 'a:b', name='x')", "nothing ever asks for the report 'x'"),
-        ("ReportSpec('.x', '', '', watch='a:b', options=Options)", "'' in polycmp_reports is not of the form"),
-        ("ReportSpec('', '', '', name='x', watch='a:b')", "it has no options"),
-        ("ReportSpec('', '', '', name='x', record='a:b')", "it has no options"),
+        ("ReportSpec('.x', '', '', instead='a:b', options=Options)", "'' in polycmp_reports is not of the form"),
+        ("ReportSpec('', '', '', name='x', instead='a:b')", "it has no options"),
         (
-            "ReportSpec('', '', '', name='x', record='a.b', options=Options)",
-            "'a.b' in polycmp_reports is not of the form",
-        ),
-        (
-            "ReportSpec('', '', '', name='x', watch='a.b', options=Options)",
+            "ReportSpec('', '', '', name='x', instead='a.b', options=Options)",
             "'a.b' in polycmp_reports is not of the form",
         ),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 from polycmp.errors import PluginError, UsageError
 from polycmp.spec import Compared
-from polycmp_report.pictures import ErrorPlots, watch
+from polycmp_report.pictures import ErrorPlots
 from polycmp_report.pictures.errors import IMAGES, PIXELS, POINTS, error_images, errors_of, sample_points
 from polycmp_report.pictures.names import picture_name
 from polycmp_report.plugin import PictureOptions
@@ -23,7 +23,7 @@ RNG = np.random.default_rng(0)
 
 def draw(tmp_path, candidate, reference, output="y", iteration=0):
     plots = ErrorPlots(PictureOptions(heatmaps=str(tmp_path), error_plots=str(tmp_path)))
-    plots(Compared(iteration, "onnxrt", "onnx", output, candidate, reference))
+    plots.draw(Compared(iteration, "onnxrt", "onnx", output, candidate, reference))
     return sorted(tmp_path.iterdir())
 
 
@@ -127,7 +127,7 @@ class TestPictures:
             "assert 'matplotlib' not in sys.modules\n"
             "folder = tempfile.mkdtemp()\n"
             "plots = ErrorPlots(PictureOptions(folder, False, folder))\n"
-            "plots(Compared(0, 'a', 'b', 'y', np.ones(8), np.zeros(8)))\n"
+            "plots.draw(Compared(0, 'a', 'b', 'y', np.ones(8), np.zeros(8)))\n"
             "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
         )
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -172,7 +172,7 @@ class TestWindows:
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND"):
             monkeypatch.delenv(name, raising=False)
         with pytest.raises(UsageError, match="no window"):
-            watch(PictureOptions(show_heatmaps=True))
+            ErrorPlots(PictureOptions(show_heatmaps=True))
 
     @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
     def test_shows_through_pyplot(self, monkeypatch, tmp_path):
@@ -182,7 +182,7 @@ class TestWindows:
         shown = []
         monkeypatch.setattr(pyplot, "show", lambda: shown.append(pyplot.gcf().axes[0].get_title))
         plots = ErrorPlots(PictureOptions(show_heatmaps=True, show_error_plots=True))
-        plots(Compared(0, "a", "b", "y", np.ones(8), np.zeros(8)))
+        plots.draw(Compared(0, "a", "b", "y", np.ones(8), np.zeros(8)))
         assert len(shown) == 3
         assert not pyplot.get_fignums()
 
@@ -190,5 +190,4 @@ class TestWindows:
 def test_missing_matplotlib_is_told_when_asked_for_only(monkeypatch):
     monkeypatch.setattr("polycmp_report.pictures.draw.find_spec", lambda _: None)
     with pytest.raises(PluginError, match="matplotlib"):
-        watch(PictureOptions(heatmaps="x"))
-    assert watch(PictureOptions()) is None
+        ErrorPlots(PictureOptions(heatmaps="x"))

@@ -32,9 +32,8 @@ def polycmp_reports() -> Iterable[ReportSpec]:
 
 @hookimpl
 def polycmp_run_observers() -> Iterable[ObserverSpec]:
-    """Contribute the observers of the core."""
+    """Contribute the observer of the core."""
     yield ObserverSpec("save", "Saves inputs and outputs", "polycmp.session.observers:save")
-    yield ObserverSpec("reports", "Shows reports what is compared", "polycmp.session.observers:report")
 
 
 @hookimpl

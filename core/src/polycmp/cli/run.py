@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, common_params, examples
+from polycmp.plan.flags import PLUGIN_KINDS
 from polycmp.plan.sections import ResultSection
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def _run(call: Invocation) -> int:
 run_command = BackendCommand(
     "run",
     _run,
-    watching=True,
+    plugins=PLUGIN_KINDS,
+    exports=True,
     params=common_params(two_models=True),
     help=HELP,
     epilog=EPILOG,

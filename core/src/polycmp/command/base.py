@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from polycmp.command.invocation import Invocation
     from polycmp.plugins import Registry
 
+#: The kinds of contribution whose options a command takes that searches or checks, but makes no run to observe.
+_WITHOUT_RUN = tuple(kind for kind in PLUGIN_KINDS if kind != "observer")
+
 
 class BackendContext(click.Context):
     """The context of one call of a `BackendCommand`: the plugins, and the options that come of them."""
@@ -55,9 +58,9 @@ class BackendCommand(click.Command):
         run: Does the work: called with the `Invocation`, returns the exit status.
         options: Options in the order of the help text: sections of the core by name (`"data"`), single options of
             them (`"result.report"`), and frozen dataclasses of its own with `opt()` fields.
-        plugins: The kinds of contribution whose options it takes.
+        plugins: The kinds of contribution whose options it takes. Only a command that makes a run has observers.
         unfolded: Those of these kinds whose options its help shows without being asked for them.
-        watching: Whether reports may watch and record what is compared; only a command that tells them says so.
+        exports: Whether reports may write the plan down in place of a run.
         params: Click's own parameters; by default a model, backends, and how much to say.
         kwargs: As for `click.Command`: `help`, `epilog` and so on.
     """
@@ -70,9 +73,9 @@ class BackendCommand(click.Command):
         run: Callable[[Invocation], int],
         *,
         options: Iterable[str | type] = tuple(SECTIONS),
-        plugins: Iterable[str] = PLUGIN_KINDS,
+        plugins: Iterable[str] = _WITHOUT_RUN,
         unfolded: Iterable[str] = (),
-        watching: bool = False,
+        exports: bool = False,
         params: Sequence[click.Parameter] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -80,7 +83,7 @@ class BackendCommand(click.Command):
         fixed = list(common_params() if params is None else params)
         super().__init__(name, params=fixed, callback=_call, **{"context_settings": settings, **kwargs})
         self.run = run
-        self._kinds, self._unfolded, self._watching = tuple(plugins), tuple(unfolded), watching
+        self._kinds, self._unfolded, self._exports = tuple(plugins), tuple(unfolded), exports
         # The key of a command's own section is the name of its class; the core's are lower case.
         own = {item.__name__: item for item in options if isinstance(item, type)}
         self._chosen = tuple(item if isinstance(item, str) else item.__name__ for item in options)
@@ -97,7 +100,7 @@ class BackendCommand(click.Command):
         """Return all options, those of plugins included; a process of many commands builds them once."""
         if self._table is None or self._table[0] is not registry:
             shown = {"chosen": self._chosen, "kinds": self._kinds, "unfolded": self._unfolded}
-            self._table = registry, build_table(registry, self.sections, **shown, watching=self._watching)
+            self._table = registry, build_table(registry, self.sections, **shown, exports=self._exports)
         return self._table[1]
 
     def params_of(self, registry: Registry) -> list[click.Parameter]:

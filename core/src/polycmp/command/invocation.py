@@ -219,8 +219,12 @@ class Invocation:
 
         return result_of(outcome, name)
 
-    def present(self, result: Result) -> int:
+    def present(self, result: Result, errors: Iterable[PolycmpError] = ()) -> int:
         """Show a result, write its reports, and return the exit status.
+
+        Args:
+            result: The result.
+            errors: Errors of observers that did not stop the command's own work.
 
         Raises:
             PolycmpError: A report cannot be written, or something went wrong in an observer of the run.
@@ -232,8 +236,8 @@ class Invocation:
         finally:
             if not quiet:
                 self.tell_written()
-        if self._errors:
-            raise self._errors[0]
+        for error in (*self._errors, *errors):
+            raise error
         return status
 
     def tell_written(self) -> None:

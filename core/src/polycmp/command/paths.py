@@ -143,8 +143,8 @@ def _of_plugins(plan: Plan) -> Iterator[Named]:
 
 
 def _of_reports(plan: Plan) -> Iterator[_Written]:
-    """Yield the files and folders that options of reports name: reports write."""
-    for name, options in plan.report_options.items():
+    """Yield the files and folders that options of reports and observers name: these write."""
+    for name, options in (*plan.report_options.items(), *plan.observer_options.items()):
         for field in option_fields(type(options)):
             if _IS_PATH.search(field.metavar):
                 option = (field.aliases or (f"--{name}-{field.name}".replace("_", "-"),))[0]

@@ -101,7 +101,7 @@ def make_plan(values: OptionValues, registry: Registry) -> Plan:
     backends = plan_backends(values.backends, values.of_kind("runner"), registry, values.wins, values.whose)
     files = FilesPlan(**_placed(values, "files."))
     data = data_plan(values, registry)
-    reports = report_options(values, registry)
+    observers = _changed_instances(values, "observer", registry.find_observer)
     return Plan(
         model=values.model,
         loader_options=loader_options(values, registry),
@@ -109,11 +109,12 @@ def make_plan(values: OptionValues, registry: Registry) -> Plan:
         data=data,
         compare=ComparePlan(
             functions=_functions(values, registry.data_loaders[data.loader.name].spec, registry),
-            detail=bool(files.reports) or any(registry.reports[name].spec.record for name in reports),
+            detail=bool(files.reports) or any(registry.observers[name].spec.detail for name in observers),
             **_placed(values, "compare."),
         ),
         files=files,
-        report_options=reports,
+        report_options=report_options(values, registry),
+        observer_options=observers,
         command=values.command,
         **_placed(values, ""),
     )
@@ -232,6 +233,8 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
         _add(values, "loader", name, changed_options(options))
     for name, options in plan.report_options.items():
         _add(values, "report", name, changed_options(options))
+    for name, options in plan.observer_options.items():
+        _add(values, "observer", name, changed_options(options))
     for name, options in plan.data.followers.items():
         _add(values, "data_loader", name, changed_options(options))
     loader = registry.find_data_loader(plan.data.loader.name).spec
@@ -303,6 +306,7 @@ def without_written_files(plan: Plan) -> Plan:
         **{part: replace(getattr(plan, part), **values) for part, values in parts.items()},
         loader_options={name: _writing_nothing(options) for name, options in plan.loader_options.items()},
         report_options={},
+        observer_options={},
         backends=tuple(replace(item, options=_writing_nothing(item.options)) for item in plan.backends),
     )
 

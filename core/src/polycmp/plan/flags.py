@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: The kinds of contribution that bring options, and what help calls them.
 HEADINGS = {"runner": "Backend", "loader": "Model loader", "data_loader": "Data loader",
-            "compare_func": "Compare function", "report": "Report"}  # fmt: skip
+            "compare_func": "Compare function", "report": "Report", "observer": "Observer"}  # fmt: skip
 PLUGIN_KINDS = tuple(HEADINGS)
 CORE_FLAGS = ("-b", "--backend", "-v", "--verbose", "-q", "--quiet", "-h", "--help")
 
@@ -45,7 +45,7 @@ def build_table(
     chosen: Collection[str] | None = None,
     kinds: Collection[str] = PLUGIN_KINDS,
     unfolded: Collection[str] = (),
-    watching: bool = True,
+    exports: bool = True,
 ) -> FlagTable:
     """Return the options of the core and of every working plugin.
 
@@ -55,7 +55,7 @@ def build_table(
         chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
         kinds: The kinds of contribution whose options there are.
         unfolded: The kinds of which help shows all options; those of the core are always shown.
-        watching: Whether reports may watch and record what is compared; else those that do have no options here.
+        exports: Whether reports may write the plan down in place of a run; else those that do have no options here.
     """
     targets = core_targets(sections, chosen)
     # An alias means the same for every command, so what one of them leaves out stays reserved.
@@ -71,7 +71,7 @@ def build_table(
             backends[flag] = claim.contribution.name
     headings, folded = {}, []
     for item in contributions:
-        if item.kind not in kinds or (item.kind == "report" and item.spec.attends and not watching):
+        if item.kind not in kinds or (item.kind == "report" and item.spec.instead and not exports):
             continue
         heading = f"{HEADINGS[item.kind]} {item.name}"
         headings[heading] = item.spec.summary

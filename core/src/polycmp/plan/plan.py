@@ -148,6 +148,7 @@ class Plan:
         compare: The comparison.
         files: Files read and written.
         report_options: An options instance per report that was given any.
+        observer_options: An options instance per observer that was given any.
         sequential: Whether one backend runs all iterations before the next is activated.
         warm_up: Calls before measuring, per backend.
         subprocess: Whether every backend runs in a worker process.
@@ -165,6 +166,7 @@ class Plan:
     compare: ComparePlan = ComparePlan()
     files: FilesPlan = FilesPlan()
     report_options: Mapping[str, Any] = field(default_factory=dict)
+    observer_options: Mapping[str, Any] = field(default_factory=dict)
     sequential: bool = False
     warm_up: int = 0
     subprocess: bool = False

@@ -138,7 +138,8 @@ class Outcome:
             by the candidate's label and its names.
         blocks: Blocks of `polycmp.report` that a recorder adds, shown before the comparisons.
         extra: Further content of the JSON document from recorders, by key.
-        looks: Data that reports recorded, by the report's name; then by the candidate's label and the output's name.
+        looks: Data for reports from observers, by the report's name; then by the candidate's label and the output's
+            name.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
         errors: Errors of observers while the run went on: the verdict holds, but their own work is incomplete.
@@ -157,7 +158,7 @@ class Outcome:
     output_names: dict[str, Mapping[str, str]] = field(default_factory=dict)
     blocks: list[Any] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
-    looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict)
+    looks: dict[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     errors: list[PolycmpError] = field(default_factory=list)

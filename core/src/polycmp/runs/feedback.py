@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import OthersCode, PluginError, UsageError
 from polycmp.runs.backend_run import BackendRun
-from polycmp.spec import Recorder, RunObserver
+from polycmp.spec import RunObserver
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
 if TYPE_CHECKING:
+    from polycmp.compare.verdicts import OutputComparison
     from polycmp.plan import DataPlan, Plan
     from polycmp.results.outcome import Outcome
     from polycmp.runs.observers import RunStep
     from polycmp.runs.resolution import Resolved
 
 
-class Feedback(Recorder, Protocol):
+class Feedback(Protocol):
     """Makes the inputs of further steps from outputs: a cache, a recurrent state, the next token.
 
     A session has it join the runs and wrap the source of inputs, and tells it of every iteration's outputs and
@@ -42,6 +43,12 @@ class Feedback(Recorder, Protocol):
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
         """Take in what the runs, by label, made of the last feed; the arrays are valid until this returns."""
+
+    def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison], /) -> None:
+        """Take in the verdicts on one iteration of a candidate and its reference, both named by their labels."""
+
+    def finish(self, outcome: Outcome, /) -> None:
+        """Take in what was found in the end."""
 
     def starts(self, source: Source, inputs: TensorMetadata) -> Iterator[Sequence[Feed]]:
         """Yield the sequences: of each what the source gives for every step, the first with the state, too."""

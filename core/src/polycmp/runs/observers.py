@@ -113,6 +113,16 @@ class Observers:
         made = (_make(item, resolved) for item in found)
         return cls(item for item in made if item is not None)
 
+    @classmethod
+    def of_search(cls, resolved: Resolved) -> Observers:
+        """Return the observers that have something to do where a command searches inside models; errors as of `of`."""
+        made = (_make(item, resolved) for item in resolved.registry.observers.values() if item.spec.searches)
+        return cls(item for item in made if item is not None)
+
+    def __bool__(self) -> bool:
+        """Whether any observer takes part."""
+        return bool(self._observing)
+
     def join(self, observer: RunObserver, label: str) -> None:
         """Let another observer take part, whose errors name `label`."""
         self._observing.append(Observing(observer, label))
@@ -176,6 +186,11 @@ class Observers:
         for item in list(self._observing):
             self._attempt(item, f"cannot observe iteration {step.index}", partial(item.observer.on_step, step))
 
+    def on_pair(self, pair: Compared) -> None:
+        """Show two arrays that a search compared, as a step of its own."""
+        sides = {pair.candidate: ({pair.output: pair.made}, {pair.output: pair.expected})}
+        self.on_step(RunStep(pair.iteration, 0, {}, {}, {}, reference=pair.reference, sides=sides))
+
     def finish(self, outcome: Outcome) -> None:
         """Hand on what was found in the end; what goes wrong is among the outcome's notes and errors."""
         for item in list(self._observing):
@@ -214,10 +229,13 @@ def _check_present(name: str, option: str, registry: Registry) -> None:
 
 def _make(item: Contributed[ObserverSpec], resolved: Resolved) -> Observing | None:
     """Return an observer of a plugin; None where it has nothing to do."""
+    options = resolved.plan.observer_options.get(item.name)
+    if item.spec.options is not None and options is None:
+        return None
     factory = resolved.registry.load(item)
     check = f"polycmp plugins check {item.plugin}"
     with OthersCode(PluginError, "cannot observe this run", whose=item.label, hint=check):
-        made = factory(resolved)
+        made = factory(resolved) if options is None else factory(resolved, options)
     if made is None:
         return None
     if not isinstance(made, RunObserver):

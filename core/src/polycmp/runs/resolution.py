@@ -23,7 +23,6 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import PlannedFunctions
-from polycmp.runs.reports import PlannedReports
 from polycmp.runs.services import open_environments, open_workers
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.tensors import DataSource, Feed, ModelDescription, TensorMetadata
@@ -196,11 +195,6 @@ class Resolved:
     def functions(self) -> PlannedFunctions:
         """The compare functions of the plan; errors as of `PlannedFunctions`."""
         return PlannedFunctions(self.plan.compare, self.registry)
-
-    @cached_property
-    def reports(self) -> PlannedReports:
-        """The reports of the plan; errors as of `PlannedReports`."""
-        return PlannedReports(self.plan, self.registry)
 
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""

@@ -1,17 +1,15 @@
-"""The observers that the core itself contributes: what saves inputs and outputs, and what reports keep of a run."""
+"""The observer that the core itself contributes: it saves inputs and outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polycmp.errors import FileError
 from polycmp.plan import FilesPlan
 from polycmp.results.outcome import Outcome
 from polycmp.runs.observers import RunStep
-from polycmp.runs.reports import Recorders
-from polycmp.spec import Compared, RunObserver
+from polycmp.spec import RunObserver
 
 if TYPE_CHECKING:
     from polycmp.results.files import InputsWriter, OutputsWriter
@@ -23,18 +21,6 @@ def save(resolved: Resolved) -> Saving | None:
     files = resolved.plan.files
     wanted = files.save_inputs or files.save_outputs or files.save_input_blob is not None
     return Saving(files) if wanted else None
-
-
-def report(resolved: Resolved) -> Reporting | None:
-    """Make the observer that collects what reports need; None if no report needs anything.
-
-    Raises:
-        PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.
-        UsageError: The options contradict each other or have impossible values.
-    """
-    reports = resolved.reports
-    lookers, watchers, recorders = reports.lookers(), reports.watchers(), reports.recorders()
-    return Reporting(lookers, watchers, recorders) if lookers or watchers or recorders else None
 
 
 class Saving(RunObserver):
@@ -116,33 +102,3 @@ class Saving(RunObserver):
         """Give up files that are not finished."""
         error = FileError("the run failed")
         self._stack.__exit__(FileError, error, None)
-
-
-class Reporting(RunObserver):
-    """Shows reports what is compared, and gives them what was found.
-
-    Args:
-        lookers: Observers of arrays, by the name of the report that shows their data.
-        watchers: Called with each pair of arrays that is compared.
-        recorders: Recorders of verdicts.
-    """
-
-    def __init__(
-        self, lookers: Mapping[str, Any], watchers: list[Callable[[Compared], None]], recorders: Recorders
-    ) -> None:
-        self._lookers, self._recorders = lookers, recorders
-        self._watchers = [*watchers, *lookers.values()]
-
-    def on_step(self, step: RunStep) -> None:
-        """Show each pair of arrays, and the verdicts."""
-        for candidate, found in step.compared.items():
-            self._recorders.add(step.index, candidate, step.reference, found)
-        if self._watchers:
-            for pair in step.pairs():
-                for watcher in self._watchers:
-                    watcher(pair)
-
-    def finish(self, outcome: Outcome) -> None:
-        """Hand on the outcome, and keep what was seen for the reports."""
-        outcome.looks = {name: looker.looks for name, looker in self._lookers.items()}
-        self._recorders.finish(outcome)

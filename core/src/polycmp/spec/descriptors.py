@@ -441,12 +441,20 @@ class ObserverSpec:
             expensive to import is imported in it, when it is needed.
         changes: It changes outputs before they are compared, or verdicts afterwards. In every step and at the end,
             such observers are asked before those that only look.
+        options: Frozen dataclass with `opt()` fields, or None; its options become `--NAME-FIELD`. The factory is then
+            called as `factory(resolved, options)`, and only in runs that were given any of them.
+        detail: With its options it shows figures that are otherwise computed for reports only.
+        searches: It also takes part where `locate` searches inside models: there it is shown, as steps with one pair of
+            arrays each, the first tensors that differ; what it adds to the outcome comes with the result.
     """
 
     name: str
     summary: str
     factory: str
     changes: bool = False
+    options: type | None = None
+    detail: bool = False
+    searches: bool = False
 
 
 @dataclass(frozen=True)
@@ -457,7 +465,7 @@ class ReportSpec:
         suffix: The suffix of its files with the dot, lower case; empty for a report that no file is asked for.
         summary: One line for tables and help.
         factory: Called as `factory(result, path)`, where `options` are declared as `factory(result, path, options)`;
-            `result` is a `polycmp.report.Result`. Empty for a report that only watches.
+            `result` is a `polycmp.report.Result`. Empty for a report that only writes plans down.
         name: Name of a report without suffix; one with a suffix is named after it.
         options: Frozen dataclass with `opt()` fields, or None; its options become `--NAME-FIELD`.
         needs: Importable modules without which it cannot write, looked for without importing them.
@@ -466,12 +474,6 @@ class ReportSpec:
         completes: Optional, called as `completes(result, registry, plan, model) -> Result` before the factory: it adds
             what such files show besides. `plan` is the `polycmp.plan.Plan` of the run, None for a command without one,
             which may have a model all the same. Reports that name the same one share its answer.
-        watch: Optional, called before a run as `watch(options) -> watcher | None` if any of the options was given.
-            The watcher is then called with each pair of arrays that is compared, as `Compared`.
-        look: Optional, called before a run as `look() -> watcher` if such a file was asked for. The watcher's
-            `looks`, by the candidate's label and the output's name, come with the result: `polycmp.report.Row.looks`.
-        record: Optional, called before a run as `record(options, compare) -> Recorder` if any of the options was
-            given; `compare` is the `polycmp.plan.ComparePlan`. The recorder gets the verdicts of each iteration.
         instead: Optional, called as `instead(options, plan, registry)` in place of the run if any of the options was
             given: it writes the `polycmp.plan.Plan` down. Such options may mean standard output by `-`.
         inline: Optional, called as `inline(result, row) -> str` where a notebook shows a result: HTML that loads
@@ -487,13 +489,5 @@ class ReportSpec:
     needs: tuple[str, ...] = ()
     when: str = ""
     completes: str = ""
-    watch: str = ""
-    look: str = ""
-    record: str = ""
     instead: str = ""
     inline: str = ""
-
-    @property
-    def attends(self) -> bool:
-        """Whether the report takes part in a run: only commands that tell it what is compared have its options."""
-        return bool(self.watch or self.record or self.instead)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from polycmp.compare.verdicts import OutputComparison
     from polycmp.loader import Loader
     from polycmp.results.outcome import Outcome
     from polycmp.runner import Runner
@@ -224,21 +223,6 @@ class ReportFactory(Protocol):
 
     def __call__(self, result: Any, path: str, /, *options: Any) -> None:
         """Write a `polycmp.report.Result` to a file; with options only where the descriptor declares some."""
-        ...
-
-
-class Recorder(Protocol):
-    """Keeps what is found of a run; see `ReportSpec.record`."""
-
-    def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison], /) -> None:
-        """Take in the verdicts on one iteration of a candidate and its reference, both named by their labels.
-
-        Of a model that is compared window by window, an iteration comes once for each window, with other outputs.
-        """
-        ...
-
-    def finish(self, outcome: Outcome, /) -> None:
-        """Take in what was found in the end."""
         ...
 
 

@@ -92,7 +92,7 @@ def _locate(call: Invocation) -> int:
     with call.progress() as on_stage:
         found = locate(plan, call.registry, options, on_stage)
         save_cases(found, plan, call.registry, section.save_repro, section.save_marked)
-    return call.present(result_of(found, explain=section.explain))
+    return call.present(result_of(found, explain=section.explain), found.errors)
 
 
 def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:

@@ -11,8 +11,8 @@ from polycmp.data import merge_inputs, renamed
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, UsageError
 from polycmp.layerwise import PartitionedRun, final_outputs, moved_runs, open_partitioned_runs, open_precise_run
 from polycmp.plan import Plan
-from polycmp.runs import Resolved, make_functions, resolve
-from polycmp.spec import Compared
+from polycmp.results import Outcome
+from polycmp.runs import Observers, Resolved, make_functions, resolve
 from polycmp.tensors import Feed
 from polycmp_locate.judge.failure import judge_failure
 from polycmp_locate.judge.judge import judge
@@ -20,7 +20,7 @@ from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.report.report import report
-from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, Tensors
+from polycmp_locate.setting import LocateOptions, Setting, Stage, Tensors
 from polycmp_locate.setup.drawing import draw
 from polycmp_locate.setup.recorded import Record, open_record
 from polycmp_locate.setup.rollout import Chooser, Chosen
@@ -101,27 +101,21 @@ def locate(
     """
     start = time.perf_counter()
     resolved = resolve(plan, registry)
-    lookers = resolved.reports.lookers()
-    options = replace(options or LocateOptions(), look=_all_of(lookers))
-    partitioned_runs = open_partitioned_runs(resolved, SteppingRun)
-    if plan.files.load_outputs:
-        found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
-    else:
-        found = _against_backend(plan, registry, resolved, partitioned_runs, options, on_stage)
-    found.looks = {name: looker.looks for name, looker in lookers.items()}
+    seen = Outcome(command=plan.command)
+    with Observers.of_search(resolved) as observers:
+        observers.start(seen)
+        options = replace(options or LocateOptions(), look=observers.on_pair if observers else None)
+        partitioned_runs = open_partitioned_runs(resolved, SteppingRun)
+        if plan.files.load_outputs:
+            found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
+        else:
+            found = _against_backend(plan, registry, resolved, partitioned_runs, options, on_stage)
+        observers.finish(seen)
+    found.looks, found.errors = seen.looks, seen.errors
+    found.notes += seen.notes
     found.command = plan.command
     found.seconds = time.perf_counter() - start
     return found
-
-
-def _all_of(lookers: Mapping[str, Look]) -> Look | None:
-    """Return a callback that notifies every observer, or None if there are none."""
-
-    def look(pair: Compared) -> None:
-        for looker in lookers.values():
-            looker(pair)
-
-    return look if lookers else None
 
 
 def _against_backend(

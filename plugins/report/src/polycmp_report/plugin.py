@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import ReportSpec, hookimpl, opt
+from polycmp.spec import ObserverSpec, ReportSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ def polycmp_reports() -> Iterable[ReportSpec]:
         ".html",
         "One page that needs nothing else",
         "polycmp_report.html:write",
-        look="polycmp_report.page.looks:watch",
         completes=_CONTEXT,
         inline="polycmp_report.card:card",
     )
@@ -61,11 +60,15 @@ def polycmp_reports() -> Iterable[ReportSpec]:
         completes=_CONTEXT,
         when="GITHUB_ACTIONS",
     )
-    yield ReportSpec(
-        "",
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute what shows the arrays themselves, which are gone when a report is written."""
+    yield ObserverSpec(
+        "pictures",
         "Pictures of the error, drawn while it compares",
-        "",
-        name="pictures",
+        "polycmp_report.pictures:draw_pictures",
         options=PictureOptions,
-        watch="polycmp_report.pictures:watch",
     )
+    yield ObserverSpec("page", "What a page shows of the arrays", "polycmp_report.observers:look", searches=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, ReportSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, ObserverSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,14 @@ class AccuracyOptions:
 
 
 @hookimpl
-def polycmp_reports() -> Iterable[ReportSpec]:
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
     """Contribute the file of metrics, written while `run` compares."""
-    yield ReportSpec(
-        "",
+    yield ObserverSpec(
+        "accuracy",
         "Metrics, to be judged again later",
-        "",
-        name="accuracy",
+        "polycmp.builtin.accuracy.recorder:record",
         options=AccuracyOptions,
-        record="polycmp.builtin.accuracy.recorder:record",
+        detail=True,
     )
 
 

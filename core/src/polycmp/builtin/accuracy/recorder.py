@@ -12,18 +12,19 @@ from polycmp.builtin.observers.averages import recorded_metrics, settings_of
 from polycmp.compare import DetailedVerdict, OutputComparison
 from polycmp.plan import ComparePlan
 from polycmp.results import Outcome
-from polycmp.spec import Verdict
+from polycmp.spec import RunObserver, Verdict
 
 if TYPE_CHECKING:
     from polycmp.builtin.accuracy.plugin import AccuracyOptions
+    from polycmp.runs import Resolved, RunStep
 
 
-def record(options: AccuracyOptions, plan: ComparePlan) -> AccuracyRecorder:
-    """Make the recorder of a run's accuracy, for `ReportSpec.record`."""
-    return AccuracyRecorder(options.results, plan)
+def record(resolved: Resolved, options: AccuracyOptions) -> AccuracyRecorder:
+    """Make the observer that saves a run's metrics."""
+    return AccuracyRecorder(options.results, resolved.plan.compare)
 
 
-class AccuracyRecorder:
+class AccuracyRecorder(RunObserver):
     """Collects what compare functions say, to be saved at the end.
 
     Args:
@@ -36,10 +37,11 @@ class AccuracyRecorder:
         self._options = {choice.name: choice.options for choice in plan.functions}
         self._content = MetricsFile(average=plan.check_average)
 
-    def add(self, index: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
-        """Take in the verdicts of one iteration."""
-        for item in found:
-            self._content.records += self._records(index, candidate, reference, item)
+    def on_step(self, step: RunStep) -> None:
+        """Take in the verdicts of one iteration; of a model compared in windows it comes once for each."""
+        for candidate, found in step.compared.items():
+            for item in found:
+                self._content.records += self._records(step.index, candidate, step.reference, item)
 
     def finish(self, outcome: Outcome) -> None:
         """Write the file.

@@ -98,6 +98,7 @@ def _refuse(plan: Plan) -> None:
     """Raise for what a script would leave out without a word."""
     unsaid = [f"--{key.field.replace('_', '-')}" for key in core_values(plan) if key.field not in SAID | MEANS]
     unsaid += [f"options of the report {name}" for name in plan.report_options if name != "script"]
+    unsaid += [f"options of the observer {name}" for name in plan.observer_options]
     if unsaid:
         raise UsageError(f"--gen-script: a script has no {unsaid[0]}", hint="leave it out, or run the command itself")
 

@@ -30,9 +30,8 @@ compare_command = BackendCommand(
     "compare",
     _compare,
     options=("compare", "result.report", "log"),
-    plugins=("compare_func", "report"),
+    plugins=("compare_func", "report", "observer"),
     unfolded=("compare_func",),
-    watching=True,
     params=[
         click.Argument(["files"], nargs=-1, type=click.Path()),
         click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.compare import OutputComparison
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, PolycmpError
 from polycmp.graph import GraphNode
 from polycmp.report import Verdict, verdict_of
 from polycmp.results import BackendResult
@@ -49,7 +49,8 @@ class Located:
         saved: Folder of the saved case that repeats it.
         precision: Backends that may calculate in a coarser type than the model's, and the type, in words; else empty.
         pairing: Pairs of tensors of two different models; None where both have the same operators.
-        looks: Data that reports recorded of tensors that differ, by report, then by the candidate and the tensor.
+        looks: Data for reports from observers on tensors that differ, by report, then by the candidate and the tensor.
+        errors: Errors of observers while the search went on: the verdict holds.
         fused: The operators that are wrong together, or do not run together; None where it is not that.
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
     """
@@ -82,6 +83,7 @@ class Located:
     precision: str = ""
     pairing: Pairing | None = None
     looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict, repr=False)
+    errors: Sequence[PolycmpError] = field(default=(), repr=False)
     usual_type: str = ""
     fused: Fused | None = None
 

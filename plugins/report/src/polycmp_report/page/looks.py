@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.spec import Compared
+from polycmp.spec import Compared, RunObserver
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp_report.pictures.errors import GROUP, NOTHING, error_images, errors_of, shrink
+
+if TYPE_CHECKING:
+    from polycmp.results import Outcome
+    from polycmp.runs import RunStep
 
 #: Pixels of an image along each side, points of a scatter plot, bins of a histogram, and elements that are listed.
 PIXELS, POINTS, BINS, WORST = 96, 300, 40, 10
@@ -62,7 +66,7 @@ class Look:
     worst: tuple[Element, ...]
 
 
-class Looker:
+class Looker(RunObserver):
     """Looks at each pair of outputs that is compared, and keeps what a page shows of it.
 
     Attributes:
@@ -72,8 +76,16 @@ class Looker:
     def __init__(self) -> None:
         self.looks: dict[tuple[str, str], Look] = {}
 
-    def __call__(self, pair: Compared) -> None:
-        """Look at one output in one iteration; outputs that are equal, texts or of unequal shapes show nothing."""
+    def on_step(self, step: RunStep) -> None:
+        """Look at each output; those that are equal, texts or of unequal shapes show nothing."""
+        for pair in step.pairs():
+            self._look_at(pair)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Hand over what was seen, for the rows of the page."""
+        outcome.looks["html"] = self.looks
+
+    def _look_at(self, pair: Compared) -> None:
         made, expected = to_numpy(pair.made), to_numpy(pair.expected)
         kinds = {dtype_class(made.dtype), dtype_class(expected.dtype)}
         if made.shape != expected.shape or not made.size or kinds & {"string", "complex"}:
@@ -82,11 +94,6 @@ class Looker:
         known = self.looks.get((pair.candidate, pair.output))
         if best and (known is None or best[0].error > known.error):
             self.looks[pair.candidate, pair.output] = _look(pair.iteration, made, expected, best)
-
-
-def watch() -> Looker:
-    """Make the observer of a run's arrays for its page."""
-    return Looker()
 
 
 def worst_elements(made: NDArray[Any], expected: NDArray[Any]) -> tuple[Element, ...]:
@@ -154,4 +161,4 @@ def _histograms(
     return edges, (left, right)
 
 
-__all__ = ["NOTHING", "Element", "Look", "Looker", "watch", "worst_elements"]
+__all__ = ["NOTHING", "Element", "Look", "Looker", "worst_elements"]

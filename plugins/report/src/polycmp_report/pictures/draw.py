@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.spec import Compared
+from polycmp.spec import Compared, RunObserver
 from polycmp.tensors import dtype_class, format_shape, to_numpy
 from polycmp_report.pictures.errors import Images, error_images, sample_points, shrink
 from polycmp_report.pictures.names import picture_name
@@ -25,23 +25,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from polycmp.runs import Resolved, RunStep
+
 DPI = 120
 #: Share of an image's cell in the grid that is left when titles and ticks have taken theirs.
 CELL_SHARE = 0.55
 
 
-def watch(options: PictureOptions) -> ErrorPlots | None:
-    """Make the observer that draws pictures of each pair of outputs; None unless pictures are asked for.
+def draw_pictures(_: Resolved, options: PictureOptions) -> ErrorPlots:
+    """Make the observer that draws pictures of each pair of outputs.
 
     Raises:
         PluginError: matplotlib is missing.
         UsageError: Pictures shall be shown where no window can open.
     """
-    wanted = options.heatmaps or options.show_heatmaps or options.error_plots or options.show_error_plots
-    return ErrorPlots(options) if wanted else None
+    return ErrorPlots(options)
 
 
-class ErrorPlots:
+class ErrorPlots(RunObserver):
     """Draws what the options ask for.
 
     Args:
@@ -65,12 +66,17 @@ class ErrorPlots:
                 hint="save them: --save-heatmaps DIR, --save-error-metrics-plot DIR",
             )
 
-    def __call__(self, pair: Compared) -> None:
-        """Draw the pictures of one output in one iteration; nothing for texts, empty tensors and unequal shapes.
+    def on_step(self, step: RunStep) -> None:
+        """Draw the pictures of each output; nothing for texts, empty tensors and unequal shapes.
 
         Raises:
             FileError: A picture cannot be written.
         """
+        for pair in step.pairs():
+            self.draw(pair)
+
+    def draw(self, pair: Compared) -> None:
+        """Draw the pictures of two arrays; raises the errors of `on_step`."""
         left, right = to_numpy(pair.made), to_numpy(pair.expected)
         if (
             left.shape != right.shape
