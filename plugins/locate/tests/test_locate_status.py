@@ -21,7 +21,7 @@ from polycmp_locate.values.located import Located
     ],
 )
 def test_the_exit_status_follows_from_the_verdict(verdict, status, heading, word):
-    found = Located("new", "old", verdict=verdict)
+    found = Located("new", "old", judged.Judged(verdict=verdict))
     shown = result_of(found)
     assert (found.exit_code, shown.heading, shown.exit_code) == (status, heading, status)
     assert (shown.document["verdict"], shown.verdict) == (word, word)

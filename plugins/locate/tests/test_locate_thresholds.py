@@ -22,7 +22,7 @@ from polycmp_locate.rounding import thresholds
 from polycmp_locate.rounding.figures import Figures
 from polycmp_locate.rounding.masks import beside_masks
 from polycmp_locate.rounding.quantised import StepError, step_error
-from polycmp_locate.values.judged import Probe
+from polycmp_locate.values.judged import Judged, Probe
 from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
 
@@ -138,7 +138,7 @@ def test_a_type_is_coarser_from_two_bits_on(units, told):
 def test_what_steps_add_up_to_is_told_from_a_64th_on(error, told):
     steps = Row("t", PartNode("Mul", "t", unit=UNITS["int8"], coarsest="int8", quantised=True), "float32[4]", unit=1.0)
     probe = Probe(error=error, probed_error=error, trusted=True, sentence="")
-    assert bool(worst_steps(Located("mine", "other", rows=[steps], probe=probe))) is told
+    assert bool(worst_steps(Located("mine", "other", Judged(rows=(steps,), probe=probe, is_probed=True)))) is told
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_digits_are_lost_where_the_types_on_the_way_do_not_explain_it(coarsest, 
 
 @pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "1 more operators"), (4, "2 more operators")])
 def test_two_harmless_operators_are_told_and_the_others_counted(count, said):
-    notes = notes_of(Located("mine", "other", harmless=[part() for _ in range(count)]))
+    notes = notes_of(Located("mine", "other", Judged(harmless=tuple(part() for _ in range(count)))))
     assert len(notes) == (3 if said else 2)
     assert said in notes[-1]
 

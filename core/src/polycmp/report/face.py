@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from polycmp import _verdicts
 from polycmp._commands import NextStep, Repeat
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 
@@ -67,20 +68,16 @@ CellValue: TypeAlias = Cell | str | float | None
 
 
 @dataclass(frozen=True)
-class Histogram:
-    """Counts in bins of equal width on a logarithmic axis.
+class Histogram(_verdicts.Histogram):
+    """A histogram as reports draw it: counts with what they are of, and a value to mark among them.
 
     Attributes:
-        edges: Borders of the bins, one more than counts; the first bin also holds everything smaller.
-        counts: Elements per bin.
         title: Heading: the quantity that is counted.
         remark: Explanation of how to read it.
         limit: A value to mark on the axis; None for none.
         limit_name: Name of that value.
     """
 
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
     title: str = ""
     remark: str = ""
     limit: float | None = None

@@ -51,7 +51,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     """
     whole = _run_whole(setting, feed, on_stage)
     if isinstance(whole, Judged):
-        return report(replace(whole, is_whole=not options.bisect), setting, feed)
+        return report(replace(whole, is_whole=not options.bisect), setting)
     with open_way(setting, feed) as way:
         swept = bisect(way, on_stage) if options.bisect else sweep(way, on_stage, options.look)
         measured = measure(swept, setting, on_stage)
@@ -59,7 +59,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        return report(judged, setting, feed)
+        return report(judged, setting)
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:

@@ -19,6 +19,7 @@ from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, accumulated_limit,
 from polycmp_locate.trials.between_steps import ties_that_grow
 from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.fusion import find_fused, find_probes, left_out, rounding_that_turns
+from polycmp_locate.trials.hints import hints_of
 from polycmp_locate.trials.probe import check_probe, moved_text
 from polycmp_locate.trials.probing import SHARE, is_fusion, is_moved
 from polycmp_locate.trials.switches import TRIALS
@@ -55,9 +56,10 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
         judged = _Judge(measured, whole).first()
     else:
         judged = _Judge(measured, whole, before).last()
-    if judged.open_until is None and judged.verdict in OF_NUMBERS and whole.is_hidden():
-        return replace(judged, is_hidden=True)
-    return judged
+    if judged.open_until is not None:
+        return judged
+    is_hidden = judged.verdict in OF_NUMBERS and whole.is_hidden()
+    return replace(judged, is_hidden=is_hidden, hints=tuple(hints_of(judged, whole.setting, whole.feed)))
 
 
 def _judge_few(measured: Measured, whole: WholeModel) -> Judged:

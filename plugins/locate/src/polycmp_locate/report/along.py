@@ -22,14 +22,15 @@ def along_graph(found: Located) -> AlongGraph:
     Args:
         found: Result of the search.
     """
-    bad = sum(not row.passed for row in found.rows)
+    judged = found.judged
+    bad = sum(not row.passed for row in judged.rows)
     places = tuple(_places(found))
     differ = found.pairing is not None
     return AlongGraph(
         title="Error along the graph",
-        points=tuple(_point(row, found) for row in found.rows),
+        points=tuple(_point(row, found) for row in judged.rows),
         remark="relative error as it came through the model; rings are the operator's own error; click a point",
-        summary=f"Relative error of {len(found.rows)} tensors in the order of the graph; "
+        summary=f"Relative error of {len(judged.rows)} tensors in the order of the graph; "
         f"{bad} are outside the tolerance",
         ends=("first operator", "last operator"),
         headings=(f"In {found.reference}", "Paired by", "Made by") if differ else ("Made by",),
@@ -47,21 +48,22 @@ def _point(row: Row, found: Located) -> Point:
         state="passed" if row.passed else "failed",
         text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
         ring=None if row.standalone is None else float(row.standalone.relative),
-        mark=f"{row.node.op_type} makes {row.tensor}" if row is found.first_bad else "",
+        mark=f"{row.node.op_type} makes {row.tensor}" if row is found.judged.first_bad else "",
     )
 
 
 def _places(found: Located) -> Iterator[Place]:
-    shown = [row.tensor for row in found.rows]
+    judged = found.judged
+    shown = [row.tensor for row in judged.rows]
     alone = places_alone(found.pairing, shown) if found.pairing is not None else {}
-    for row in found.rows:
+    for row in judged.rows:
         yield from alone.get(row.tensor, ())
         yield _place(row, found)
     yield from alone.get("", ())
 
 
 def _place(row: Row, found: Located) -> Place:
-    node, chosen = row.node, row is found.first_bad
+    node, chosen = row.node, row is found.judged.first_bad
     counterpart = node.counterpart if isinstance(node, PartNode) else ""
     texts = (counterpart, node.method, made_by(node)) if isinstance(node, PartNode) else (node.op_type,)
     return Place(

@@ -32,15 +32,16 @@ def cause_sentence(found: Located) -> str:
     Args:
         found: The search.
     """
-    cause = found.cause
+    judged = found.judged
+    cause = judged.cause
     if isinstance(cause, Unsteady):
         return _unsteady(found, cause)
     if isinstance(cause, Turned | Ties):
         return f"{WITHIN_ROUNDING}: no operator is wrong; where {cause.label} fuses operators, {_turned(cause)}"
-    if isinstance(cause, LeftOut) and found.fused is not None:
+    if isinstance(cause, LeftOut) and judged.fused is not None:
         them = "both" if len(cause.nodes) == 2 else "them"
         return (
-            f"{FUSION}: with {found.fused.labels} together, {cause.made!r} is {cause.read!r} to the last bit: "
+            f"{FUSION}: with {judged.fused.labels} together, {cause.made!r} is {cause.read!r} to the last bit: "
             f"{cause.label} leaves {them} out"
         )
     if isinstance(cause, Together):
@@ -49,7 +50,7 @@ def cause_sentence(found: Located) -> str:
 
 
 def _unsteady(found: Located, unsteady: Unsteady) -> str:
-    row = found.first_bad
+    row = found.judged.first_bad
     who = f"{unsteady.label}{', the reference,' if unsteady.label == found.reference else ''}"
     where = "though no tensor inside that can be looked at is another one"
     if row is not None:
@@ -80,7 +81,8 @@ def _turned(turned: Turned | Ties) -> str:
 
 def _together(found: Located, label: str) -> str:
     """Describe the fused operators that are wrong, and how to prevent it."""
-    probe, fused = found.probe, found.fused
+    judged = found.judged
+    probe, fused = judged.seen_probe, judged.fused
     if probe is None:
         return ""
     was, is_now = f"the outputs' error, {probe.error:.2g} relative,", f"{probe.probed_error:.2g}"
@@ -108,7 +110,8 @@ def _together(found: Located, label: str) -> str:
 
 def _failure(found: Located, failure: Failure) -> str:
     """Return on which operators a candidate fails."""
-    row, fused = found.first_bad, found.fused
+    judged = found.judged
+    row, fused = judged.first_bad, judged.fused
     if row is None:
         return ""
     if fused is None:

@@ -14,24 +14,25 @@ from polycmp_locate.values.measured import Row
 
 def document_of(found: Located) -> dict[str, Any]:
     """Return the fields of the document that only `locate` has."""
+    judged = found.judged
     return {
-        "words": found.verdict,
+        "words": judged.verdict,
         "explanation": found.explain,
         "candidate": found.candidate,
         "reference": found.reference,
         "odd_one_out": found.odd_one_out or None,
-        "mode": found.mode,
+        "mode": "full" if judged.is_whole else "bisect",
         "iteration": found.feed,
         "step": found.step,
-        "first_bad": found.first_bad.tensor if found.first_bad else None,
-        "last_good": found.last_good.tensor if found.last_good else None,
-        "origin": found.origin.tensor if found.origin else None,
-        "turning": found.turning.tensor if found.turning else None,
-        "operator": _operator(found.first_bad) if found.first_bad else None,
+        "first_bad": judged.first_bad.tensor if judged.first_bad else None,
+        "last_good": judged.last_good.tensor if judged.last_good else None,
+        "origin": judged.origin.tensor if judged.origin else None,
+        "turning": judged.turning.tensor if judged.turning else None,
+        "operator": _operator(judged.first_bad) if judged.first_bad else None,
         "fused": _fused(found),
         "probe": _probe(found),
         "pairing": pairing_document(found.pairing),
-        "tensors": [_row(row) for row in found.rows],
+        "tensors": [_row(row) for row in judged.rows],
         "backends": {
             item.label: {"backend": item.backend, "version": item.version, "error": item.error or None}
             for item in found.backends
@@ -52,7 +53,7 @@ def _operator(row: Row) -> dict[str, Any]:
 
 
 def _fused(found: Located) -> dict[str, Any] | None:
-    fused = found.fused
+    fused = found.judged.fused
     if fused is None:
         return None
     cure = fused.cure
@@ -90,7 +91,7 @@ def _pair(row: Row) -> dict[str, Any]:
 
 
 def _probe(found: Located) -> dict[str, Any] | None:
-    probe = found.probe
+    probe = found.judged.seen_probe
     if probe is None:
         return None
     return {

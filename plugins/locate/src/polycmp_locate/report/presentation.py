@@ -47,7 +47,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
         explain: Whether a terminal shows the figures behind the sentence; pages always do.
     """
     failed = found.failed_backends
-    only_failures = bool(failed) and found.first_bad is None
+    only_failures = bool(failed) and found.judged.first_bad is None
     if only_failures:
         heading, sentence = "ERROR", f"{', '.join(backend.label for backend in failed)} failed"
         sentence += f"; seen without that: {found.sentence}" if found.sentence else ""
@@ -75,30 +75,33 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
 
 
 def _heading(found: Located) -> str:
-    if found.verdict == UNDECIDED:
+    judged = found.judged
+    if judged.verdict == UNDECIDED:
         return "UNDECIDED"
-    if found.verdict == NOT_JUDGED:
+    if judged.verdict == NOT_JUDGED:
         return "ERROR"
     return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NO FAULT"
 
 
 def _content(found: Located) -> Iterator[Block]:
-    if found.rows:
+    judged = found.judged
+    if judged.rows:
         yield along_graph(found)
         yield _table(found)
-    if found.first_bad is not None:
-        yield _operator(found.first_bad, found)
-    if found.probe is not None:
-        yield Note(found.probe.sentence, label="probe check")
+    if judged.first_bad is not None:
+        yield _operator(judged.first_bad, found)
+    if judged.seen_probe is not None:
+        yield Note(judged.seen_probe.sentence, label="probe check")
 
 
 def _facts(found: Located) -> Iterator[Fact]:
+    judged = found.judged
     yield Fact("candidate", found.candidate)
     yield Fact("reference", found.reference)
-    yield Fact("tensors", str(len(found.rows)))
+    yield Fact("tensors", str(len(judged.rows)))
     yield from _pairing_facts(found)
-    yield Fact("outside the tolerance", str(sum(not row.passed for row in found.rows)))
-    yield Fact("first bad", found.first_bad.tensor if found.first_bad else "–")
+    yield Fact("outside the tolerance", str(sum(not row.passed for row in judged.rows)))
+    yield Fact("first bad", judged.first_bad.tensor if judged.first_bad else "–")
     yield Fact("duration", duration(found.seconds))
 
 
@@ -119,7 +122,7 @@ def _table(found: Located) -> Table:
     against = f"{found.candidate} against {found.reference}"
     return Table(
         title=f"{against}, in the order of the model",
-        rows=tuple(_row(row, found) for row in found.rows),
+        rows=tuple(_row(row, found) for row in found.judged.rows),
         columns=_COLUMNS,
         name_title="Tensor",
         drawing_title="Distribution",
@@ -131,8 +134,8 @@ def _table(found: Located) -> Table:
 
 
 def _row(row: Row, found: Located) -> ReportRow:
-    chosen = row is found.first_bad
-    fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in found.finals})
+    chosen = row is found.judged.first_bad
+    fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in found.judged.finals})
     lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
     lines += [row.reason] if row.reason else []
     if row.is_borrowed and not chosen:  # one side made it for both, so that its figures are no figures
@@ -145,7 +148,7 @@ def _row(row: Row, found: Located) -> ReportRow:
         state="passed" if fine and not chosen else "failed",
         cells=(row.node.op_type, *_figures(row)),
         reason=row.reason,
-        mark="FIRST" if chosen else "origin" if row is found.origin else "ok" if fine else "bad",
+        mark="FIRST" if chosen else "origin" if row is found.judged.origin else "ok" if fine else "bad",
         type=row.type,
         chosen=chosen,
         remarks=(_both(row, found), *_pair(row, found)),
@@ -193,22 +196,24 @@ def _both(row: Row, found: Located) -> str:
 
 def _operator(row: Row, found: Located) -> Facts:
     node = row.node
-    made = {item.tensor: item.reference for item in found.rows}
+    made = {item.tensor: item.reference for item in found.judged.rows}
     read = [(name, row.inputs.get(name) or made.get(name)) for name in node.inputs]
     return Facts(node.label, tuple(_operator_facts(row, read, found)), tuple(_operator_lines(row, read, found)))
 
 
 def _operator_facts(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[Fact]:
+    judged = found.judged
     yield Fact("domain", row.node.domain or "ai.onnx")
     yield from (Fact(f"attribute {name}", str(value)) for name, value in row.node.attributes.items())
     for name, held in read:
         yield Fact(f"reads {name}", str(held) if held is not None else "a weight or an input")
     yield Fact(f"makes {row.tensor}", f"{row.type}: {_both(row, found)}")
-    if found.last_good is not None:
-        yield Fact("last good before it", f"{found.last_good.tensor}, {found.last_good.relative:.2g} relative")
+    if judged.last_good is not None:
+        yield Fact("last good before it", f"{judged.last_good.tensor}, {judged.last_good.relative:.2g} relative")
 
 
 def _operator_lines(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[str]:
+    judged = found.judged
     node = row.node
     yield f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")
     yield from (f"  attribute {name} = {value}" for name, value in node.attributes.items())
@@ -218,5 +223,5 @@ def _operator_lines(row: Row, read: Sequence[tuple[str, object]], found: Located
     yield f"  makes {row.tensor!r} {row.type}: {mine}{row.reference} (reference)"
     if row.reason:
         yield f"  {row.reason}"
-    if found.last_good is not None:
-        yield f"last good before it: {found.last_good.tensor!r}, relative error {found.last_good.relative:.2g}"
+    if judged.last_good is not None:
+        yield f"last good before it: {judged.last_good.tensor!r}, relative error {judged.last_good.relative:.2g}"

@@ -6,24 +6,27 @@ from dataclasses import replace
 
 from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.precision import UNITS
-from polycmp.tensors import Feed
 from polycmp_locate.report.causes import cause_sentence
-from polycmp_locate.report.hints import hints_of
 from polycmp_locate.report.words import explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
 from polycmp_locate.values.judged import LACKING, NOT_JUDGED, Failure, Judged
 from polycmp_locate.values.located import Located
 
 
-def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
+def report(judged: Judged, setting: Setting) -> Located:
     """Put the findings into words.
 
     Args:
         judged: The verdict.
         setting: The backends that were searched, and the tools for it.
-        feed: The inputs.
     """
-    found = _located(judged, setting)
+    found = Located(
+        setting.candidate.label,
+        setting.reference.label,
+        judged=judged,
+        precision=_coarsest(setting.candidate, setting.reference),
+        pairing=setting.pairing,
+    )
     found.sentence = cause_sentence(found)
     if isinstance(judged.cause, Failure):
         return found
@@ -36,13 +39,13 @@ def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
         found.sentence += "; the outputs are off by no more than rounding explains all the same"
     if judged.borrowed and not found.exit_code:
         are, them = ("is", "it") if len(judged.borrowed) == 1 else ("are", "them")
-        found.verdict = NOT_JUDGED
+        found.judged = replace(judged, verdict=NOT_JUDGED)
         found.sentence = (
             f"{name_operators(judged.borrowed)} {are} {NOT_JUDGED}: {found.reference} cannot run {them}; of the rest: "
             f"{found.sentence}"
         )
     found.explain = explanation(found)
-    found.notes += [*notes_of(found), *hints_of(found, setting, feed)]
+    found.notes += [*notes_of(found), *judged.hints]
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]
     if setting.lacking is None or found.exit_code:
@@ -51,30 +54,6 @@ def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
     lacking.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
     lacking.explain, lacking.notes = found.explain, found.notes
     return lacking
-
-
-def _located(judged: Judged, setting: Setting) -> Located:
-    """Return the verdict with the names of both sides."""
-    return Located(
-        setting.candidate.label,
-        setting.reference.label,
-        rows=judged.rows,
-        finals=judged.finals,
-        first_bad=judged.first_bad,
-        last_good=judged.last_good,
-        origin=judged.origin,
-        turning=judged.turning,
-        absorbed=judged.absorbed,
-        harmless=judged.harmless,
-        probe=judged.probe if judged.is_probed else None,
-        cause=judged.cause,
-        verdict=judged.verdict,
-        mode="full" if judged.is_whole else "bisect",
-        precision=_coarsest(setting.candidate, setting.reference),
-        pairing=setting.pairing,
-        usual_type=judged.usual_type,
-        fused=judged.fused,
-    )
 
 
 def _coarsest(*partitioned_runs: PartitionedRun) -> str:

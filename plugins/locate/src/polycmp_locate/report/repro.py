@@ -51,7 +51,7 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, mark
     if plan.files.load_outputs:
         found.notes.append("no case was saved: it takes a reference that can run again, and a saved run cannot")
         return
-    if found.first_bad is None:
+    if found.judged.first_bad is None:
         found.notes.append("nothing to repeat, so no case was saved")
         return
     saver = _Saver(found, plan, registry, Path(folder))
@@ -63,7 +63,8 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, mark
 
 
 def _save_marked(found: Located, plan: Plan, registry: Registry, path: str) -> None:
-    kept = found.probe.kept if found.probe is not None else ()
+    judged = found.judged
+    kept = judged.seen_probe.kept if judged.seen_probe is not None else ()
     if not kept:
         found.notes.append(f"--save-marked: no output makes the fault go away, so {path} was not written")
         return
@@ -91,7 +92,7 @@ class _Saver:
 
     def save(self) -> int:
         """Save the smallest part that shows the fault; return of how many operators it is, 0 if none does."""
-        row = self.found.first_bad
+        row = self.found.judged.first_bad
         feed = self.found.inputs
         if row is None:
             return 0
@@ -142,7 +143,7 @@ class _Saver:
 
     def _words(self) -> list[str]:
         """Return the words of the command that repeats the fault in the folder."""
-        row = self.found.first_bad
+        row = self.found.judged.first_bad
         plan = replace(
             self.plan,
             model=self.model,

@@ -17,15 +17,16 @@ def worst_steps(found: Located) -> str:
     Args:
         found: The search.
     """
-    rows = [row for row in found.rows if rounds_on_the_way(row)]
-    if not rows or found.probe is None or found.probe.error <= _WORTH:
+    judged = found.judged
+    rows = [row for row in judged.rows if rounds_on_the_way(row)]
+    if not rows or judged.seen_probe is None or judged.seen_probe.error <= _WORTH:
         return ""
     kind = max((row.node for row in rows if isinstance(row.node, PartNode)), key=lambda node: node.unit).coarsest
     text = (
-        f"none of {len(found.rows)} tensors is off by more than rounding to {kind} explains; {len(rows)} parts do so, "
-        f"and together they take the outputs off by {found.probe.error:.2g} relative"
+        f"none of {len(judged.rows)} tensors is off by more than rounding to {kind} explains; {len(rows)} parts do so, "
+        f"and together they take the outputs off by {judged.seen_probe.error:.2g} relative"
     )
-    if found.verdict == UNDECIDED:
+    if judged.verdict == UNDECIDED:
         text += ", too far to tell rounding from a fault with these inputs"
     measured = [row for row in rows if row.standalone is not None]
     worst = max(measured, key=lambda row: row.standalone.relative if row.standalone else 0.0, default=None)

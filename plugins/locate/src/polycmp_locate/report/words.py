@@ -48,15 +48,17 @@ _CLIPPED = 0.5
 
 def sentence(found: Located) -> str:
     """Return the verdict of a search as a sentence."""
-    row = found.first_bad
+    judged = found.judged
+    row = judged.first_bad
     if row is None:
         return _nothing(found)
-    return f"{_accusation(row, found)}{_outputs_agree(found)}{_operators(found)}{_where(found.origin or row)}"
+    return f"{_accusation(row, found)}{_outputs_agree(found)}{_operators(found)}{_where(judged.origin or row)}"
 
 
 def _operators(found: Located) -> str:
     """Name the operators of both models that make the tensor, where they are not the same ones."""
-    row = found.origin or found.first_bad
+    judged = found.judged
+    row = judged.origin or judged.first_bad
     node = row.node if row is not None else None
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
@@ -68,26 +70,28 @@ def _operators(found: Located) -> str:
 
 
 def _outputs_agree(found: Located) -> str:
-    agree = bool(found.finals) and all(item.passed for item in found.finals)
+    judged = found.judged
+    agree = bool(judged.finals) and all(item.passed for item in judged.finals)
     return "; the outputs are within the tolerance all the same" if agree else ""
 
 
 def _accusation(row: Row, found: Located) -> str:
+    judged = found.judged
     who, node = found.candidate, row.node.label
-    if found.verdict == NOT_FINITE:
+    if judged.verdict == NOT_FINITE:
         return f"{NOT_FINITE}: {_not_finite(row, found)}{_later(found)}{_alone(found)}"
-    if found.verdict == CONSTANT:
+    if judged.verdict == CONSTANT:
         side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
             found.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
         return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, which {node} makes{_alone(found)}"
-    if found.verdict == NARROWED:
+    if judged.verdict == NARROWED:
         kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
         return (
-            f"{NARROWED}: {node} makes {row.tensor!r} through {kind}, where the rest is {found.usual_type}{_off(row)}"
+            f"{NARROWED}: {node} makes {row.tensor!r} through {kind}, where the rest is {judged.usual_type}{_off(row)}"
         )
-    strength = WORSE if found.verdict == WORSE else WRONG
+    strength = WORSE if judged.verdict == WORSE else WRONG
     return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_alone(found)}"
 
 
@@ -153,14 +157,15 @@ def _covers_less(row: Row, steps: StepError) -> bool:
 
 def _alone(found: Located) -> str:
     """Describe the result of running the operator by itself."""
-    row = found.first_bad
+    judged = found.judged
+    row = judged.first_bad
     if row is None:
         return ""
-    if found.origin is not None and found.origin is not row:
-        return f"; the error itself comes from {found.origin.node.label}, and this operator amplifies it"
+    if judged.origin is not None and judged.origin is not row:
+        return f"; the error itself comes from {judged.origin.node.label}, and this operator amplifies it"
     if row.standalone is None:
         return "; it could not be run alone, but what it reads is right"
-    if found.verdict == NOT_FINITE:
+    if judged.verdict == NOT_FINITE:
         return ""
     if is_right_alone(row) and row.standalone.in_place is None:
         return "; alone it is right, and what it reads is not shown, so the operators before it could not be run alone"
@@ -194,10 +199,11 @@ def _not_finite(row: Row, found: Located) -> str:
 
 def _later(found: Located) -> str:
     """Describe the model's outputs after NaN or Inf, if they are easily overlooked."""
-    finals = {item.output for item in found.finals}
-    for row in found.rows:
+    judged = found.judged
+    finals = {item.output for item in judged.finals}
+    for row in judged.rows:
         for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
-            if row is found.first_bad or row.candidate is None or not row.candidate.is_finite:
+            if row is judged.first_bad or row.candidate is None or not row.candidate.is_finite:
                 continue
             if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
                 return (
@@ -208,15 +214,16 @@ def _later(found: Located) -> str:
 
 
 def _nothing(found: Located) -> str:
-    judged = [row for row in found.rows if not row.is_borrowed]
-    shown = f"{len(judged)} tensor{'s' * (len(judged) != 1)}" if found.rows else "all outputs"
-    if found.verdict == ILL_CONDITIONED:
+    judged = found.judged
+    seen = [row for row in judged.rows if not row.is_borrowed]
+    shown = f"{len(seen)} tensor{'s' * (len(seen) != 1)}" if judged.rows else "all outputs"
+    if judged.verdict == ILL_CONDITIONED:
         return _ill(found)
-    if found.verdict == UNDECIDED:
+    if judged.verdict == UNDECIDED:
         return _undecided(found)
-    if found.verdict == WITHIN_ROUNDING:
-        if found.turning is not None:
-            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(found.turning)}"
+    if judged.verdict == WITHIN_ROUNDING:
+        if judged.turning is not None:
+            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(judged.turning)}"
         summed = worst_steps(found)
         if summed:
             return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
@@ -225,15 +232,15 @@ def _nothing(found: Located) -> str:
             f"{WITHIN_ROUNDING}: some of {shown} are outside the tolerance, none by more than rounding{precision} "
             f"explains{_overflow(found)}"
         )
-    if any(not row.passed for row in found.rows):
-        inside = sum(not row.passed for row in found.rows)
+    if any(not row.passed for row in judged.rows):
+        inside = sum(not row.passed for row in judged.rows)
         return f"nothing wrong: the outputs agree within the tolerance, though {inside} of {shown} do not"
-    return f"nothing wrong: {shown} agree{'s' * (len(judged) == 1)} within the tolerance"
+    return f"nothing wrong: {shown} agree{'s' * (len(seen) == 1)} within the tolerance"
 
 
 def _overflow(found: Located) -> str:
     """Name the tensors that a type cannot hold, although nothing after them suffers from it here."""
-    rows = _overflows(found.rows)
+    rows = _overflows(found.judged.rows)
     if not rows:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
@@ -271,7 +278,7 @@ def _differing(row: Row) -> int:
 
 
 def _ill(found: Located) -> str:
-    row = found.turning
+    row = found.judged.turning
     if row is None:
         return ILL_CONDITIONED
     if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
@@ -288,11 +295,11 @@ def _ill(found: Located) -> str:
 
 
 def _undecided(found: Located) -> str:
-    row = found.turning
-    error = f"{found.probe.error:.2g} relative" if found.probe is not None else "more than rounding explains"
-    if row is None and found.probe is not None and not found.probe.trusted:
+    row, probe = found.judged.turning, found.judged.seen_probe
+    error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
+    if row is None and probe is not None and not probe.trusted:
         return (
-            f"{UNDECIDED}: the outputs are off by {error}, and by {found.probe.probed_error:.2g} if one looks inside, "
+            f"{UNDECIDED}: the outputs are off by {error}, and by {probe.probed_error:.2g} if one looks inside, "
             "where every operator in question is right by itself; what the backend does without probes cannot be seen"
         )
     if row is None:
@@ -315,14 +322,15 @@ def notes_of(found: Located) -> list[str]:
 
 
 def _absorbed(found: Located) -> Iterator[str]:
-    for row, readers in found.absorbed[:_SHOWN]:
+    judged = found.judged
+    for row, readers in judged.absorbed[:_SHOWN]:
         what = _beyond(row, found)
         yield (
             f"{what} in {row.tensor!r}, which {row.node.label} makes, is absorbed by {_some(readers)}: nothing "
             "behind it is off by more than rounding explains"
         )
-    if len(found.absorbed) > _SHOWN:
-        yield f"infinities or saturated values in {len(found.absorbed) - _SHOWN} more tensors are absorbed, too"
+    if len(judged.absorbed) > _SHOWN:
+        yield f"infinities or saturated values in {len(judged.absorbed) - _SHOWN} more tensors are absorbed, too"
 
 
 def _beyond(row: Row, found: Located) -> str:
@@ -341,19 +349,21 @@ def _some(readers: Sequence[GraphNode]) -> str:
 
 
 def _harmless(found: Located) -> Iterator[str]:
-    for row in found.harmless[:_SHOWN]:
+    judged = found.judged
+    for row in judged.harmless[:_SHOWN]:
         own = row.standalone.relative if row.standalone is not None else row.relative
         yield (
             f"{row.node.label} is off by {own:.2g} relative by itself in {row.tensor!r}, but the outputs do not show it"
         )
-    if len(found.harmless) > _SHOWN:
-        yield f"{len(found.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
+    if len(judged.harmless) > _SHOWN:
+        yield f"{len(judged.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
 
 
 def _float64(found: Located) -> Iterator[str]:
     """Yield the judgement of float64 on the outputs, where it differs from both sides."""
-    finals = {item.output: item.passed for item in found.finals}
-    for row in found.rows:
+    judged = found.judged
+    finals = {item.output: item.passed for item in judged.finals}
+    for row in judged.rows:
         if row.tensor not in finals or row.truth is None:
             continue
         if not finals[row.tensor] and sides_with_candidate(row):
@@ -372,7 +382,8 @@ def _float64(found: Located) -> Iterator[str]:
 
 def explanation(found: Located) -> list[str]:
     """Return the figures behind the sentence, one line each."""
-    row = found.first_bad or found.turning
+    judged = found.judged
+    row = judged.first_bad or judged.turning
     if row is None:
         return []
     coarser = f" or of {found.precision}" if found.precision else ""

@@ -55,7 +55,7 @@ class Drawn:
         if found.exit_code or found.failed_backends:
             found.notes.append(f"{self.labels}: both sides were given those of {self.by}")
             return
-        found.verdict = DRAWN
+        found.judged = replace(found.judged, verdict=DRAWN)
         told = f"; {a_few(self.outputs)} cannot be compared" if self.outputs else ""
         given = f"; with the same ones on both: {found.sentence}" if found.sentence else ""
         found.sentence = f"{DRAWN}: {self.labels}, other ones on each side{told}{given}"

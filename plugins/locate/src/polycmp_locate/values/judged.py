@@ -251,6 +251,7 @@ class Judged(Judgement):
         unseen: Tensors that could not be looked at.
         borrowed: Operators that the reference lacks, of whose own errors nothing is known.
         is_hidden: Whether rounding explains what the outputs are off by, all the same.
+        hints: Usual causes of such a fault that a trial confirms, and remedies, in words.
         is_whole: Whether all tensors of the model were looked at, and not only a few.
         open_until: Operators to measure again before this verdict is final; None if it is.
     """
@@ -265,5 +266,11 @@ class Judged(Judgement):
     unseen: tuple[str, ...] = ()
     borrowed: tuple[GraphNode, ...] = ()
     is_hidden: bool = False
+    hints: tuple[str, ...] = ()
     is_whole: bool = True
     open_until: Extent | None = None
+
+    @property
+    def seen_probe(self) -> Probe | None:
+        """Effect of the probes; None where no output was seen while probing."""
+        return self.probe if self.is_probed else None

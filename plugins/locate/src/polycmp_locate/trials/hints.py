@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph, weight_values
-from polycmp.layerwise import a_few, static_tensors
+from polycmp.layerwise import Variants, a_few, static_tensors
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import CONSTANT, FUSION, NOT_FINITE, WORSE, WRONG
-from polycmp_locate.values.located import Located
+from polycmp_locate.values.judged import CONSTANT, FUSION, NOT_FINITE, WORSE, WRONG, Judged
 
 #: Bytes of a weight that is no bias any more (choice).
 _LARGE = 1 << 20
@@ -30,11 +29,11 @@ _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
 
 
-def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
+def hints_of(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield remedies for the fault that was found.
 
     Args:
-        found: Result of the search.
+        found: The verdict.
         setting: The backends.
         feed: The inputs.
     """
@@ -43,9 +42,10 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     yield from _constants(found, setting)
     yield from _clipped_weights(found, setting)
     row = found.origin or found.first_bad
+    label = setting.candidate.label
     if row is not None and found.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
         yield (
-            f"{found.candidate} saturates in {row.node.label}: with half of the activations it is exact. On processors "
+            f"{label} saturates in {row.node.label}: with half of the activations it is exact. On processors "
             f"without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; {_HELP}"
         )
     elif found.verdict == FUSION and _fuses_quantised(found, setting):
@@ -55,7 +55,7 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
         )
 
 
-def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
+def _causes(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield the reference's own reasons why its export is wrong, if it is what the model was exported from."""
     row, graph = found.origin or found.first_bad, setting.reference.graph
     program = graph.side.graph if isinstance(graph, SharedGraph) else graph
@@ -66,7 +66,7 @@ def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
         yield from (f"cause: {cause}" for cause in program.causes(row.node.counterpart, made[row.tensor], feed))
 
 
-def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
+def _frozen(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on tensors that only the reference reads, where other values of them give another tensor."""
     row = found.origin or found.first_bad
     if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference or row.node.only_candidate:
@@ -82,14 +82,14 @@ def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     after = setting.reference.run_part({**given, **changed}, [row.tensor])
     if before is None or after is None or distance(after[row.tensor], before[row.tensor]) <= BEYOND_EIGHT_BITS:
         return
-    read = a_few(row.node.only_reference)
+    read, labels = a_few(row.node.only_reference), (setting.candidate.label, setting.reference.label)
     yield (
-        f"cause: with other values of {read} {found.reference} makes another {row.tensor!r}, and {found.candidate} "
+        f"cause: with other values of {read} {labels[1]} makes another {row.tensor!r}, and {labels[0]} "
         "does not read it: a constant stands there, frozen from the example inputs of the export"
     )
 
 
-def _clipped_weights(found: Located, setting: Setting) -> Iterator[str]:
+def _clipped_weights(found: Judged, setting: Setting) -> Iterator[str]:
     """Yield a note on whole numbers that the blamed operator reads as a bias and that are at the end of their type.
 
     Quantisers write a bias in steps of the product of two scales; where these are small, 32 bits do not hold it.
@@ -115,7 +115,7 @@ def _clipped_weights(found: Located, setting: Setting) -> Iterator[str]:
             )
 
 
-def _constants(found: Located, setting: Setting) -> Iterator[str]:
+def _constants(found: Judged, setting: Setting) -> Iterator[str]:
     """Yield a note on each constant of the operator that differs between the two files."""
     row = found.origin or found.first_bad
     sides = [side.variants for side in (setting.candidate, setting.reference)]
@@ -131,13 +131,22 @@ def _constants(found: Located, setting: Setting) -> Iterator[str]:
     for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
         if one not in known[0] or two not in known[1] or mine.graph.weights.get(one, 0) > _LARGEST:
             continue
-        made, expected = mine.own().run_part({}, [one]), other.own().run_part({}, [two])
-        if made is not None and expected is not None and distance(made[one], expected[two]) > BEYOND_EIGHT_BITS:
-            here, there = to_numpy(made[one]), to_numpy(expected[two])
+        here, there = _constant(mine, one), _constant(other, two)
+        if here is not None and there is not None and distance(here, there) > BEYOND_EIGHT_BITS:
+            labels = (setting.candidate.label, setting.reference.label)
             yield (
-                f"cause: the constant {one!r} of {nodes[0].label} holds {_held(here, there)} in {found.candidate} and "
-                f"{_held(there, here)} in {found.reference}"
+                f"cause: the constant {one!r} of {nodes[0].label} holds {_held(here, there)} in {labels[0]} and "
+                f"{_held(there, here)} in {labels[1]}"
             )
+
+
+def _constant(variants: Variants, name: str) -> Any:
+    """Return the value of a constant: a weight as the file holds it, what is computed of weights by running that."""
+    held = weight_values(variants.graph, [name] if name in variants.graph.weights else [])
+    if name in held:
+        return held[name]
+    made = variants.own().run_part({}, [name])
+    return None if made is None else to_numpy(made[name])
 
 
 def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
@@ -164,11 +173,11 @@ def _other(array: Any) -> Any:
     return np.ascontiguousarray(turned * values.dtype.type(0.75) if is_floating(values.dtype) else turned)
 
 
-def _fuses_quantised(found: Located, setting: Setting) -> bool:
+def _fuses_quantised(found: Judged, setting: Setting) -> bool:
     """Return whether an operator around what prevents the fault multiplies what was quantised."""
     nodes = setting.reference.graph.nodes
     makers = {name: node for node in nodes for name in node.outputs}
-    kept = set(found.probe.kept) if found.probe is not None else set()
+    kept = set(found.seen_probe.kept) if found.seen_probe is not None else set()
     around = [node for node in nodes if kept & {*node.inputs, *node.outputs}]
     products = [node for node in around if node.op_type in _PRODUCTS]
     return any(
