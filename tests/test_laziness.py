@@ -86,6 +86,11 @@ def test_a_list_of_commands_imports_light_modules_only(site, args):
     }
 
 
+def test_the_list_of_all_commands_imports_nothing_that_reads_or_plans_them(site):
+    _, names = modules_after(site, "--help")
+    assert not names & {"polycmp.command", "polycmp.options", "polycmp.plan"}
+
+
 @pytest.mark.parametrize("args", [["plugins", "list"], ["plugins", "list", "--json"]])
 def test_listing_plugins_imports_none_of_them_here(site, args):
     status, names = modules_after(site, *args)

@@ -115,9 +115,9 @@ class CommandGroup(click.Group):
 
 
 def _registry(ctx: click.Context) -> Registry:
-    from polycmp.command import registry_of  # `--version` does without plugins
+    from polycmp.plugins import Registry  # `--version` does without plugins
 
-    return registry_of(ctx)
+    return Registry.kept_in(ctx.find_root())
 
 
 def _command(path: tuple[str, ...], registry: Registry) -> click.Command | None:

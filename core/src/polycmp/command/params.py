@@ -45,11 +45,7 @@ def registry_of(ctx: click.Context) -> Registry:
 
     A program that starts the command line may hand them in: `cli.main(…, obj=registry)`.
     """
-    root = ctx.find_root()
-    if root.obj is None:
-        root.obj = Registry.discover()
-    registry: Registry = root.obj
-    return registry
+    return Registry.kept_in(ctx.find_root())
 
 
 def take_topic(ctx: click.Context, words: Sequence[str]) -> list[str]:

@@ -79,6 +79,14 @@ class Registry:
         """
         return cls(discover(environ), reserved)
 
+    @classmethod
+    def kept_in(cls, context: Any) -> Registry:
+        """Return the registry that lies in the `obj` of a command line's context; put it there if there is none."""
+        if context.obj is None:
+            context.obj = cls.discover()
+        registry: Registry = context.obj
+        return registry
+
     @cached_property
     def records(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first, with notes; imports the light modules."""
