@@ -18,7 +18,7 @@ import click
 from polycmp.builtin.api.quick.answers import Comparison, Located, Run
 from polycmp.builtin.api.quick.sides import Data
 from polycmp.command import BackendCommand, BackendContext, Invocation
-from polycmp.errors import DataError, UsageError
+from polycmp.errors import DataError, PolycmpError, UsageError
 from polycmp.options import OptionValues, spell
 from polycmp.plugins import Registry
 from polycmp.report import NextStep, Repeat, Result, Table
@@ -259,9 +259,15 @@ class _Recording(Invocation):
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
         """Leave messages as the program has them: there are no reports to prepare."""
 
-    def present(self, result: Result) -> int:
-        """Keep what was found."""
+    def present(self, result: Result, errors: Iterable[PolycmpError] = ()) -> int:
+        """Keep what was found.
+
+        Raises:
+            PolycmpError: Something of it is incomplete.
+        """
         self.found = result
+        for error in errors:
+            raise error
         return result.exit_code
 
     def carry_out(self) -> Result:
