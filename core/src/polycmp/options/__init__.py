@@ -15,6 +15,7 @@ from polycmp.options.table import FlagTable, Key, Target
 from polycmp.options.text import read_plain, words_of
 from polycmp.options.values import (
     bracketed,
+    check_at_least_one,
     check_values,
     dimension_text,
     is_empty_value,
@@ -54,6 +55,7 @@ __all__ = [
     "Target",
     "bracketed",
     "changed_options",
+    "check_at_least_one",
     "check_values",
     "dimension_text",
     "find_field",

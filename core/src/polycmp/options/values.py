@@ -383,6 +383,22 @@ def parse_count(text: str) -> int:
     return value
 
 
+def check_at_least_one(options: object, *fields: str) -> None:
+    """Check that fields of an options dataclass that hold whole numbers, or None, hold none below 1.
+
+    Args:
+        options: The dataclass.
+        fields: Names of the fields.
+
+    Raises:
+        ValueError: One does; the error names the field.
+    """
+    for field in fields:
+        value = getattr(options, field)
+        if value is not None and value < 1:
+            raise ValueError(f"{field} must be at least 1, not {value}")
+
+
 def parse_above_zero(text: str) -> float:
     """Return a number above 0, infinity included.
 

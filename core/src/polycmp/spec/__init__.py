@@ -11,6 +11,7 @@ more than the standard library.
 from __future__ import annotations
 
 from polycmp.options.values import (
+    check_at_least_one,
     check_values,
     parse_above_zero,
     parse_bool,
@@ -97,6 +98,7 @@ __all__ = [
     "Switch",
     "ToleranceSpec",
     "Verdict",
+    "check_at_least_one",
     "check_values",
     "hookimpl",
     "hookspec",

@@ -146,25 +146,25 @@ def shared_structure(path: str | Path) -> ModelProto:
     Raises:
         ModelError: As `OnnxFromPath` does.
     """
-    file = Path(path)
-    if file.suffix != ".onnx" or not file.is_file():
-        return _read(file)
-    return _checked(str(file), _start(file), lambda: read_structure(file, file.resolve().name))
+    return structure_from_path(path, refers=True)
 
 
-def structure_from_path(path: str | Path) -> ModelProto:
+def structure_from_path(path: str | Path, *, refers: bool = False) -> ModelProto:
     """Return a model without the content of large weights, in or outside the file.
 
     Args:
         path: The file.
+        refers: Let weights refer to the content that a `.onnx` file holds, however small it is; else that is left out,
+            and a small file is read whole.
 
     Raises:
         ModelError: As `OnnxFromPath` does.
     """
     file = Path(path)
-    if file.suffix == ".onnx" and file.is_file() and file.stat().st_size > LARGE_FILE:
-        return _checked(str(file), _first_bytes(file), lambda: read_structure(file))
-    return _read(file)
+    if file.suffix != ".onnx" or not file.is_file() or not (refers or file.stat().st_size > LARGE_FILE):
+        return _read(file)
+    name = file.resolve().name if refers else ""
+    return _checked(str(file), _start(file), lambda: read_structure(file, name))
 
 
 def given_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:

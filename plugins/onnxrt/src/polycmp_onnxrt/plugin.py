@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+from polycmp.spec import RunnerSpec, Switch, check_at_least_one, hookimpl, opt
 from polycmp_onnxrt.choices import RULES, TRANSFORMERS, parse_optimization, parse_provider
 
 
@@ -70,9 +70,7 @@ class Options:
         if not self.providers:
             raise ValueError("at least one execution provider is needed, for example cpu")
         object.__setattr__(self, "optimization", parse_optimization(self.optimization))
-        for field, value in (("threads", self.threads), ("inter_threads", self.inter_threads)):
-            if value is not None and value < 1:
-                raise ValueError(f"{field} must be at least 1, not {value}")
+        check_at_least_one(self, "threads", "inter_threads")
         if "" in self.config:
             raise ValueError(f"a configuration entry is KEY:VALUE; {self.config['']!r} has no key")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, check_at_least_one, hookimpl, opt
 
 #: Types that OpenVINO can be told to calculate in, as users may write them.
 _PRECISIONS = {
@@ -68,9 +68,7 @@ class Options:
             raise ValueError("a device is needed, for example CPU")
         if self.precision and self.own_precision:
             raise ValueError(f"precision={self.precision} and own_precision exclude each other")
-        for field, value in (("threads", self.threads), ("streams", self.streams)):
-            if value is not None and value < 1:
-                raise ValueError(f"{field} must be at least 1, not {value}")
+        check_at_least_one(self, "threads", "streams")
         if "" in self.config:
             raise ValueError(f"a property is KEY:VALUE; {self.config['']!r} has no key")
 

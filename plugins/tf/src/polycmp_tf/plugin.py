@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, check_at_least_one, hookimpl, opt
 
 _NO_TFTRT = "TensorFlow has no TensorRT in it since release 2.18: convert the model to ONNX and use -b trt"
 
@@ -72,8 +72,7 @@ class Options:
         for field, instead in REPLACED.items():
             if getattr(self, field) not in {None, False}:
                 raise ValueError(f"{field}: {instead}")
-        if self.threads is not None and self.threads < 1:
-            raise ValueError(f"threads must be at least 1, not {self.threads}")
+        check_at_least_one(self, "threads")
         if "" in self.rename:
             raise ValueError(f"a new name is OWN:OTHER; {self.rename['']!r} has no first part")
 

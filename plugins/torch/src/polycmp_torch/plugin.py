@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, hookimpl, opt
+from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, check_at_least_one, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,7 @@ class Options:
     threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
 
     def __post_init__(self) -> None:
-        if self.threads is not None and self.threads < 1:
-            raise ValueError(f"threads must be at least 1, not {self.threads}")
+        check_at_least_one(self, "threads")
         if not self.device.strip():
             raise ValueError("a device is needed, for example cpu")
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp_onnx.graph import keep_items, nodes_within, reads, rename
+from polycmp_onnx.graph import keep_items, nodes_within, reads, rename, walk_back
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -128,16 +128,8 @@ def static_nodes(graph: Any, nodes: Iterable[Any], dynamic: Collection[str]) -> 
         nodes: Some of its nodes.
         dynamic: Names of the tensors that depend on its inputs.
     """
-    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
-    found: set[int] = set()
-    waiting = [name for node in nodes for name in reads(node)]
-    while waiting:
-        name = waiting.pop()
-        index = maker.get(name)
-        if index is not None and name not in dynamic and index not in found:
-            found.add(index)
-            waiting.extend(reads(graph.node[index]))
-    return [graph.node[index] for index in sorted(found)]
+    chosen, _ = walk_back(graph, (name for node in nodes for name in reads(node)), dynamic)
+    return [graph.node[index] for index in chosen]
 
 
 def _same_tensor(one: Any, two: Any) -> bool:
