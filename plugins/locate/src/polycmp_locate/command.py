@@ -80,7 +80,7 @@ def _locate(call: Invocation) -> int:
     # None of this is needed for a help text, which has to come at once.
     from polycmp_locate.engine import LocateOptions, locate
     from polycmp_locate.report.presentation import result_of
-    from polycmp_locate.report.repro import save_cases
+    from polycmp_locate.repro import save_cases
 
     plan, section = call.plan(), call.section(LocateSection)
     call.begin(plan)
