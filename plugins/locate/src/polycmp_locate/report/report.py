@@ -48,12 +48,10 @@ def report(judged: Judged, setting: Setting) -> Located:
     found.notes += [*notes_of(found), *judged.hints]
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]
-    if setting.lacking is None or found.exit_code:
-        return found
-    lacking = _located(replace(judged, verdict=LACKING), setting)
-    lacking.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
-    lacking.explain, lacking.notes = found.explain, found.notes
-    return lacking
+    if setting.lacking is not None and not found.exit_code:
+        found.judged = replace(judged, verdict=LACKING)
+        found.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
+    return found
 
 
 def _coarsest(*partitioned_runs: PartitionedRun) -> str:
