@@ -116,3 +116,20 @@ def test_the_action_stands_where_the_page_says():
     used = load(FILES[".github/workflows/models-short.yml"])["jobs"]["suite"]["steps"][-1]
     assert (ROOT / used["uses"] / "action.yml").is_file()
     assert set(used["with"]) <= set(load(ACTION.read_text())["inputs"])
+
+
+def test_the_hooks_of_pre_commit_do_what_the_page_says(folder):
+    hooks = {hook["id"]: hook for hook in load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    shown = next(text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if text.startswith("repos:"))
+    asked = {hook["id"]: hook.get("args", []) for hook in load(shown)["repos"][0]["hooks"]}
+    assert set(asked) == set(hooks)
+    for name, hook in hooks.items():
+        assert {"name", "entry", "language"} <= set(hook)
+        assert re.search(hook["files"], "models/a.onnx")
+        # pre-commit takes the entry apart as a shell does, and puts arguments and files after it.
+        files = [] if hook.get("pass_filenames") is False else ["model.onnx", "model.onnx"]
+        done = run_step(" ".join([hook["entry"], *asked[name], *files]), folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (folder / "broken.onnx").write_bytes(b"no model")
+    done = run_step(f"{hooks['polycmp-lint']['entry']} broken.onnx model.onnx", folder)
+    assert done.returncode == 1
