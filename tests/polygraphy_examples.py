@@ -90,6 +90,13 @@ SAME = {
         "0 0 TOOL inspect data made_outputs.json",
         "0 0 TOOL run identity.onnx --onnxrt --load-inputs made_inputs.json --load-outputs made_outputs.json",
     ],
+    "cli/plugin/01_match_and_replace_plugin": [
+        "0 0 TOOL plugin list affine.onnx --plugin-dir ./plugins",
+        "0 0 TOOL plugin match affine.onnx --plugin-dir ./plugins -o config.yaml",
+        "0 0 TOOL plugin match affine.onnx --plugin-dir ./plugins --include scaleAdd",
+        "0 0 TOOL plugin replace affine.onnx --plugin-dir ./plugins -o replaced.onnx",
+        "0 0 TOOL plugin replace affine.onnx --plugin-dir ./plugins --config config.yaml -o again.onnx",
+    ],
     "cli/run/07_checking_nan_inf": ["1 1 TOOL run add_infinity.onnx --onnx-outputs * --onnxrt --validate"],
     "cli/run/09_streaming_accuracy_on_large_datasets": [
         "0 0 TOOL run identity.onnx --onnxrt --onnxrt --data-loader-script many.py --check-error-stat mean",
@@ -169,7 +176,7 @@ WITH_TENSORRT = (
     "how-to/work_with_reduced_precision",
 )
 
-_PLUGINS = "polycmp replaces no operators by TensorRT plugins: onnx-graphsurgeon replaces patterns"
+_PLUGINS = "polycmp builds no TensorRT plugins to measure them; `polycmp plugin replace` puts one into a model"
 _DEVICES = "polycmp does not spread a model over several devices"
 REFUSED = {
     "api/plugin_autotuner/01_conv_relu_demo": _PLUGINS,
@@ -179,13 +186,29 @@ REFUSED = {
     "cli/inspect/04_inspecting_a_tensorflow_graph": "needs TensorFlow 1; `polycmp inspect model` shows ONNX models",
     "cli/multi_device/01_sharding_attention_layers": _DEVICES,
     "cli/multi_device/02_fused_replacement": _DEVICES,
-    "cli/plugin/01_match_and_replace_plugin": _PLUGINS,
     "cli/plugin_autotuner/01_cli_demo": _PLUGINS,
     "cli/surgeon/05_visual_extraction": "there is no server for a browser: `inspect model --save-visual FILE.html` "
     "shows the names, and `surgeon extract` takes them",
     "dev/01_writing_cli_tools": "commands come from [plugins](writing-a-command.md)",
     "dev/02_extending_polygraphy_run": "backends come from [plugins](writing-a-backend.md), with their options",
 }
+
+#: The module that an example needs besides those of every package.
+NEEDS = {"cli/plugin/01_match_and_replace_plugin": "yaml"}
+#: A TensorRT plugin's pattern: a product whose only reader is a sum.
+PATTERN = """
+def get_plugin_metadata():
+    return {"name": "scaleAdd", "op": "ScaleAdd_TRT"}
+
+
+def get_matching_subgraphs(graph):
+    found = []
+    for node in graph.nodes:
+        if node.op == "Mul" and node.o().op == "Add":
+            sides = {"inputs": [node.inputs[0].name], "outputs": [node.o().outputs[0].name]}
+            found.append({**sides, "attributes": {"scale": 2.0}})
+    return found
+"""
 
 #: Programs in the form that the examples have; the names of modules are Polygraphy's.
 PROGRAMS = {
@@ -337,6 +360,9 @@ def make_files(folder: Path) -> None:
     sizes = {"A": [1, 3], "B": [4, 4], "C": [3, 4], "D": [4, 1], "E": [2, 4], "F": [3, 1]}
     save("bad_graph.onnx", nodes, [vector(name, float32, size) for name, size in sizes.items()],
          [vector("m", float32, None), vector("ef", float32, None)], graph="")  # fmt: skip
+    for name, pattern in (("scaleAdd", PATTERN), ("noMatch", PATTERN.replace('"Mul"', '"Div"'))):
+        (folder / "plugins" / name).mkdir(parents=True)
+        (folder / "plugins" / name / "pattern.py").write_text(pattern.replace("scaleAdd", name), encoding="utf-8")
     scalars = {"zero": np.array(0), "one": np.array(1)}
     nodes = [node("ReduceSum", ["n"], ["total"], keepdims=0), node("Range", ["zero", "total", "one"], ["r"])]
     save("counted.onnx", nodes, [vector("n", TensorProto.INT64, [2])], [vector("r", TensorProto.INT64, ["k"])], scalars)

@@ -177,7 +177,7 @@ def test_functions_subgraphs_and_weights_outside_are_shown(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("plugin match m.onnx", "onnx-graphsurgeon"),
+        ("plugin autotune m.onnx", "polycmp plugin replace"),
         ("multi-device shard m.onnx", "several devices"),
         ("template shard-hints m.onnx -o h.json", "several devices"),
         ("surgeon extrac m.onnx", "did you mean 'surgeon extract'"),

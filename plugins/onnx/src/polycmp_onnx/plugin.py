@@ -138,6 +138,7 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
 _SURGEON = "Cut, clean and change ONNX models."
 _INSPECT = "Show the content of a model, or of a file of inputs or outputs."
 _CHECK = "Check saved metrics, and models."
+_PLUGIN = "Put TensorRT plugins in place of parts of ONNX models."
 _COMMANDS = (
     ("demo", "Write two small models, and show the first commands to try.", "demo:demo", ""),
     ("convert", "Convert a model to another format, or change it.", "convert:convert_command", ""),
@@ -150,6 +151,9 @@ _COMMANDS = (
     ("surgeon prune", "Make weights 2:4 sparse.", "surgeon:prune_command", _SURGEON),
     ("surgeon weight-strip", "Remove the values of weights.", "surgeon:weight_strip_command", _SURGEON),
     ("surgeon weight-reconstruct", "Fill stripped weights at random.", "surgeon:weight_reconstruct_command", _SURGEON),
+    ("plugin list", "Count what plugins fit.", "pattern_plugins:list_command", _PLUGIN),
+    ("plugin match", "Find what plugins can replace.", "pattern_plugins:match_command", _PLUGIN),
+    ("plugin replace", "Put plugins into a model.", "pattern_plugins:replace_command", _PLUGIN),
     (
         "template onnx-gs",
         "Write a script that changes an ONNX model.",
