@@ -198,6 +198,19 @@ def test_noise_of_int8_passes_or_is_undecided_by_the_size_of_its_steps(polycmp, 
         assert json.loads(Path("r.json").read_text())["verdict"] == "undecided"
 
 
+@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+def test_rounding_to_steps_is_noticed_in_any_domain(polycmp, tmp_path, domain):
+    """Of operators of Microsoft's domain no types are inferred: a quantised file was taken for one of float32."""
+    onnx.save(rounded_to(0), tmp_path / "m.onnx")
+    model = rounded_to(254)
+    for made in model.graph.node[2:]:
+        made.domain = domain
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, tmp_path / "int8.onnx")
+    done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--tolerance", "auto")
+    assert done.status == 0, done.out
+
+
 @pytest.mark.parametrize("factor", [0.0, 0.5, -1.0])
 def test_results_of_a_sigmoid_far_below_its_approximation_are_undecided(polycmp, tmp_path, factor):
     """Kernels approximate Sigmoid to a unit of 1: where all results are near 1e-8, nothing can be told."""
