@@ -6,7 +6,7 @@ import logging
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -22,10 +22,10 @@ from polycmp.options import OptionValues
 from polycmp.options.text import CONFIG, plain_values
 from polycmp.options.values import spell
 from polycmp.plan import Plan
-from polycmp.plan.build import report_options, section_values
+from polycmp.plan.build import report_options, section_values, without_written_files
 from polycmp.plan.sections import LogSection, ModelSection, ResultSection
-from polycmp.plan.text import to_values
-from polycmp.report import Result
+from polycmp.plan.text import to_values, to_words
+from polycmp.report import NextStep, Result
 from polycmp.report.progress import progress
 from polycmp.report.writers import Subject, Writer, find_writers, present
 from polycmp.terminal import echo
@@ -229,6 +229,7 @@ class Invocation:
         Raises:
             PolycmpError: A report cannot be written, or something went wrong in an observer of the run.
         """
+        result = replace(result, content=(*result.content, *self._next_steps(result)))
         quiet = bool(self.params.get("quiet", 0))
         about = Subject(self._plan, self.options.model)
         try:
@@ -239,6 +240,25 @@ class Invocation:
         for error in (*self._errors, *errors):
             raise error
         return status
+
+    def _next_steps(self, result: Result) -> Iterator[NextStep]:
+        """Yield the commands of plugins that ask to be named behind this one."""
+        plan, words = self._plan, self.path.partition(" ")[2]
+        if result.verdict != "failed" or plan is None or any(item.model or item.elsewhere for item in plan.backends):
+            return
+        asked = [item for item in self.registry.commands.values() if words in item.spec.after]
+        driven = [
+            item for item in plan.backends if (known := self.registry.runners.get(item.backend)) and known.spec.needs
+        ]
+        if not asked or not driven or len({item.backend for item in plan.backends}) < 2:
+            return
+        for item in asked:
+            try:
+                table = self.registry.load(item).table_of(self.registry)
+                named = to_words(without_written_files(plan), self.registry, command=item.spec.path, table=table)
+            except PolycmpError:  # a value that no text means, or a broken plugin: there is no command to type
+                continue
+            yield NextStep(shlex.join(["polycmp", *named]), item.spec.summary)
 
     def tell_written(self) -> None:
         """Print the files named by options that were written since the call began."""

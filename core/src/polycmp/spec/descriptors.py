@@ -341,6 +341,8 @@ class CommandSpec:
         after_difference: Whether to name the command as the next step after a run in which two backends differ that
             run parts of a model with inner tensors. It is shown with the run's model, backends and those of its options
             that the command has, so `target` has to be a `polycmp.command.BackendCommand`.
+        after: Commands, by their words, behind which it is named as the next step in the same way where they found that
+            two different backends do not agree: `("locate",)`.
     """
 
     path: tuple[str, ...]
@@ -348,6 +350,7 @@ class CommandSpec:
     target: str
     group: str = ""
     after_difference: bool = False
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

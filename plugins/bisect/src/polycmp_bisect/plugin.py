@@ -11,7 +11,10 @@ from polycmp.spec import CommandSpec, ServiceSpec, hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands."""
     yield CommandSpec(
-        ("bisect",), "Find the release that changed what a model computes.", "polycmp_bisect.command:bisect_command"
+        ("bisect",),
+        "Find the release that changed what a model computes.",
+        "polycmp_bisect.command:bisect_command",
+        after=("locate", "debug reduce"),
     )
     group = "Environments with releases of runtimes, made for `version=` and `bisect`."
     target = "polycmp_bisect.cache_commands"
