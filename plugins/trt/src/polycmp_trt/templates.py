@@ -64,8 +64,8 @@ def _network(call: Invocation) -> int:
     if model:
         from polycmp_onnx import OnnxFromPath
 
-        network: Any = network_from_source(OnnxFromPath(str(_existing(model))), _options(call))
-        made = network.source()
+        loader: Any = network_from_source(OnnxFromPath(str(_existing(model))), _options(call))
+        made = loader.source()
     source = _head("Defines a TensorRT network.", f"polycmp run {output} --trt", made)
     _write(output, source + _NETWORK.format(arguments="builder, network, parser" if model else "builder, network"))
     return 0
