@@ -82,8 +82,6 @@ def _match(call: Invocation) -> int:
 
 
 def _replace(call: Invocation) -> int:
-    import onnx_graphsurgeon
-
     from polycmp.errors import DataError
     from polycmp_onnx.graphsurgeon import gs_from_onnx
     from polycmp_onnx.save import save_onnx
@@ -104,7 +102,7 @@ def _replace(call: Invocation) -> int:
             )  # fmt: skip
         done = sum(_replaced(patterns[name], graph, tensors, op, instance, path) for instance in instances)
         echo(visible(f"{name}: replaced {done} of {len(instances)}"))
-    save_onnx(onnx_graphsurgeon.export_onnx(graph), target)
+    save_onnx(graph, target)
     echo(visible(f"wrote {target}"))
     return 0
 
