@@ -56,7 +56,7 @@ def test_examples_stand_before_the_options_and_use_what_there_is(command, polycm
         words = shlex.split(example, comments=True)
         assert words[0] == "polycmp"
         known = max((name for name in COMMANDS if words[1 : 1 + len(name.split())] == name.split()), key=len)
-        words = words[: words.index("--check") if "--check" in words else None]
+        words = words[: min((words.index(word) for word in ("--check", "--") if word in words), default=None)]
         flags = [word.partition("=")[0] for word in words if word.startswith("-") and not word[1:2].isdigit()]
         assert set(flags) <= flags_of(known) | {">>", ">"}, example
 

@@ -9,7 +9,11 @@ from polycmp.errors import EXIT_FAILED, UsageError, did_you_mean
 from polycmp.terminal import echo, visible
 
 
-@click.command("list", help="List the environments that `version=` and `polycmp bisect` have made, and their sizes.")
+@click.command(
+    "list",
+    help="List the environments that `version=` and `polycmp bisect` have made, and their sizes."
+    + examples("polycmp cache list"),
+)
 def list_command() -> None:
     """Print a line for each environment, and the sum."""
     from polycmp_bisect.environments.cache import Cache, age

@@ -68,8 +68,8 @@ bisect_command = BackendCommand(
     _bisect,
     options=(
         "model",
-        "data",
-        "run",
+        *(f"data.{name}" for name in ("input_shapes", "data_loader", "data_loader_script", "load_inputs", "map_input")),
+        *(f"run.{name}" for name in ("warm_up", "use_subprocess", "timeout", "max_memory")),
         "compare",
         "result.load_outputs",
         "result.report",
