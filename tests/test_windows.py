@@ -276,7 +276,8 @@ class TestTensorsThatABackendRefuses:
         hidden = "s" if memory == "1G" else "wt"
         assert list(pair["outputs"]) == [name for name in ("wt", "a", "b", "s", "c", "d", "e", "y") if name != hidden]
         assert found["inference_results"]["shy"]["iterations"] == 2
-        assert f"shy does not show 1 tensor inside the model, not compared: '{hidden}'" in " ".join(done.stdout.split())
+        said = " ".join(done.stdout.split())
+        assert f"shy: does not show 1 tensor inside the model, not compared: '{hidden}'" in said
 
     def test_several_real_numbers(self, shy, tmp_path):
         model = guilty.chain(tmp_path / "m.onnx")
