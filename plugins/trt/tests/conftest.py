@@ -83,6 +83,6 @@ def call(capsys, tmp_path):
         shown = capsys.readouterr()
         text = shown.out + shown.err
         assert "Traceback" not in text
-        return status, text, json.loads(path.read_text()) if path.exists() else None
+        return status, text, json.loads(path.read_text("utf-8")) if path.exists() else None
 
     return command

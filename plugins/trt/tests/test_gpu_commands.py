@@ -40,7 +40,7 @@ class TestCapability:
     def test_what_is_wrong_and_where(self, half_supported, tmp_path, capsys):
         assert main(["inspect", "capability", half_supported, "-o", str(tmp_path)]) == 0
         assert "Strange" in capsys.readouterr().out
-        assert "Strange" in (tmp_path / "results.txt").read_text()
+        assert "Strange" in (tmp_path / "results.txt").read_text("utf-8")
 
     def test_parts(self, half_supported, tmp_path, capsys):
         arguments = ["inspect", "capability", half_supported, "--with-partitioning", "-o", str(tmp_path)]

@@ -120,7 +120,7 @@ class TestGraph:
             str(report),
         )
         assert main(["run", str(path), *words]) == 0, capsys.readouterr()
-        assert json.loads(report.read_text())["inference_results"]["trt"]["options"] == {"cuda_graph": "True"}
+        assert json.loads(report.read_text("utf-8"))["inference_results"]["trt"]["options"] == {"cuda_graph": "True"}
 
 
 class TestTime:

@@ -26,7 +26,7 @@ def run(model, words, capsys, tmp_path):
     status = main(["run", model, *words, "--report", str(report)])
     shown = capsys.readouterr()
     assert "Traceback" not in shown.out + shown.err
-    return status, " ".join((shown.out + shown.err).split()), json.loads(report.read_text())
+    return status, " ".join((shown.out + shown.err).split()), json.loads(report.read_text("utf-8"))
 
 
 def others_agree(report):
@@ -136,6 +136,6 @@ def test_a_driver_that_is_too_old(old_driver, convolutions, tmp_path):
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "driver" in done.stderr
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     assert "CUDA" in report["inference_results"]["trt"]["error"]
     assert others_agree(report)
