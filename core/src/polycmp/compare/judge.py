@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -30,11 +30,14 @@ class OutputJudge(ABC):
         check_shapes: Whether another shape is a difference; if not, arrays with equally many elements are compared in
             C order.
         fail_fast: Whether the outputs of two iterations are compared up to the first that differs only.
+        show: Called with the outputs of both sides before two iterations are compared, such as to draw them; whoever
+            knows them adds `names`, `map_output` and `iteration`. None for nothing.
         ignores: Those of `polycmp.spec.IMPOSTORS` that the function lets pass by design.
     """
 
     check_shapes: bool = True
     fail_fast: bool = False
+    show: Callable[..., None] | None = None
     ignores: ClassVar[frozenset[str]] = frozenset()
 
     @property
@@ -48,6 +51,12 @@ class OutputJudge(ABC):
         for name, value in (("check_shapes", check_shapes), ("fail_fast", fail_fast)):
             if value is not None:
                 object.__setattr__(changed, name, value)  # compare functions are frozen dataclasses
+        return changed
+
+    def showing(self: J, show: Callable[..., None]) -> J:
+        """Return the same compare function, which shows what it compares."""
+        changed = copy.copy(self)
+        object.__setattr__(changed, "show", show)
         return changed
 
     @overload
@@ -89,6 +98,8 @@ class OutputJudge(ABC):
         names = dict.fromkeys([*candidate, *reference])
         if not names:
             raise InvalidValueError("neither side has an output, so nothing would be compared")
+        if self.show is not None:
+            self.show(candidate, reference)
         verdicts: dict[str, DetailedVerdict] = {}
         for name in names:
             verdicts[name] = self._judge_named(name, candidate, reference)

@@ -119,6 +119,13 @@ class Observers:
         made = (_make(item, resolved) for item in resolved.registry.observers.values() if item.spec.searches)
         return cls(item for item in made if item is not None)
 
+    @classmethod
+    def with_options(cls, resolved: Resolved) -> Observers:
+        """Return the observers that the plan holds options for, and no others; errors as of `of`."""
+        asked = resolved.plan.observer_options
+        made = (_make(item, resolved) for item in resolved.registry.observers.values() if item.name in asked)
+        return cls(item for item in made if item is not None)
+
     def __bool__(self) -> bool:
         """Whether any observer takes part."""
         return bool(self._observing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from polycmp.builtin.api.pictures import is_picture, make_pictures
 from polycmp.builtin.functions import options as function_options
 from polycmp.builtin.functions.indices import Indices
 from polycmp.builtin.functions.norms import L2, CosineSimilarity, Psnr, Snr
@@ -38,7 +39,7 @@ class CompareFunc:
         detail: bool = False,
         check_shapes: bool | None = None,
         fail_fast: bool | None = None,
-        **refused: Any,
+        **others: Any,
     ) -> Simple:
         """Return `simple`: absolute and relative errors.
 
@@ -55,12 +56,17 @@ class CompareFunc:
             check_shapes: Whether another shape is a difference; it is by default. If not, arrays with equally many
                 elements are compared in C order.
             fail_fast: Whether to stop at the first output that differs, where two iterations are compared.
-            refused: Keywords of other tools, which are refused with what to do instead.
+            others: Options of `polycmp run` that draw what is compared, as `polycmp-report` brings them:
+                `save_heatmaps` and `save_error_metrics_plot` (a folder), `show_heatmaps` and `show_error_metrics_plot`.
+                Further keywords of other tools are refused with what to do instead.
 
         Raises:
             InvalidValueError: A value cannot be right; it is a `ValueError`, too.
+            PluginError: The package that draws is not installed, or matplotlib is not.
+            UsageError: Pictures shall be shown where no window can open.
         """
-        refuse(refused)
+        pictures = make_pictures({name: others.pop(name) for name in list(others) if is_picture(name)})
+        refuse(others)
         options = _options(
             SimpleOptions,
             rtol=_per_output(rtol),
@@ -71,7 +77,8 @@ class CompareFunc:
             nan=nan,
             scale_atol=scale_atol,
         )
-        return Simple(options, detail).with_rules(check_shapes, fail_fast)
+        function = Simple(options, detail).with_rules(check_shapes, fail_fast)
+        return function if pictures is None else function.showing(pictures.show)
 
     @staticmethod
     def indices(index_tolerance: int | Mapping[str, int] | None = None, fail_fast: bool | None = None) -> Indices:

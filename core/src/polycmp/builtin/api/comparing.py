@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from polycmp.builtin.functions import plugin as functions
 from polycmp.builtin.observers.averages import AveragingComparer, MetricsJudge, metrics_judge, no_mean
 from polycmp.compare import (
     OutputComparison,
+    OutputJudge,
     PairComparer,
     PairFunction,
     PairImpostors,
@@ -188,6 +190,11 @@ class Settings:
     check_average: bool
     accepted: tuple[str, ...] = ()
 
+    @property
+    def show(self) -> Callable[..., None] | None:
+        """What the function wants both sides shown to, such as to draw them; None for nothing."""
+        return self.function.show if isinstance(self.function, OutputJudge) else None
+
     def comparer(self, candidate: str, reference: str) -> PairComparer:
         """Make the comparer of two runs, which takes one output at a time."""
         checked = self.shape_check and getattr(self.function, "check_shapes", True)
@@ -219,6 +226,8 @@ class _Pair:
         self._impostors = PairImpostors(impostors_judge(settings.function)) if judge is not None else None
         self._judge: PairFunction = judge or comparer.add
         self._comparer, self._accepted = comparer, settings.accepted
+        self._show, self._map_output = settings.show, settings.map_output
+        self._iteration = itertools.count()
 
     def add(self, step: Mapping[str, IterationResult]) -> bool:
         """Compare one iteration; return whether it passed as far as that can be said now."""
@@ -228,6 +237,8 @@ class _Pair:
                 reason = f"{self.names[0]} and {self.names[1]} ran unequal iterations"
                 self._reasons += [reason] if reason not in self._reasons else []
             return True
+        if self._show is not None:
+            self._show(made, expected, self.names, map_output=self._map_output, iteration=next(self._iteration))
         if self._mean is not None:
             self._mean.add(made, expected)
             return True
