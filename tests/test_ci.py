@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 
 import onnx
 import pytest
+from sarif_check import wrong_in
 from toys import small_model
 
 ROOT = Path(__file__).parents[1]
@@ -84,6 +86,22 @@ def test_the_steps_of_the_workflow_run_as_written(folder):
     assert all((folder / path).exists() for path in kept)
     assert (folder / "results/latest/index.html").is_file()
     assert "PASSED" in (folder / "step.md").read_text()
+
+
+def test_the_alerts_that_the_page_uploads_stand_in_the_suite_file(folder):
+    job = load(FILES[".github/workflows/models-alerts.yml"])["jobs"]["suite"]
+    steps = {step["name"]: step for step in job["steps"] if "name" in step}
+    onnx.save(small_model(seed=1), folder / "other.onnx")
+    bad = '[[case]]\nname = "bad"\nmodel = "model.onnx"\nbackends = ["onnxrt", "onnxrt:model=other.onnx"]\n'
+    (folder / "models.toml").write_text(SUITE + bad)
+    done = run_step(steps["Compare"]["run"], folder)
+    assert done.returncode == 1, done.stdout + done.stderr
+    log = json.loads((folder / steps["Upload alerts"]["with"]["sarif_file"]).read_text(encoding="utf-8"))
+    assert wrong_in(log) == []
+    [alert] = log["runs"][0]["results"]
+    place = alert["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("models.toml", 4)
+    assert "bad" in alert["message"]["text"]
 
 
 def test_the_script_of_gitlab_runs_as_written(folder):

@@ -6,6 +6,10 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
+from sarif_check import wrong_in
+
+SUFFIXES = ("json", "html", "xml", "md", "sarif")
+BOTH = "model.onnx and other.onnx"
 
 
 def test_every_format_tells_the_same(polycmp, model, other, tmp_path):
@@ -44,18 +48,32 @@ def test_github_gets_annotations_and_a_summary(polycmp, model, other, tmp_path, 
     done = polycmp("run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other},name=old")
     assert done.status == 1
     [line] = [line for line in done.out.splitlines() if line.startswith("::error")]
-    assert line.startswith("::error title=model.onnx (sha256 ")
-    assert "%3A onnxrt against old%3A y::8 of 8 elements differ" in line
+    assert line.startswith("::error title=model.onnx and other.onnx%3A onnxrt against old%3A y::8 of 8 elements differ")
     assert "| ❌ | y | float32" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("words", "status", "suite", "case"),
     [
-        (("run", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"), 1, "onnx against old", "y"),
-        (("locate", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"), 1, "locate onnx against old", "h"),
-        (("invariants", "MODEL", "-b", "onnx", "--checks", "repeat", "permute"), 0, "invariants onnx", "repeat"),
-        (("selftest", "-b", "onnx", "--faults", "fp16", "saturate", "--atol", "0.01"), 1, "selftest onnx", "fp16"),
+        (("run", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"), 1, f"{BOTH}: onnx against old", "y"),
+        (
+            ("locate", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"),
+            1,
+            f"{BOTH}: locate onnx against old",
+            "h",
+        ),
+        (
+            ("invariants", "MODEL", "-b", "onnx", "--checks", "repeat", "permute"),
+            0,
+            "model.onnx: invariants onnx",
+            "repeat",
+        ),
+        (
+            ("selftest", "-b", "onnx", "--faults", "fp16", "saturate", "--atol", "0.01"),
+            1,
+            "selftest.textproto: selftest onnx",
+            "fp16",
+        ),
         (("check", "accuracy", "metrics.json"), 1, "onnx against old", "y"),
     ],
     ids=["run", "locate", "invariants", "selftest", "check"],
@@ -75,7 +93,7 @@ def test_every_command_has_every_report(polycmp, model, other, tmp_path, words, 
     named = {"selftest": "selftest.textproto", "check": ""}.get(words[0], "model.onnx")  # saved metrics have no model
     assert f"<h1>{heading.capitalize()}{f': {named}' if named else '</h1>'}" in page
     root = ET.parse(tmp_path / "r.xml").getroot()
-    [found] = [item for item in root if item.get("name", "").rpartition("): ")[2] == suite]
+    [found] = [item for item in root if item.get("name") == suite]
     assert case in [item.get("name") for item in found]
     assert (int(root.get("failures")) > 0, root.get("errors")) == (status == 1, "0")
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
@@ -83,6 +101,7 @@ def test_every_command_has_every_report(polycmp, model, other, tmp_path, words, 
     assert first.startswith(f"### polycmp: {named or heading}")
     assert f" {heading}: " in first
     assert f" {case} |" in text
-
-
-SUFFIXES = ("json", "html", "xml", "md")
+    log = json.loads((tmp_path / "r.sarif").read_text(encoding="utf-8"))
+    assert wrong_in(log) == []
+    told = " ".join(item["message"]["text"] for item in log["runs"][0]["results"])
+    assert (case in told) == (status == 1)

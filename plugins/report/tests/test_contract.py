@@ -8,7 +8,7 @@ import pytest
 
 from polycmp.testing import ReportContract
 from polycmp.testing.reports import sample_results
-from polycmp_report import html, junit, markdown
+from polycmp_report import html, junit, markdown, sarif
 
 
 class TestHtml(ReportContract):
@@ -41,3 +41,11 @@ class TestMarkdown(ReportContract):
 
     def make_report(self):
         return markdown.write
+
+
+class TestSarif(ReportContract):
+    capabilities = {"text"}
+    suffix = ".sarif"
+
+    def make_report(self):
+        return sarif.write

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import islice
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import located, to_bytes
-from polycmp.report import Problem, Result, Table
+from polycmp.report import Result
 from polycmp.terminal import shorten, visible_lines
+from polycmp_report.failures import Failure, failures
 from polycmp_report.markdown import to_markdown
 from polycmp_report.models import prefixed
 
@@ -34,12 +36,8 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
     del path
     if environ.get("GITHUB_ACTIONS") != "true":
         return
-    messages = list(_messages(result))
-    for title, text, place in messages[:ANNOTATIONS]:
-        where = "".join(f"{name}={_property(value)}," for name, value in place.items())
-        print(
-            f"::error {where}title={_property(prefixed(result, title))}::{_data(text)}"
-        )  # the one command that a line of ours may be
+    for failure in islice(failures(result), ANNOTATIONS):
+        print(_annotation(failure, result))  # the one command that a line of ours may be
     target = environ.get("GITHUB_STEP_SUMMARY")
     if target:
         try:
@@ -49,19 +47,9 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
             raise FileError("cannot append the summary", whose=target, why=describe_exception(error)) from error
 
 
-def _messages(result: Result) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """Yield title and text of each failure, and the file and line that it belongs to."""
-    for problem in result.blocks(Problem):
-        where = f" in iteration {problem.iteration}" if problem.iteration is not None else ""
-        yield problem.what, f"{problem.why}{where}", {}
-    for table in result.blocks(Table):
-        if table.problem is not None:
-            yield table.title, table.problem.why, {}
-        if table.judged:
-            for row in table.failures:
-                title = f"{table.subject if table.about else table.title}: {row.name}"
-                place = {"file": row.file, "line": str(row.line)} if row.file else {}
-                yield title, result.sentence if table.causal else row.reason, place
+def _annotation(failure: Failure, result: Result) -> str:
+    place = f"file={_property(failure.file)},line={failure.line}," if failure.file else ""
+    return f"::error {place}title={_property(prefixed(result, failure.title))}::{_data(failure.text)}"
 
 
 def _data(text: str) -> str:

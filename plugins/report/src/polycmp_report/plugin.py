@@ -52,6 +52,7 @@ def polycmp_reports() -> Iterable[ReportSpec]:
     yield ReportSpec(
         ".md", "Markdown for a pull request's comment", "polycmp_report.markdown:write", completes=_CONTEXT
     )
+    yield ReportSpec(".sarif", "SARIF 2.1.0, for code scanning", "polycmp_report.sarif:write", completes=_CONTEXT)
     yield ReportSpec(
         "",
         "Annotations and summary of GitHub Actions",
