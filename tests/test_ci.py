@@ -123,7 +123,7 @@ def test_the_action_fails_with_the_suite_and_keeps_its_results(folder):
     environment = {"SUITE": "models.toml", "ARGUMENTS": action["inputs"]["arguments"]["default"]}
     done = run_step(step["run"], folder, GITHUB_OUTPUT=str(output), **environment)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "::error title=" in done.stdout
+    assert "::error file=models.toml,line=4,title=" in done.stdout
     assert output.read_text() == "results=polycmp-results/latest\n"
     assert all(
         (folder / path).exists() for path in ("polycmp-results/latest/index.html", "polycmp-junit.xml", "polycmp.md")

@@ -10,6 +10,7 @@ from sarif_check import wrong_in
 
 SUFFIXES = ("json", "html", "xml", "md", "sarif")
 BOTH = "model.onnx and other.onnx"
+PAIR = ("-b", "onnx", "-b", "onnx:model=OTHER,name=old")
 
 
 def test_every_format_tells_the_same(polycmp, model, other, tmp_path):
@@ -55,13 +56,8 @@ def test_github_gets_annotations_and_a_summary(polycmp, model, other, tmp_path, 
 @pytest.mark.parametrize(
     ("words", "status", "suite", "case"),
     [
-        (("run", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"), 1, f"{BOTH}: onnx against old", "y"),
-        (
-            ("locate", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"),
-            1,
-            f"{BOTH}: locate onnx against old",
-            "h",
-        ),
+        (("run", "MODEL", *PAIR), 1, f"{BOTH}: onnx against old", "y"),
+        (("locate", "MODEL", *PAIR), 1, f"{BOTH}: locate onnx against old", "h"),
         (
             ("invariants", "MODEL", "-b", "onnx", "--checks", "repeat", "permute"),
             0,
