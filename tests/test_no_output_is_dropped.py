@@ -54,10 +54,55 @@ def test_locate_names_the_operator_that_makes_an_output_of_weights_alone(polycmp
 
 @pytest.mark.parametrize("lacking", ["anchors", "y7"])
 @pytest.mark.parametrize("who", ["new", "old"])
-def test_run_of_many_outputs_fails_where_a_file_lacks_one(polycmp, sides, lacking, who):
+@pytest.mark.parametrize(
+    "words", [("run",), ("run", "--mark-all"), ("locate",), ("locate", "--mark-all")], ids=" ".join
+)
+def test_every_command_fails_where_a_file_of_many_outputs_lacks_one(polycmp, sides, lacking, who, words):
     few = tuple(name for name in ("anchors", *MANY) if name != lacking)
     models = {"new": detector(1.0, ("anchors", *MANY), steps=2), "old": detector(1.0, ("anchors", *MANY))}
     models[who] = detector(1.0, few, steps=2 if who == "new" else 1)
-    said = polycmp("run", *sides(models["new"], models["old"]))
+    said = polycmp(words[0], *sides(models["new"], models["old"]), *words[1:])
     assert said.status == 1, said.out
-    assert f"{who} has no output '{lacking}'" in said.out, said.out
+    assert f"{who} has no output '{lacking}'" in " ".join(said.out.split()), said.out
+
+
+def chain(last: dict[str, str]) -> onnx.ModelProto:
+    """Return x [2,5] -> Tanh -> Relu -> the operators given, each of which makes the output of its name."""
+    node = helper.make_node
+    nodes = [node("Tanh", ["x"], ["t"], name="t"), node("Relu", ["t"], ["r"], name="r")]
+    nodes += [node(op_type, ["r"], [name], name=name) for name, op_type in last.items()]
+    return graph_model(nodes, [("x", TensorProto.FLOAT, [2, 5])], [(name, TensorProto.FLOAT, [2, 5]) for name in last])
+
+
+@pytest.mark.parametrize("who", ["new", "old"])
+@pytest.mark.parametrize("more", [(), ("--warm-up", "1")], ids=["in parts", "at once"])
+def test_run_mark_all_fails_where_a_file_lacks_an_operator_that_makes_an_output(polycmp, sides, who, more):
+    models = {"new": chain({"n": "Neg", "y": "Exp"}), "old": chain({"n": "Neg", "y": "Exp"})}
+    models[who] = chain({"n": "Neg"})
+    said = polycmp("run", *sides(models["new"], models["old"]), "--mark-all", *more)
+    assert said.status == 1, said.out
+    assert f"{who} has no output 'y'" in said.out, said.out
+
+
+def test_outputs_of_two_names_that_cannot_be_paired_are_never_passed_over(polycmp, sides):
+    pair = sides(chain({"n": "Neg", "y": "Exp"}), chain({"n": "Neg", "z": "Sin"}))
+    said = polycmp("run", *pair, "--mark-all")
+    assert said.status == 1, said.out
+    assert "new has no output 'z'" in said.out and "old has no output 'y'" in said.out, said.out
+    said = polycmp("locate", *pair)
+    assert said.status == 3, said.out
+    assert "output 'y' of new and output 'z' of old were not compared" in " ".join(said.out.split()), said.out
+    assert "--map-output y=z" in said.out
+
+
+def test_outputs_of_two_names_that_are_paired_lack_nothing(polycmp, sides):
+    pair = sides(chain({"n": "Neg", "y": "Exp"}), chain({"n": "Neg", "z": "Exp"}))
+    for words in (("run", "--mark-all"), ("locate",)):
+        assert polycmp(words[0], *pair, *words[1:]).status == 0
+
+
+def test_outputs_that_the_user_chose_are_all_that_is_asked_for(polycmp, sides):
+    few = tuple(name for name in ("anchors", *MANY) if name != "y7")
+    pair = sides(detector(1.0, few, steps=2), detector(1.0, ("anchors", *MANY)))
+    said = polycmp("run", *pair, "--onnx-outputs", "y7", "anchors")
+    assert said.status == 0, said.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -123,6 +123,15 @@ class Model:
             with self._reading():
                 self._description = describe(self.structure or self.source, self._options(spec))
         return self._description
+
+    def describe_file(self) -> ModelDescription | None:
+        """Return the same of the file, whatever the loader's options make of it.
+
+        Raises:
+            ModelError: The file cannot be read.
+        """
+        plain = replace(self.settings, loader_options={}, backend_options={})
+        return self.describe() if plain == self.settings else Model(self.source, self.registry, plain).describe()
 
     @cached_property
     def structure(self) -> Callable[[], Any] | None:

@@ -9,6 +9,7 @@ from polycmp.runs.compare_functions import make_functions, takes_any_shape
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import Feedback, Following, open_feedback
 from polycmp.runs.input_readers import readers
+from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds, run_steps
 from polycmp.runs.observers import Observers, Observing, Outputs, RunStep
 from polycmp.runs.pairing import InputPairing, Structure, alone_notes, check_given, fed_notes, uncertain
@@ -29,9 +30,11 @@ from polycmp.runs.tolerances import Tolerances, open_tolerances
 from polycmp.runs.trial import Arrays, Trial, open_trial
 
 __all__ = [
+    "Alone",
     "Arrays",
     "BackendRun",
     "Comparer",
+    "Ends",
     "Feedback",
     "FindEnvironment",
     "Following",
@@ -64,6 +67,7 @@ __all__ = [
     "comparer_maker",
     "copy_feed",
     "copy_outputs",
+    "ends_of",
     "fed_notes",
     "held_at_once",
     "make_functions",
@@ -76,6 +80,7 @@ __all__ = [
     "open_trial",
     "open_windows",
     "open_workers",
+    "outputs_alone",
     "readers",
     "renamed_source",
     "resolve",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PolycmpError
@@ -32,6 +32,9 @@ class Windows(Protocol):
 
     def visible(self, label: str, /) -> frozenset[str] | None:
         """Return the outputs that a backend can show, None if all."""
+
+    def to_reference(self, label: str, /) -> Mapping[str, str]:
+        """Return the names in the reference's model of a candidate's tensors, as far as they are called otherwise."""
 
 
 class MakeWindows(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.blindness import without_elements
 from polycmp.compare.validity import find_invalid
-from polycmp.compare.verdicts import OutputComparison, merge_windows
+from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.errors import PolycmpError
 from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
@@ -20,6 +20,7 @@ from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import FeedbackObserver, Following, open_feedback
+from polycmp.runs.lacking import with_lacking_outputs
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
@@ -28,7 +29,7 @@ from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.tolerances import open_tolerances
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
-from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
+from polycmp.session.prepare import Memory, Prepared, may_need_pairs, needs_all_outputs, prepare
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ class _Session:
         if prepared.windows is not None:
             plan = replace(plan, map_output={})  # the tensors of both sides have one name then
         self._compare_plan = plan
+        self._resolved = resolved
         self._prepared = prepared
         self._saved = saved
         self._observers = observers
@@ -214,12 +216,25 @@ class _Session:
         ]
         accepted = self._compare_plan.allow_blind
         self.outcome.comparisons = [without_elements(pair, accepted) for pair in self.outcome.comparisons]
+        self.outcome.comparisons = [self._with_lacking(pair) for pair in self.outcome.comparisons]
         self._suggest_shapes()
         notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)
         self.outcome.notes += [f"inputs: {note}" for note in notes]
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         return self.outcome
+
+    def _with_lacking(self, pair: PairComparison) -> PairComparison:
+        """Return a verdict that also says which outputs one of two files lacks, where options make others outputs."""
+        known = {backend.label: backend for backend in self._resolved.backends}
+        if pair.candidate not in known or pair.reference not in known or not pair.outputs:
+            return pair
+        sides = [known[label] for label in (pair.candidate, pair.reference)]
+        if not may_need_pairs(sides):
+            return pair
+        windows = self._prepared.windows
+        names = self._resolved.plan.compare.map_output if windows is None else windows.to_reference(pair.candidate)
+        return with_lacking_outputs(pair, sides[0].model, sides[1].model, names)
 
     def _observed(self, step: Step, reference: str) -> RunStep:
         """Return a step as observers see it, with nothing changed and nothing compared yet."""

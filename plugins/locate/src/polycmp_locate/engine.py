@@ -18,6 +18,7 @@ from polycmp_locate.judge.failure import judge_failure
 from polycmp_locate.judge.judge import judge
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
+from polycmp_locate.pairing.lacking import lacking_outputs
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.report.report import report
 from polycmp_locate.setting import LocateOptions, Setting, Stage, Tensors
@@ -144,7 +145,9 @@ def _against_backend(
                 graph = setting.reference.graph
                 own = graph.own if isinstance(graph, SharedGraph) else None
                 rounding = OutputRounding(resolved, candidate.label, reference.label, own)
-                setting = replace(setting, explains=rounding.explains)
+                names = setting.pairing.to_reference if setting.pairing is not None else {}
+                lacking = lacking_outputs(resolved, candidate, reference, names)
+                setting = replace(setting, explains=rounding.explains, lacking=lacking)
             one = _search_with_draws(
                 replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import compress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from polycmp.builtin.layerwise.moved import moved_runs
@@ -123,11 +124,14 @@ class Paired(NamedTuple):
             the same names.
         notes: Remarks for the reader on how the tensors were paired.
         judge: Makes of a comparer one that knows by how much tensors of these models may differ.
+        to_reference: Names in the reference's model of paired tensors, by the label of a run whose model differs from
+            it, and then by the names in that model.
     """
 
     partitioned_runs: list[PartitionedRun]
     notes: list[str]
     judge: Callable[[Comparer], Comparer]
+    to_reference: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 def open_windows(
@@ -181,7 +185,16 @@ def open_windows(
     ]
     concurrent = all(backend.runs_beside_others for backend in compress(backends, inside))
     pairing = InputPairing.of(resolved, reference)
-    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge, pairing=pairing)
+    return Windows(
+        partitioned,
+        wanted,
+        max_memory,
+        whole,
+        concurrent=concurrent,
+        judge=paired.judge,
+        pairing=pairing,
+        to_reference=paired.to_reference,
+    )
 
 
 def _is_worth_it(graph: ModelGraph) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polycmp.layerwise import PartitionedRun, a_few, tensor_outputs
+from polycmp.runs import Ends, Resolved, ResolvedBackend, ends_of, outputs_alone
 
 
 @dataclass(frozen=True)
@@ -16,35 +17,56 @@ class Lacking:
         label: The backend whose model lacks them.
         owner: The backend whose model has them.
         outputs: Their names in it.
+        instead: Those that only the model which lacks them has, and which may be the same, renamed.
     """
 
     label: str
     owner: str
     outputs: tuple[str, ...]
+    instead: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        them = f"output {self.outputs[0]!r}" if len(self.outputs) == 1 else f"outputs {a_few(self.outputs)}"
-        return f"{self.label} has no {them}, which {self.owner} has"
+        if self.instead:
+            return (
+                f"{_named(self.outputs)} of {self.owner} and {_named(self.instead)} of {self.label} were not compared"
+            )
+        return f"{self.label} has no {_named(self.outputs)}, which {self.owner} has"
+
+    @property
+    def advice(self) -> str:
+        """A note on what to do about it; empty if there is nothing to say."""
+        if not self.instead:
+            return ""
+        pairs = " ".join(f"{one}={two}" for one, two in zip(self.outputs, self.instead, strict=False))
+        return f"where outputs of two names are the same, say so: --map-output {pairs}"
 
 
 def lacking_outputs(
-    candidate: PartitionedRun,
-    reference: PartitionedRun,
-    to_reference: Mapping[str, str],
+    resolved: Resolved, candidate: PartitionedRun, reference: PartitionedRun, to_reference: Mapping[str, str]
 ) -> Lacking | None:
-    """Return the outputs of the model that has more; None where both have some alone, which may be the same renamed.
+    """Return the outputs of one model that the other lacks; None where there are none.
 
     Args:
+        resolved: The backends.
         candidate: The backend to judge, under its model's own names.
         reference: The backend to believe.
         to_reference: The reference's names of paired tensors, by the candidate's.
     """
-    mine, other = tensor_outputs(candidate.graph), tensor_outputs(reference.graph)
-    paired = {to_reference.get(name, name) for name in mine}
-    of_candidate = tuple(name for name in mine if name not in other and to_reference.get(name) not in other)
-    of_reference = tuple(name for name in other if name not in paired and name not in mine)
-    if of_candidate and not of_reference:
-        return Lacking(reference.label, candidate.label, of_candidate)
-    if of_reference and not of_candidate:
-        return Lacking(candidate.label, reference.label, of_reference)
-    return None
+    mine, other = (_ends(resolved.backend(run.label), run) for run in (candidate, reference))
+    alone = outputs_alone(mine, other, to_reference)
+    if alone.candidate:
+        return Lacking(reference.label, candidate.label, alone.candidate, alone.reference)
+    return Lacking(candidate.label, reference.label, alone.reference) if alone.reference else None
+
+
+def _ends(backend: ResolvedBackend, run: PartitionedRun) -> Ends:
+    """Return the outputs of what a backend runs: where options made others outputs, those of the file."""
+    outputs = tensor_outputs(run.graph)
+    file = backend.model.describe_file() if isinstance(backend.inside, str) else None
+    if file is None or set(file.outputs) == set(run.graph.outputs):
+        return Ends(outputs, outputs)
+    return ends_of(backend.model, file)
+
+
+def _named(outputs: tuple[str, ...]) -> str:
+    return f"output {outputs[0]!r}" if len(outputs) == 1 else f"outputs {a_few(outputs)}"

@@ -49,8 +49,10 @@ def report(judged: Judged, setting: Setting) -> Located:
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]
     if setting.lacking is not None and not found.exit_code:
-        found.judged = replace(judged, verdict=LACKING)
-        found.sentence = f"{LACKING}: {setting.lacking}; of the rest: {found.sentence}"
+        verdict, advice = (NOT_JUDGED if setting.lacking.instead else LACKING), setting.lacking.advice
+        found.judged = replace(judged, verdict=verdict)
+        found.sentence = f"{verdict}: {setting.lacking}; of the rest: {found.sentence}"
+        found.notes += [advice] if advice else []
     return found
 
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from polycmp.data import InputPairs
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import GraphNode
-from polycmp.layerwise import PartitionedRun, same_structure, tensors_behind
+from polycmp.layerwise import PartitionedRun, final_outputs, same_structure, tensors_behind
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.pairing.given import given_pairs, names_others
 from polycmp_locate.pairing.inputs import listed, own_names, with_inputs
-from polycmp_locate.pairing.lacking import lacking_outputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.setting import Setting
 
@@ -56,7 +55,7 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
     """
     candidate, reference, given = setting.candidate, setting.reference, given or {}
     if same_structure(candidate.graph, reference.graph) and not names_others(given, candidate.graph):
-        return replace(setting, lacking=lacking_outputs(candidate, reference, {}))
+        return setting
     given = given_pairs(candidate, reference, given)
     for partitioned_run in (candidate, reference):
         _see_single_makers(partitioned_run)
@@ -70,7 +69,8 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
         raise ModelError(f"{models} have no output in common", why=why)
     # Of few operators the sentence about the outputs names all there is.
     few = len(reference.graph.nodes) <= NAMEABLE and _take_the_same(candidate.graph.inputs, reference.graph.inputs)
-    if not few and all(match.candidate in outputs for match in aligned.pairing.matches):
+    ends = final_outputs(aligned.candidate.graph)
+    if not few and all(match.candidate in ends for match in aligned.pairing.matches):
         raise ModelError(
             f"{models} have different operators, and no tensor inside one could be paired with one of the other",
             why="neither names nor weights nor the way in which operators follow each other agree",
@@ -85,7 +85,6 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
         reference=aligned.reference,
         precise=precise,
         pairing=replace(aligned.pairing, inputs=pairs),
-        lacking=lacking_outputs(candidate, reference, aligned.pairing.to_reference),
     )
 
 
