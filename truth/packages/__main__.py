@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def main() -> int:
 
     with ThreadPoolExecutor(options.processes) as pool:
         found = [said for items in pool.map(work, models) for said in items]
-    options.output.write_text(page(found, options.limit))
+    days = {date.fromtimestamp(path.stat().st_mtime) for path in options.folder.glob("work/*/said.json")}
+    options.output.write_text(page(found, options.limit, days))
     wrong = [said for said in found if said.grade == "wrong"]
     for said in wrong:
         print(f"wrong: {said.model}: polycmp {' '.join(said.words)}\n    {said.status} {said.sentence}\n    {said.why}")
@@ -55,25 +57,27 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def page(found: Iterable[Said], limit: float) -> str:
+def page(found: Iterable[Said], limit: float, days: Iterable[date]) -> str:
     """Return the table.
 
     Args:
         found: What was said.
         limit: Seconds that a command had.
+        days: When it was.
     """
     found = list(found)
     grades = Counter(said.grade for said in found)
     models = len({said.model for said in found})
     packages = len({said.model.partition(":")[0] for said in found})
+    when = " and ".join(sorted({day.isoformat() for day in days}))
     lines = [
         "# Models from packages, and what polycmp says of them",
         "",
-        f"{packages} packages, {models} models, {len(found)} commands with {limit:.0f} seconds each: {grades['right']} "
-        f"right, {grades['wrong']} wrong, {grades['time']} out of time, {grades['open']} about which the runtimes "
-        "alone say too little to grade them. `python -m truth.packages` makes this table. What is right was found "
-        f"with ONNX Runtime {version('onnxruntime')}, the evaluator of onnx {version('onnx')} and OpenVINO alone, on "
-        "the inputs that polycmp chose.",
+        f"{packages} packages, {models} models, {len(found)} commands with {limit:.0f} seconds each, on {when}: "
+        f"{grades['right']} right, {grades['wrong']} wrong, {grades['time']} out of time, {grades['open']} about which "
+        "the runtimes alone say too little to grade them. `python -m truth.packages` makes this table. What is right "
+        f"was found with ONNX Runtime {version('onnxruntime')}, the evaluator of onnx {version('onnx')} and OpenVINO "
+        "alone, on the inputs that polycmp chose.",
         "",
         *(HERE / "reading.md").read_text().splitlines(),
         "## All commands",

@@ -23,7 +23,8 @@ NEVER = re.compile(
     r"^(?!\[I\]).*\b(Key|Attribute|Index|Name|Syntax|Type)Error\b",
     re.MULTILINE,
 )
-_VERDICT = re.compile(r"^(PASSED|FAILED|FOUND|NO FAULT|FAILS|BLIND|UNDECIDED|ERROR|DONE|polycmp: )")
+#: How a verdict begins, whatever its words: a list of them was behind the commands twice.
+_VERDICT = re.compile(r"^([A-Z]{2,}( [A-Z]{2,})*: |polycmp: )")
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Model:
         status, out = _run([sys.executable, "-m", "polycmp", *words], self._limit, self._folder)
         print(f"  {time.monotonic() - begin:5.1f} s  {status:4d}  {command}", flush=True)
         written(self._folder, command).write_text(out)
-        said = Said(self._shipped.name, command, tuple(words), status, _sentence(out), truth or {})
+        said = Said(self._shipped.name, command, tuple(words), status, sentence_of(out), truth or {})
         return graded(said, out)
 
 
@@ -207,7 +208,12 @@ def fine_enough(truth: dict[str, Any]) -> bool:
     return bool(truth.get("beyond") == 0)
 
 
-def _sentence(out: str) -> str:
+def sentence_of(out: str) -> str:
+    """Return the sentence that a command ends with: its last verdict, else its last line.
+
+    Args:
+        out: All that the command wrote.
+    """
     lines = out.splitlines()
     places = [index for index, line in enumerate(lines) if _VERDICT.match(line)]
     if not places:
