@@ -1,4 +1,8 @@
-"""A runtime with releases, a backend that it drives, and their wheels: made in a folder, installed by pip itself."""
+"""A runtime and a converter with releases, and a backend on the runtime: wheels in a folder, installed by pip itself.
+
+Commands run in the tests' own process. They see one Python and no package index but that folder, so that nothing
+depends on the machine, and keep their environments in one cache, which is made as tests need it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,21 @@ import json
 import os
 import subprocess
 import sys
+import time
 import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+import pytest
+from in_process import plugins_installed
 from onnx import TensorProto, helper
+
+from polycmp.cli.main import run as run_command
+from polycmp_bisect.environments.tools import interpreters
 
 PLUGIN = """
 from polycmp.spec import RunnerSpec, hookimpl
@@ -38,91 +51,175 @@ class Toy(Runner):
 def make(model, options, *, name):
     return Toy(name)
 """
-#: What a release does, by word.
-KINDS = {
+#: What a release of the runtime does, by word. `TOY_FOLDER` is a folder of the test.
+RUNTIMES = {
     "good": "def load(): pass\ndef run(x): return x * 2\n",
     "bad": "def load(): pass\ndef run(x): return x * 3\n",
     "unloadable": "def load(): raise ValueError('no such operator: Mul')\n",
     "broken": "raise ImportError('no kernel for this processor')\n",
-    "flaky": "import itertools, os, tempfile\n"
-    "def load(): pass\n"
-    "def run(x):\n"
-    "    path = os.path.join(os.environ['POLYCMP_CACHE'], 'flips')\n"
-    "    open(path, 'a').write('x')\n"
-    "    return x * (2 + os.path.getsize(path) % 2)\n",
+    # Wrong in the first process of each two.
+    "flaky": "import os\n"
+    "flips = os.path.join(os.environ['TOY_FOLDER'], 'flips')\n"
+    "def load(): open(flips, 'a').write('x')\n"
+    "def run(x): return x * (2 + os.path.getsize(flips) % 2)\n",
+    # Good; is not imported before its time has come.
+    "stuck": "import os, time\n"
+    "held = os.path.join(os.environ['TOY_FOLDER'], 'held')\n"
+    "while os.path.exists(held): open(held + '-here', 'w').close(); time.sleep(0.02)\n"
+    "def load(): pass\ndef run(x): return x * 2\n",
 }
+#: What a release of the converter does with the bytes of a model.
+CONVERTERS = {
+    "good": "made = data",
+    "bad": "import struct; made = data.replace(struct.pack('<f', 2), struct.pack('<f', 3))",
+    "broken": "sys.exit('toyconv: cannot read Mul')",
+    # Bad; when it has run, there is no package index any more.
+    "last": "import struct; made = data.replace(struct.pack('<f', 2), struct.pack('<f', 3))\n"
+    "    index = os.environ['PIP_FIND_LINKS']\n"
+    "    if os.path.isdir(index): os.rename(index, index + '-away')",
+}
+RELEASES = {
+    "toyrt": {
+        "0.9": "stuck", "1.0": "good", "1.1": "good", "1.2": "unloadable", "1.3": "broken", "1.4": "bad",
+        "1.5": "bad", "1.6": "good", "2.0": "flaky",
+    },
+    "toyconv": {"1.0": "good", "1.1": "broken", "1.2": "bad", "1.3": "broken", "2.0": "good", "2.0.1": "good", "2.1": "last"},
+}  # fmt: skip
 
 
-def write_wheel(folder: Path, version: str, kind: str) -> Path:
-    """Write the wheel of a release."""
-    path = folder / f"toyrt-{version}-py3-none-any.whl"
-    about = f"toyrt-{version}.dist-info"
+def write_wheel(folder: Path, package: str, version: str, text: str, entry_points: str = "") -> None:
+    """Write the wheel of a release that is one module."""
+    about = f"{package}-{version}.dist-info"
     files = {
-        "toyrt/__init__.py": f"__version__ = {version!r}\n{KINDS[kind]}",
-        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: toyrt\nVersion: {version}\n",
+        f"{package}/__init__.py": text,
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        **({f"{about}/entry_points.txt": entry_points} if entry_points else {}),
     }
-    with zipfile.ZipFile(path, "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)
+    with zipfile.ZipFile(folder / f"{package}-{version}-py3-none-any.whl", "w") as wheel:
+        for name, content in files.items():
+            wheel.writestr(name, content)
         wheel.writestr(f"{about}/RECORD", "".join(f"{name},,\n" for name in (*files, f"{about}/RECORD")))
-    return path
 
 
-class Place:
-    """A folder with everything, and `polycmp` as it is called there."""
+def write_model(path: Path, factor: float = 2) -> None:
+    """Write a model that multiplies four numbers."""
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["x", "two"], ["y"], name="double")],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
+        [onnx.numpy_helper.from_array(np.float32(factor), "two")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
-    def __init__(self, root: Path):
-        self.root, self.wheels, self.cache = root, root / "wheels", root / "cache"
+
+class Shelf:
+    """What all tests share: wheels, an installed plugin, and the cache of environments."""
+
+    def __init__(self, root: Path) -> None:
+        self.wheels, self.site, self.cache = root / "wheels", root / "site", root / "cache"
         self.wheels.mkdir(parents=True)
-        package = root / "site" / "polycmp_toyrt"
+        for version, kind in RELEASES["toyrt"].items():
+            write_wheel(self.wheels, "toyrt", version, f"__version__ = {version!r}\n{RUNTIMES[kind]}")
+        for version, kind in RELEASES["toyconv"].items():
+            text = (
+                "import os, sys\ndef main():\n    data = open(sys.argv[1], 'rb').read()\n"
+                f"    {CONVERTERS[kind]}\n    open(sys.argv[2], 'wb').write(made)\n"
+            )
+            write_wheel(self.wheels, "toyconv", version, text, "[console_scripts]\ntoyconv = toyconv:main\n")
+        package = self.site / "polycmp_toyrt"
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("")
         (package / "plugin.py").write_text(PLUGIN)
         (package / "runner.py").write_text(RUNNER)
-        about = root / "site" / "polycmp_toyrt-1.0.dist-info"
+        about = self.site / "polycmp_toyrt-1.0.dist-info"
         about.mkdir()
         (about / "METADATA").write_text(
             "Metadata-Version: 2.1\nName: polycmp-toyrt\nVersion: 1.0\nRequires-Dist: polycmp\n"
         )
         (about / "entry_points.txt").write_text("[polycmp]\ntoy = polycmp_toyrt.plugin\n")
-        graph = helper.make_graph(
-            [helper.make_node("Mul", ["x", "two"], ["y"], name="double")],
-            "g",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
-            [onnx.numpy_helper.from_array(np.float32(2), "two")],
-        )
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), root / "m.onnx")
 
-    def release(self, **kinds: str) -> None:
-        """Publish releases, whose names have _ for dots and v in front."""
-        for name, kind in kinds.items():
-            write_wheel(self.wheels, name[1:].replace("_", "."), kind)
 
-    def environ(self, **more: str) -> dict[str, str]:
-        """Return the environment variables of a command: no index but the folder of wheels."""
-        return {
-            **os.environ, "PYTHONPATH": str(self.root / "site"), "POLYCMP_CACHE": str(self.cache), "PIP_NO_INDEX": "1",
-            "PIP_FIND_LINKS": str(self.wheels), "PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": "", **more,
-        }  # fmt: skip
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
 
-    def words(self, *words: str) -> list[str]:
-        """Return the words that start a command."""
-        return [sys.executable, "-m", "polycmp", *words]
+    returncode: int
+    stdout: str
+    stderr: str
 
-    def polycmp(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
-        return subprocess.run(
-            self.words(*words), cwd=self.root, env=self.environ(**more), capture_output=True, text=True, check=False
-        )
 
-    def bisect(self, *words: str, **more: str) -> tuple[subprocess.CompletedProcess[str], dict]:
-        """Bisect over the runtime's releases; returns what was said and the JSON report."""
+@dataclass
+class Place:
+    """A folder of one test with `m.onnx`, and `polycmp` as it is called there."""
+
+    root: Path
+    shelf: Shelf
+    capture: pytest.CaptureFixture[str]
+    environ: dict[str, str]
+
+    @property
+    def environments(self) -> Path:
+        """The folder of the environments."""
+        return Path(os.environ["POLYCMP_CACHE"]) / "environments"
+
+    def made(self) -> set[str]:
+        """Return the releases of which there is an environment, whole or not."""
+        return {"-".join(path.name.split("-")[:2]) for path in self.environments.glob("*/")}
+
+    def polycmp(self, *words: str) -> Done:
+        """Run a command as a process of its own would, in this one."""
+        self.capture.readouterr()
+        status = run_command([*words], plugins_installed())
+        done = Done(status, *self.capture.readouterr())
+        assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+        return done
+
+    def bisect(self, *words: str, step: tuple[str, ...] = ()) -> tuple[Done, dict[str, Any]]:
+        """Bisect without `locate`; returns what was said and the JSON report."""
         report = self.root / "r.json"
         report.unlink(missing_ok=True)
-        done = self.polycmp(
-            "bisect", "m.onnx", "-b", "toy", "-b", "onnx", "--over", "toyrt", "--no-locate", "--report", "r.json",
-            *words, **more,
-        )  # fmt: skip
+        done = self.polycmp("bisect", *words, "--no-locate", "--report", "r.json", *(("--", *step) if step else ()))
         return done, json.loads(report.read_text()) if report.exists() else {}
+
+    def over_toyrt(self, *words: str) -> tuple[Done, dict[str, Any]]:
+        """Bisect over the releases of the runtime."""
+        return self.bisect("m.onnx", "-b", "toy", "-b", "onnx", "--over", "toyrt", *words)
+
+    def over_toyconv(self, *words: str) -> tuple[Done, dict[str, Any]]:
+        """Bisect over the releases of the converter, whose command writes `out.onnx`."""
+        backends = ("-b", "onnxrt", "-b", "onnxrt:model=m.onnx")
+        return self.bisect("out.onnx", *backends, "--over", "toyconv", *words, step=("toyconv", "m.onnx", "out.onnx"))
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start a command as a process with a group of its own, as a shell does."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "polycmp", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+
+def make_place(root: Path, shelf: Shelf, capture: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> Place:
+    """Make the folder of a test and set what commands find around them."""
+    write_model(root / "m.onnx")
+    environ = {
+        "PYTHONPATH": str(shelf.site), "POLYCMP_CACHE": str(shelf.cache), "TOY_FOLDER": str(root),
+        "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shelf.wheels), "PIP_CONFIG_FILE": os.devnull,
+        "PIP_EXTRA_INDEX_URL": "", "PATH": str(Path(sys.executable).parent), "HOME": str(root), "COLUMNS": "160",
+    }  # fmt: skip
+    for name, value in environ.items():
+        patch.setenv(name, value)
+    patch.syspath_prepend(str(shelf.site))
+    patch.chdir(root)
+    interpreters.cache_clear()
+    return Place(root, shelf, capture, environ)
+
+
+def until(there: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 120.0) -> None:
+    """Wait for something that a process does."""
+    end = time.monotonic() + seconds
+    while not there():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)

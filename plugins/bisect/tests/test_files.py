@@ -1,58 +1,93 @@
-"""`--over files`: the first of a row of files that is wrong, in this process alone."""
+"""`--over files`: the first of a row of files that is wrong or slow, and the page that tells of it."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import zipfile
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
+from releases import write_model
+
+
+@pytest.fixture
+def bisect(polycmp, tmp_path):
+    """Bisect over files in the folder of a test; returns what was said and the JSON report."""
+
+    def run(*words):
+        done = polycmp("bisect", *words, "--over", "files", "--no-locate", "--report", "r.json")
+        report = tmp_path / "r.json"
+        return done, json.loads(report.read_text()) if report.exists() else {}
+
+    return run
 
 
 @pytest.fixture
 def exports(tmp_path):
+    """Write models that multiply by factors."""
+
     def write(*factors):
         for number, factor in enumerate(factors):
-            graph = helper.make_graph(
-                [helper.make_node("Mul", ["x", "k"], ["y"])],
-                "g",
-                [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
-                [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
-                [onnx.numpy_helper.from_array(np.float32(factor), "k")],
-            )
-            made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-            onnx.save(made, tmp_path / f"n{number}.onnx")
+            write_model(tmp_path / f"n{number}.onnx", factor)
         return [f"n{number}.onnx" for number in range(len(factors))]
 
     return write
 
 
-def bisect(folder, *words):
-    done = subprocess.run(
-        [sys.executable, "-m", "polycmp", "bisect", *words, "--over", "files", "--no-locate", "--report", "r.json"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    report = folder / "r.json"
-    return done, json.loads(report.read_text()) if report.exists() else {}
-
-
-def test_the_first_file_that_differs_is_named(exports, tmp_path):
+def test_the_first_file_that_differs_is_named(exports, bisect):
     files = exports(2, 2, 2, 2, 3, 3, 3)
-    done, report = bisect(tmp_path, *files, "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx")
-    assert done.returncode == 1, done.stderr
+    done, report = bisect(*files, "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx")
+    assert done.status == 1, done.err
     assert (report["first_bad"], report["last_good"]) == ("n4.onnx", "n3.onnx")
-    assert "first bad file n4.onnx, last good n3.onnx" in done.stdout
+    assert "first bad file n4.onnx, last good n3.onnx" in done.out
 
 
-def test_files_that_are_all_right_are_no_failure(exports, tmp_path):
-    done, report = bisect(tmp_path, *exports(2, 2, 2), "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx")
-    assert (done.returncode, report["first_bad"]) == (0, None), done.stderr
-    assert "n2.onnx is good" in done.stdout
+def test_files_that_are_all_right_are_no_failure(exports, bisect):
+    done, report = bisect(*exports(2, 2, 2), "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx")
+    assert (done.status, report["first_bad"]) == (0, None), done.err
+    assert "n2.onnx is good" in done.out
 
 
-def test_one_file_is_nothing_to_search_over(exports, tmp_path):
-    done, _ = bisect(tmp_path, *exports(2), "-b", "onnxrt", "-b", "onnx")
-    assert (done.returncode, "at least two files" in done.stderr) == (2, True)
+def test_one_file_is_nothing_to_search_over(exports, bisect):
+    done, _ = bisect(*exports(2), "-b", "onnxrt", "-b", "onnx")
+    assert (done.status, "at least two files" in done.err) == (2, True)
+
+
+def write_slow(path, products):
+    """Write a model that multiplies matrices so many times."""
+    weight = numpy_helper.from_array(np.eye(512, dtype=np.float32), "w")
+    names = ["x", *(f"t{number}" for number in range(products - 1)), "y"]
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", [names[number], "w"], [names[number + 1]]) for number in range(products)],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [512, 512])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [512, 512])],
+        [weight],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_the_first_file_that_takes_longer_is_named_with_how_much(bisect, tmp_path):
+    for number, products in enumerate([1, 1, 60, 60]):
+        write_slow(tmp_path / f"n{number}.onnx", products)
+    words = ("--slower", "4", "--iterations", "5", "--report", "page.html")
+    done, report = bisect(*(f"n{number}.onnx" for number in range(4)), "-b", "onnxrt", *words)
+    assert done.status == 1, done.err
+    assert (report["first_bad"], report["last_good"]) == ("n2.onnx", "n1.onnx")
+    assert "times as fast as the slow end" in done.out
+    assert report["judged"]["n2.onnx"]["seconds"] > 4 * report["judged"]["n1.onnx"]["seconds"]
+
+
+def test_the_page_tells_what_whoever_mends_it_needs(exports, bisect, tmp_path):
+    files = exports(2, 2, 3)
+    done, _ = bisect(*files, "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx", "--explain", "page")
+    assert done.status == 1, done.err
+    assert "the text of an issue: page/issue.md" in done.out
+    page = (tmp_path / "page/issue.md").read_text()
+    assert page.startswith("# Wrong results with file n2.onnx, right with n1.onnx\n")
+    assert "| n1.onnx | good, y off by 0 of its range |" in page
+    with zipfile.ZipFile(tmp_path / "page/case.zip") as archive:
+        assert any(name.endswith(".onnx") for name in archive.namelist())
+    assert "[case.zip](case.zip)" in page

@@ -41,20 +41,50 @@ def test_with_both_ends_given_half_of_the_line_is_left_each_time():
         assert len(line.seen) <= 2 + 5
 
 
-def test_what_cannot_be_judged_is_passed_over():
-    random.seed(3)
+def lines_with_gaps(share):
+    rng = random.Random(3)
     for _ in range(300):
-        count = random.randint(2, 30)
-        turn = random.randint(1, count - 1)
-        broken = set(random.sample(range(count), random.randint(0, count - 2))) - {count - 1}
-        line = Line(count, turn, broken)
-        whole = [place for place in range(count) if place not in broken]
-        found = Search(line.judge).find(count - 1, None)
-        assert found.first_bad == min(place for place in whole if place >= turn)
-        good = [place for place in whole if place < turn]
+        count = rng.randint(2, 30)
+        broken = {place for place in range(count - 1) if rng.random() < share}
+        yield Line(count, rng.randint(1, count - 1), broken)
+
+
+def test_what_cannot_be_judged_is_passed_over():
+    for line in lines_with_gaps(0.2):
+        if any({place, place + 1, place + 2} <= line.broken for place in range(line.count)):
+            continue
+        whole = [place for place in range(line.count) if place not in line.broken]
+        found = Search(line.judge).find(line.count - 1, None)
+        assert found.first_bad == min(place for place in whole if place >= line.turn)
+        good = [place for place in whole if place < line.turn]
         assert found.last_good == (max(good) if good else None)
-        if good:
-            assert set(found.between) <= broken
+        assert not good or set(found.between) <= line.broken
+
+
+def test_what_is_said_is_so_however_many_cannot_be_judged():
+    for line in lines_with_gaps(0.7):
+        found = Search(line.judge).find(line.count - 1, None)
+        assert found.judged[found.first_bad].state == "bad"
+        if found.last_good is not None:
+            assert found.judged[found.last_good].state == "good"
+            assert set(found.between) <= line.broken
+            assert set(range(found.last_good + 1, found.first_bad)) == set(found.between)
+
+
+@pytest.mark.parametrize("oldest", [1, 5, 20, 27])
+def test_old_ones_that_cannot_load_the_model_are_not_all_tried(oldest):
+    for turn in range(oldest + 1, 30):
+        line = Line(30, turn, range(oldest))
+        found = Search(line.judge).find(29, None)
+        assert (found.first_bad, found.last_good) == (turn, turn - 1)
+        assert len(line.seen & line.broken) <= 8
+
+
+def test_nothing_is_judged_where_the_newest_ones_cannot_be():
+    line = Line(30, 0, range(30))
+    with pytest.raises(EndError) as error:
+        Search(line.judge).find(29, None, bad_given=False)
+    assert (error.value.found.state, error.value.tried, len(line.seen)) == ("skip", 3, 3)
 
 
 def test_a_last_one_that_cannot_be_judged_gives_way_to_the_one_before_unless_it_was_named():

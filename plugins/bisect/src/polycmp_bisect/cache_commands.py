@@ -69,11 +69,7 @@ def limit_command(size: str | None) -> None:
 
     cache = Cache()
     if size is not None:
-        try:
-            wanted = parse_size(size)
-        except ValueError as error:
-            raise UsageError(f"{size!r} is no size", why=str(error), hint="polycmp cache limit 5G") from None
-        for name in cache.set_limit(wanted):
+        for name in cache.set_limit(parse_size(size)):
             echo(visible(f"removed {name}"))
     echo(visible(f"{_megabytes(cache.limit)} for {cache.folder}"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +52,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     plan = replace(without_written_files(plan), command="")
     if section.over == PASSES:
         return _over_passes(call, section, plan, begun)
-    maker = Maker(find_links=section.find_links)
-    with call.progress() as tell:
+    with call.progress() as tell, closing(Maker(find_links=section.find_links)) as maker:
         maker.tell = tell
         tell("asking for what there is to search over")
         candidates = open_candidates(call, section, plan, maker)
@@ -171,6 +171,12 @@ class Work:
             ) from None
         except EndError as error:
             name, found = names[error.index], error.found
+            if found.state == "skip" and error.tried > 1:
+                raise BackendError(
+                    f"none of the {error.tried} {what.replace(' ', 's ', 1)} that were tried could be judged",
+                    why=f"{name}: {found.reason}",
+                    hint=f"--bad with another {what}; polycmp run with one of them tells more",
+                ) from None
             if found.state == "skip":
                 raise BackendError(
                     f"{name} could not be judged, and it is where the search begins",

@@ -9,6 +9,9 @@ from typing import Literal
 State = Literal["good", "bad", "skip"]
 #: How far the first look back from the bad end is; each further one goes four times as far.
 _STRIDE = 4
+#: How many neighbours in a row have to be impossible to judge for all that are older to be taken for the same: each
+#: costs an installation, and what needs a newer operator set runs on no old release.
+_IN_A_ROW = 3
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,12 @@ class EndError(Exception):
         index: Its place in the line.
         wanted: What it was said to be.
         found: What it is.
+        tried: How many were looked at in its place, itself included.
     """
 
-    def __init__(self, index: int, wanted: State, found: Judgement) -> None:
+    def __init__(self, index: int, wanted: State, found: Judgement, tried: int = 1) -> None:
         super().__init__(index)
-        self.index, self.wanted, self.found = index, wanted, found
+        self.index, self.wanted, self.found, self.tried = index, wanted, found, tried
 
 
 @dataclass
@@ -129,15 +133,15 @@ class Search:
         return found
 
     def _bad_end(self, bad: int, given: bool) -> int | None:
-        for place in range(bad, -1, -1):
+        for place in range(bad, max(bad - _IN_A_ROW, -1), -1):
             found = self._look(place, twice=True)
             if found.state == "bad":
                 return place
-            if given or found.state == "good":
-                if given:
-                    raise EndError(place, "bad", found)
+            if given:
+                raise EndError(place, "bad", found)
+            if found.state == "good":
                 return None
-        raise EndError(bad, "bad", self._judged[bad])
+        raise EndError(bad, "bad", self._judged[bad], len(self._judged))
 
     def _good_end(self, bad: int, good: int | None) -> tuple[int | None, int]:
         """Return the places of a good one, None if there is none, and of the earliest that is known to be bad."""
@@ -146,25 +150,27 @@ class Search:
             if found.state != "good":
                 raise EndError(good, "good", found)
             return good, bad
-        stride, place = _STRIDE, bad
-        while place > 0:
+        stride, floor = _STRIDE, -1  # what is at the floor or older cannot be judged
+        while bad - floor > 1:
             self._tell(-1, bad)
-            place = max(place - stride, 0)
+            target = max(bad - stride, 0) if floor < 0 else (floor + bad) // 2
             stride *= _STRIDE
-            while (found := self._look(place)).state == "skip" and place > 0:
-                place -= 1
-            if found.state == "good":
+            place = self._judged_near(target, floor)
+            if place is None:
+                floor = target
+            elif self._judged[place].state == "good":
                 self._look(place, twice=True)
                 return place, bad
-            if found.state == "bad":
-                bad = place
-        for place in range(bad - 1, -1, -1):  # the oldest could not be judged: what lies before the bad one
-            if self._look(place).state == "good":
-                self._look(place, twice=True)
-                return place, bad
-            if self._judged[place].state == "bad":
+            else:
                 bad = place
         return None, bad
+
+    def _judged_near(self, place: int, floor: int) -> int | None:
+        """Return the first of a few candidates, from one backwards, that can be judged; None if none of them can."""
+        for near in range(place, max(place - _IN_A_ROW, floor), -1):
+            if self._look(near).state != "skip":
+                return near
+        return None
 
     def _halve(self, good: int, bad: int) -> Found:
         while True:

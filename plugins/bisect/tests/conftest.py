@@ -1,0 +1,29 @@
+"""Releases to search over, and a folder for each test."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from onnx_commands import messages_as_before, polycmp, signals_as_a_terminal_has_them
+from releases import Shelf, make_place
+
+from polycmp_bisect.environments.tools import interpreters
+
+__all__ = ["messages_as_before", "place", "polycmp", "shelf", "signals_as_a_terminal_has_them"]
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory):
+    """Wheels, a plugin and a cache that all tests share."""
+    return Shelf(tmp_path_factory.mktemp("shelf"))
+
+
+@pytest.fixture
+def place(shelf, tmp_path, capfd, monkeypatch):
+    """A folder in which commands see the wheels and nothing else."""
+    yield make_place(tmp_path, shelf, capfd, monkeypatch)
+    interpreters.cache_clear()
