@@ -29,6 +29,8 @@ from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent
 
 #: Modules whose children do nothing but import our packages and answer; what looks at a plugin has to be new.
 COPIED = ("polycmp_onnx.trial", "polycmp.builtin.workers.child")
+#: What this process looked for modules in as it started; an interpreter with another one is no copy of it.
+PYTHONPATH = os.environ.get("PYTHONPATH")
 
 
 class CopiedInterpreter(ChildProcess):
@@ -45,7 +47,9 @@ class CopiedInterpreter(ChildProcess):
         descriptors: Sequence[int] = (),
         on_stderr: Callable[[str], None] | None = None,
     ) -> None:
-        if module not in COPIED or python not in {"", sys.executable} or not CopiedProcess.can_copy():
+        taken = dict(os.environ if environ is None else environ)
+        is_alike = python in {"", sys.executable} and taken.get("PYTHONPATH") == PYTHONPATH
+        if module not in COPIED or not is_alike or not CopiedProcess.can_copy():
             super().__init__(
                 module,
                 arguments,
@@ -57,7 +61,6 @@ class CopiedInterpreter(ChildProcess):
             )
             return
         main = partial(import_module(module).main, [str(_parent()), *arguments])
-        taken = dict(os.environ if environ is None else environ)
         self._connect(partial(_Interpreter, main, taken, path, descriptors), on_stderr)
 
 

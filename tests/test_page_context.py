@@ -175,5 +175,5 @@ def test_the_page_of_locate_shows_both_sides_of_the_first_bad_tensor(polycmp, mo
 def test_locate_without_a_page_looks_at_nothing(polycmp, models, monkeypatch):
     from polycmp_report.page import looks
 
-    monkeypatch.setattr(looks, "watch", lambda: pytest.fail("nobody asked for a page"))
+    monkeypatch.setattr(looks, "Looker", lambda: pytest.fail("nobody asked for a page"))
     assert polycmp("locate", *models[:-2]).status == 1
