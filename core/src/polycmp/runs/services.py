@@ -23,18 +23,17 @@ class Windows(Protocol):
 
     Attributes:
         judge: Makes of a comparer one that also knows what to expect of the models.
+        to_reference: Names in the reference's model of tensors, by those in the steps, as far as they differ.
     """
 
     judge: Callable[[Any], Any]
+    to_reference: Mapping[str, str]
 
     def steps(self, source: Source, pace: Pace, /) -> Generator[Step, None, None]:
         """Yield steps in place of `polycmp.runs.loop.run_steps`, several per iteration, numbered by their window."""
 
     def visible(self, label: str, /) -> frozenset[str] | None:
         """Return the outputs that a backend can show, None if all."""
-
-    def to_reference(self, label: str, /) -> Mapping[str, str]:
-        """Return the names in the reference's model of a candidate's tensors, as far as they are called otherwise."""
 
 
 class MakeWindows(Protocol):

@@ -145,7 +145,10 @@ class _Session:
         self._prepared = prepared
         self._saved = saved
         self._observers = observers
-        self._tolerances = open_tolerances(resolved, outcome.reference)
+        self._to_reference = prepared.windows.to_reference if prepared.windows is not None else plan.map_output
+        names = replace(resolved.plan.compare, map_output=self._to_reference)
+        under_names = replace(resolved, plan=replace(resolved.plan, compare=names))
+        self._tolerances = open_tolerances(under_names, outcome.reference)
         self._make_comparer = comparer_maker(
             plan, resolved.registry, resolved.functions, self._tolerances, watching=True
         )
@@ -197,7 +200,7 @@ class _Session:
                 raise
             self._observers.errors.append(error)  # it shall not hide the difference that was found before
             return False
-        if self._tolerances is not None:
+        if self._tolerances is not None and not step.window:
             self._tolerances.begin(step.feed)
         compared = self._compare(changed)
         self.outcome.invalid += compared.invalid
@@ -232,9 +235,7 @@ class _Session:
         sides = [known[label] for label in (pair.candidate, pair.reference)]
         if not may_need_pairs(sides):
             return pair
-        windows = self._prepared.windows
-        names = self._resolved.plan.compare.map_output if windows is None else windows.to_reference(pair.candidate)
-        return with_lacking_outputs(pair, sides[0].model, sides[1].model, names)
+        return with_lacking_outputs(pair, sides[0].model, sides[1].model, self._to_reference)
 
     def _observed(self, step: Step, reference: str) -> RunStep:
         """Return a step as observers see it, with nothing changed and nothing compared yet."""

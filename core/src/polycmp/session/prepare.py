@@ -51,7 +51,8 @@ class Memory:
 
     Attributes:
         most: Bytes for the tensors of all runs, 0 for a share of what is free.
-        all_for: The option that needs all outputs of an iteration at once; empty if none was given.
+        all_for: The option that needs all outputs of an iteration at once; empty if none was given. The tolerances
+            that `--tolerance` names need them, too, but where files differ.
     """
 
     most: int
@@ -83,12 +84,14 @@ def prepare(
         return Prepared(runs, resolved.source, checked, pairing)
     if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
-    if compare.tolerance:
-        _check_names_in_common(resolved)
-    if memory.all_for:
-        return Prepared(runs, resolved.source, checked, pairing, notes=[held_at_once(memory.all_for)])
-    notes: list[str] = []
-    windows = open_windows(resolved, runs, memory.most, compare.reference, notes)
+    tolerance = f"--tolerance {compare.tolerance}" if compare.tolerance else ""
+    windows, notes = None, list[str]()
+    if not memory.all_for and (not tolerance or may_need_pairs(resolved.backends)):
+        windows = open_windows(resolved, runs, memory.most, compare.reference, notes)
+    if windows is None and tolerance:
+        _check_names_in_common(resolved, memory.all_for)
+    if memory.all_for or tolerance:
+        notes.append(held_at_once(memory.all_for or tolerance))
     return Prepared(runs, resolved.source, checked, pairing, windows, notes)
 
 
@@ -111,8 +114,12 @@ def may_need_pairs(backends: Iterable[ResolvedBackend]) -> bool:
     return len(models) > 1 and any(changed_options(options) for options in settings)
 
 
-def _check_names_in_common(resolved: Resolved) -> None:
+def _check_names_in_common(resolved: Resolved, option: str) -> None:
     """Check that tensors inside models that differ, which were made outputs, can be judged by name.
+
+    Args:
+        resolved: The backends.
+        option: The option for which they are not paired; empty if they cannot be.
 
     Raises:
         UsageError: They have other names.
@@ -126,22 +133,21 @@ def _check_names_in_common(resolved: Resolved) -> None:
     if alone:
         others = replace(plan, compare=replace(plan.compare, tolerance=""))
         shown = f"{', '.join(map(repr, alone[:_SHOWN]))}{', …' if len(alone) > _SHOWN else ''}"
+        needs = f"with {option} tensors are not paired" if option else "no tensors of these files could be paired"
         raise UsageError(
             f"--tolerance {plan.compare.tolerance} cannot judge the tensors inside models that differ: it measures "
             "outputs by name",
-            why=f"{len(alone)} have a name that one model alone has: {shown}; without it they are paired, and what "
-            "rounding to coarser types explains of each is measured, too",
-            hint=to_command(others, resolved.registry),
+            why=f"{needs}, and {len(alone)} have a name that one model alone has: {shown}",
+            hint=f"leave {option} out" if option else to_command(others, resolved.registry),
         )
 
 
 def needs_all_outputs(plan: Plan) -> str:
-    """Return the first option given that needs all outputs of an iteration at once; empty if none was."""
+    """Return the first option given that never lets models be run part by part; empty if none was."""
     reasons = {
         "--sequential-runners": plan.sequential,
         "--warm-up": plan.warm_up,
         "--use-subprocess": plan.subprocess,
         "--load-outputs": plan.files.load_outputs,
-        f"--tolerance {plan.compare.tolerance}": plan.compare.tolerance,
     }
     return next((option for option, given in reasons.items() if given), "")

@@ -124,14 +124,13 @@ class Paired(NamedTuple):
             the same names.
         notes: Remarks for the reader on how the tensors were paired.
         judge: Makes of a comparer one that knows by how much tensors of these models may differ.
-        to_reference: Names in the reference's model of paired tensors, by the label of a run whose model differs from
-            it, and then by the names in that model.
+        to_reference: Names in the reference's model of paired tensors, by their common names.
     """
 
     partitioned_runs: list[PartitionedRun]
     notes: list[str]
     judge: Callable[[Comparer], Comparer]
-    to_reference: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    to_reference: Mapping[str, str] = MappingProxyType({})
 
 
 def open_windows(

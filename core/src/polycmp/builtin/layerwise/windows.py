@@ -52,7 +52,7 @@ class Windows:
         concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
         judge: Makes of a comparer one that also knows what to expect of the models.
         pairing: Tells which inputs of closed backends are the graph's where they call them otherwise.
-        to_reference: Names in the reference's model of tensors of runs whose model differs, by label.
+        to_reference: Names in the reference's model of the graph's tensors, as far as they are called otherwise there.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Windows:
         concurrent: bool = False,
         judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
         pairing: InputPairing | None = None,
-        to_reference: Mapping[str, Mapping[str, str]] | None = None,
+        to_reference: Mapping[str, str] | None = None,
     ) -> None:
         self._pairing = pairing or InputPairing()
-        self._to_reference = to_reference or {}
+        self.to_reference = to_reference or {}
         self.judge = judge
         self.partitioned_runs = list(partitioned_runs)
         self._at_once: AtOnce[PartitionedRun] = AtOnce(len(self.partitioned_runs), concurrent=concurrent)
@@ -97,10 +97,6 @@ class Windows:
             None,
         )
         return frozenset(self.wanted) - hidden if hidden else None
-
-    def to_reference(self, label: str) -> Mapping[str, str]:
-        """Return the names in the reference's model of a run's tensors, as far as they are called otherwise."""
-        return self._to_reference.get(label, {})
 
     def steps(self, source: Source, pace: Pace) -> Generator[Step, None, None]:
         """Yield one step per window and feed of the data source.

@@ -83,8 +83,8 @@ def pair_runs(
     noise = PairNoise(aligned.reference_graph, under, moved(reference_run), kinds)
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
-    names_of = dict.fromkeys((run.label for run in others), aligned.pairing.to_reference)
-    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs, ends), names_of)
+    to_reference = aligned.pairing.to_reference
+    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs, ends), to_reference)
 
 
 class PairedComparer:
