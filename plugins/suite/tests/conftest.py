@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from editor_schemas import wrong_in
 from in_process import plugins_installed, run_cases_here
 
 from polycmp.cli.main import run as run_command
@@ -89,6 +90,8 @@ class Suite:
             patch.delenv("GITHUB_ACTIONS", raising=False)
             run_cases_here(patch)
             left = run_command(["suite", *map(str, words)], plugins_installed())
+        if left != 2 and self.path.exists():  # a file that is read is one that editors accept
+            assert wrong_in(self.path.read_text(encoding="utf-8"), plugins_installed()) == []
         return ended(Done(left, *self._capture.readouterr()), status)
 
     def process(self, *words: object, status: int | None = None) -> Done:

@@ -11,6 +11,7 @@ from polycmp._toml import parse_toml
 from polycmp.options.declared import changed_options, find_field, make_options, option_fields
 from polycmp.options.field import KINDS, OptionField
 from polycmp.options.given import OptionValues
+from polycmp.options.schema import option_schema
 from polycmp.options.table import FlagTable, Key, Target
 from polycmp.options.text import read_plain, words_of
 from polycmp.options.values import (
@@ -64,6 +65,7 @@ __all__ = [
     "join_pair",
     "make_options",
     "option_fields",
+    "option_schema",
     "parse_above_zero",
     "parse_bool",
     "parse_count",

@@ -6,12 +6,15 @@ from polycmp.plan.backends import option_texts, options_from_texts, plan_backend
 from polycmp.plan.build import core_values, without_written_files
 from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 from polycmp.plan.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
+from polycmp.plan.schema import BACKENDS, DIALECT, backend_schema, key_schemas, run_file_schema, table_schema
 from polycmp.plan.sections import DataSection, LogSection
 from polycmp.plan.text import from_values, to_command, to_values, to_words
 
 __all__ = [
+    "BACKENDS",
     "DEFAULT_COMPARE",
     "DEFAULT_DATA_LOADER",
+    "DIALECT",
     "BackendPlan",
     "Choice",
     "ComparePlan",
@@ -20,12 +23,16 @@ __all__ = [
     "FilesPlan",
     "LogSection",
     "Plan",
+    "backend_schema",
     "core_values",
     "from_values",
+    "key_schemas",
     "option_texts",
     "options_from_texts",
     "plan_backends",
+    "run_file_schema",
     "spec_texts",
+    "table_schema",
     "to_command",
     "to_values",
     "to_words",

@@ -1,4 +1,4 @@
-"""`polycmp suite SUITE.toml`, and `polycmp suite diff OLD NEW` beside it."""
+"""`polycmp suite SUITE.toml`, with `polycmp suite diff OLD NEW` and `polycmp suite schema` beside it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,9 @@ def _long(word: str) -> list[str]:
 
 def _commands() -> dict[str, Any]:
     from polycmp_suite.diff_command import diff_command
+    from polycmp_suite.schema_command import schema_command
 
-    return {"run": run_command, "diff": diff_command}
+    return {"run": run_command, "diff": diff_command, "schema": schema_command}
 
 
 suite_command = SuiteGroup(

@@ -93,28 +93,57 @@ class OwnKey:
     Attributes:
         read: Turns its value into what a case holds.
         default: Value of a case that does not have the key.
+        help: Meaning of the key, for editors.
+        schema: JSON Schema of its values, for editors.
     """
 
     read: Callable[[Any], Any]
     default: Any
+    help: str
+    schema: Mapping[str, Any]
 
+
+_TEXT: Mapping[str, Any] = {"type": "string", "pattern": r"\S"}
+_TEXTS: Mapping[str, Any] = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
+_COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+_TABLE: Mapping[str, Any] = {"type": "object"}
+_SECONDS: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0}
+_BYTES: Mapping[str, Any] = {"anyOf": [_COUNT, _TEXT]}
+_AMOUNTS: Mapping[str, Any] = {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}
+_EXPECTED: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["reason"],
+    "properties": {
+        "reason": _TEXT,
+        "verdict": {"enum": ["failed", "undecided", "blind", "error"]},
+        "until": {"type": "string", "format": "date", "description": "Last day on which it is expected, a date."},
+    },
+    "additionalProperties": False,
+}
+_MATRIX: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {key: {"not": {"description": "no axis of a matrix"}} for key in ("matrix", "name", "config")},
+    "additionalProperties": {
+        "anyOf": [{"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}],
+    },
+}
 
 OWN: Mapping[str, OwnKey] = {
-    "name": OwnKey(text, ""),
-    "model": OwnKey(texts, ()),
-    "command": OwnKey(text, "run"),
-    "config": OwnKey(text, ""),
-    "tags": OwnKey(texts, ()),
-    "needs": OwnKey(texts, ()),
-    "files": OwnKey(texts, ()),
-    "timeout": OwnKey(seconds, 0.0),
-    "retries": OwnKey(count, 0),
-    "memory": OwnKey(size, 0),
-    "gpus": OwnKey(count, 0),
-    "resources": OwnKey(resources, {}),
-    "expected-failure": OwnKey(expected, None),
-    "options": OwnKey(table, {}),
-    "matrix": OwnKey(table, {}),
+    "name": OwnKey(text, "", "Name of the case; by default the model's path without its ending.", _TEXT),
+    "model": OwnKey(texts, (), "A model, a pattern, or a list of both: a case for each.", _TEXTS),
+    "command": OwnKey(text, "run", "Command of the case.", _TEXT),
+    "config": OwnKey(text, "", "A run file; keys of the case win over it.", _TEXT),
+    "tags": OwnKey(texts, (), "Words for --tag and -k.", _TEXTS),
+    "needs": OwnKey(texts, (), "Requirements on the machine: cuda, a module, a name given with --provide.", _TEXTS),
+    "files": OwnKey(texts, (), "Further files that the case reads, for executors that run it elsewhere.", _TEXTS),
+    "timeout": OwnKey(seconds, 0.0, "Seconds after which the case is ended.", _SECONDS),
+    "retries": OwnKey(count, 0, "Further attempts at a case that could not be compared.", _COUNT),
+    "memory": OwnKey(size, 0, 'Bytes that its processes may take together: "4G".', _BYTES),
+    "gpus": OwnKey(count, 0, "GPUs that the case takes for itself.", _COUNT),
+    "resources": OwnKey(resources, {}, "Further resources on a cluster: { trt86 = 1 }.", _AMOUNTS),
+    "expected-failure": OwnKey(expected, None, 'A known failure: { reason = "WHY", until = 2027-01-31 }.', _EXPECTED),
+    "options": OwnKey(table, {}, "Options of the command whose names are also keys of a case.", _TABLE),
+    "matrix": OwnKey(table, {}, "Keys with a list of values for each: a case for every combination.", _MATRIX),
 }
 """`options` holds options of the command whose names are also keys of the suite."""
 
