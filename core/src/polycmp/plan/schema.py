@@ -61,7 +61,9 @@ def table_schema(keys: Mapping[str, Mapping[str, Any]], place: str) -> dict[str,
     """
     # Editors offer `properties`, and take what fits `patternProperties` where somebody has typed it.
     listed = {name: schema for name, schema in keys.items() if not schema.get("x-taplo", {}).get("hidden")}
-    patterns = {f"^{name.replace('-', '_')}$": {"$ref": f"{place}/properties/{name}"} for name in listed if "-" in name}
+    patterns: dict[str, Mapping[str, Any]] = {
+        f"^{name.replace('-', '_')}$": {"$ref": f"{place}/properties/{name}"} for name in listed if "-" in name
+    }
     patterns |= {f"^{name.replace('-', '[-_]')}$": schema for name, schema in keys.items() if name not in listed}
     return {
         "type": "object",
