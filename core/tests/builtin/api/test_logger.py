@@ -105,6 +105,18 @@ def test_time_and_place_are_shown_on_request():
     assert f"[polycmp, {os.path.basename(__file__)}:" in stream.getvalue()
 
 
+def test_messages_of_a_block_are_indented():
+    stream = io.StringIO()
+    setup_logging(stream=stream)
+    with G_LOGGER.indent():
+        G_LOGGER.warning("one\ntwo")
+        with G_LOGGER.indent(2):
+            G_LOGGER.warning("three")
+    G_LOGGER.warning("four")
+    lines = stream.getvalue().splitlines()
+    assert lines == ["[W]     one", "        two", "[W]             three", "[W] four"]
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
@@ -35,7 +36,7 @@ class Logger:
         logger: The logger underneath.
     """
 
-    __slots__ = ("_callbacks", "_logger", "_modules", "_shown")
+    __slots__ = ("_callbacks", "_indent", "_logger", "_modules", "_shown")
 
     ULTRA_VERBOSE = SEVERITIES["ULTRA_VERBOSE"]
     SUPER_VERBOSE = SEVERITIES["SUPER_VERBOSE"]
@@ -55,6 +56,7 @@ class Logger:
         self._modules: dict[str, int] = {}
         self._callbacks: list[Callable[[Mapping[str, int]], None]] = []
         self._shown: set[str] = set()
+        self._indent = 0
 
     @property
     def severity(self) -> int:
@@ -133,6 +135,19 @@ class Logger:
             if handler is not None:
                 self._logger.removeHandler(handler)
 
+    @contextmanager
+    def indent(self, level: int = 1) -> Iterator[Logger]:
+        """Indent the messages of a `with` block; blocks inside each other add up.
+
+        Args:
+            level: Number of steps of four blanks.
+        """
+        self._indent += level
+        try:
+            yield self
+        finally:
+            self._indent -= level
+
     def log(self, message: Message, severity: int, mode: LogMode = LogMode.EACH, stack_depth: int = 2) -> None:
         """Log a message.
 
@@ -149,7 +164,7 @@ class Logger:
             if text in self._shown:
                 return
             self._shown.add(text)
-        self._logger.log(severity, "%s", text, stacklevel=stack_depth)
+        self._logger.log(severity, "%s", textwrap.indent(text, " " * 4 * self._indent), stacklevel=stack_depth)
 
     def ultra_verbose(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
         """Log with severity ULTRA_VERBOSE."""
