@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import sys
 
 import pytest
+from in_process import run_cases_here
 from releases import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="backends run in processes of their own")
@@ -165,3 +167,21 @@ def test_a_cache_that_cannot_be_written_ends_the_search_with_what_to_do(place, m
     assert done.returncode == 3
     assert "toyconv 1.2 cannot be kept in" in done.stderr
     assert "POLYCMP_CACHE=DIR" in done.stderr
+
+
+def test_a_suite_tells_since_which_release_a_model_differs(place, monkeypatch):
+    pytest.importorskip("polycmp_suite")
+    run_cases_here(monkeypatch)
+    (place.root / "suite.toml").write_text(
+        '[[case]]\nmodel = "m.onnx"\nbackends = ["toy", "onnx"]\nreleases = ["1.1", "1.2", "1.4"]\ntimeout = 60\n'
+    )
+    done = place.polycmp("suite", "suite.toml", "--report", "r.json")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "environment of toy:version=1.4" in done.stderr
+    [row] = json.loads((place.root / "r.json").read_text())["releases"]
+    assert row["since"] == "differs since 1.4, right with 1.1"
+    assert {name: item["verdict"] for name, item in row["releases"].items()} == {
+        "1.1": "passed", "1.2": "error", "1.4": "failed",
+    }  # fmt: skip
+    assert "differs since 1.4, right with 1.1" in (place.root / "suite-results/latest/index.html").read_text()
+    assert "m: differs since 1.4, right with 1.1" in " ".join(done.stdout.split())

@@ -205,7 +205,7 @@ class Work:
         name = self.candidates.names[place]
         known = self.keeper.get(name, look)
         if known is not None:
-            self._note_time(known)
+            self.judge.note(known)
             return known
         begun = time.monotonic()
         found = self._judge(place, name)
@@ -232,7 +232,3 @@ class Work:
             ) from None
         self.tell(f"judging {name}; {self.left}")
         return self.judge.judge(self.candidates.plan(place))
-
-    def _note_time(self, known: Judgement) -> None:
-        if self.judge.slower and not self.judge.slow_seconds and known.seconds:
-            self.judge.slow_seconds = known.seconds

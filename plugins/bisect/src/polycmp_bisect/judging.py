@@ -32,12 +32,14 @@ class Judge:
         varied: The label of the backend that the candidates differ in; empty where they differ otherwise.
         slower: How many times as long as a good one a bad one takes; 0 to judge by what is computed.
         slow_seconds: The time of the bad end, once it is known.
+        seen_bad: Whether a run was wrong: another one that cannot tell anything is not wrong in the same way.
     """
 
     run: RunPlan
     varied: str
     slower: float = 0.0
     slow_seconds: float = 0.0
+    seen_bad: bool = False
 
     def judge(self, plan: Plan) -> Judgement:
         """Return what the run of a candidate shows.
@@ -45,6 +47,17 @@ class Judge:
         Raises:
             CannotJudgeError: Another backend failed.
         """
+        found = self._judged(plan)
+        self.note(found)
+        return found
+
+    def note(self, found: Judgement) -> None:
+        """Take account of a judgement, also of one that was kept."""
+        self.seen_bad = self.seen_bad or found.state == "bad"
+        if self.slower and not self.slow_seconds and found.seconds:  # the first that is judged is the bad end
+            self.slow_seconds = found.seconds
+
+    def _judged(self, plan: Plan) -> Judgement:
         document = self.run(plan).document
         results: Mapping[str, Any] = document["inference_results"]
         failed = {label: str(item["error"]) for label, item in results.items() if item["error"]}
@@ -61,6 +74,8 @@ class Judge:
         reason, error, detail = _worst(document["comparison_results"])
         if verdict in {"passed", "failed"}:
             return Judgement("good" if verdict == "passed" else "bad", reason, error, seconds, detail)
+        if verdict == "blind" and self.seen_bad:  # what tells a wrong run apart, a shape say, is as it should be here
+            return Judgement("good", reason or "nothing could have differed", error, seconds, detail)
         words = {"blind": "nothing could have differed", "undecided": "rounding may explain anything"}
         return Judgement("skip", reason or words.get(verdict, "nothing could be compared"), error, seconds, detail)
 
@@ -72,9 +87,7 @@ class Judge:
     def _by_time(self, seconds: float | None) -> Judgement:
         if seconds is None:
             return Judgement("skip", "nothing was measured")
-        if not self.slow_seconds:  # the first that is judged is the bad end
-            self.slow_seconds = seconds
-        ratio = self.slow_seconds / seconds
+        ratio = (self.slow_seconds or seconds) / seconds
         state: Any = "good" if ratio >= self.slower else "bad"
         return Judgement(state, f"{ratio:.2g} times as fast as the slow end", seconds, seconds, "seconds")
 

@@ -34,6 +34,7 @@ class CaseResult:
         model: The model as the suite names it.
         backends: The labels of the backends.
         axes: The settings that the matrix chose.
+        series: Name without the release, of cases that differ in the release of a backend's runtime alone; else empty.
         tags: Tags of the case.
         status: The exit status; negative for a signal.
         seconds: Duration of the last attempt in seconds.
@@ -58,6 +59,7 @@ class CaseResult:
     model: str = ""
     backends: tuple[str, ...] = ()
     axes: Mapping[str, str] = field(default_factory=dict)
+    series: str = ""
     tags: tuple[str, ...] = ()
     status: int = 0
     seconds: float = 0.0

@@ -154,6 +154,7 @@ class Session:
             model=case.model,
             backends=case.backends,
             axes=case.axes,
+            series=case.series,
             tags=case.tags,
             folder=case.folder,
             started=time.time(),

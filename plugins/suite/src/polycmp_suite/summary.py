@@ -7,6 +7,7 @@ from typing import Any
 
 from polycmp.report import Column, Fact, Facts, Note, Result, Row, Table, Verdict
 from polycmp_report.identity import Identity
+from polycmp_suite.releases import document_of, facts_of, rows_of
 from polycmp_suite.result import CaseResult
 
 _COLUMNS = (
@@ -82,6 +83,7 @@ def summarize(
     verdict = "error" if interrupted or not results else verdict_over(results)
     if verdict == "passed" and regressions:
         verdict = "failed"
+    releases = rows_of(results)
     sentence = _sentence(results, missing, len(regressions))
     counts = _counts(results)
     return Result(
@@ -90,7 +92,12 @@ def summarize(
         heading="INTERRUPTED" if interrupted else _HEADINGS[verdict],
         sentence=sentence,
         title=name,
-        content=(*_tables(results, models, places or {}), *_regressions(regressions), *_notes(notes, page)),
+        content=(
+            *_tables(results, models, places or {}),
+            *facts_of(releases),
+            *_regressions(regressions),
+            *_notes(notes, page),
+        ),
         facts=tuple(Fact(word, str(number)) for word, number in counts.items()),
         command_line=command_line,
         seconds=seconds,
@@ -105,6 +112,7 @@ def summarize(
             "seconds": seconds,
             "command": command_line,
             "models": {key: facts.to_json() for key, facts in models.items()},
+            **({"releases": document_of(releases)} if releases else {}),
             "cases": [result.to_json() for result in results],
             **(document or {}),
         },

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polycmp.errors import BackendError, UsageError
+from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
+from polycmp.runs import open_environments
 from polycmp.terminal import echo, visible
 from polycmp_report.identity import identify
 from polycmp_suite.executors import make_executor
@@ -101,13 +103,34 @@ class _Work:
             self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst
         )
         self._tell(run, finished=False)
+        skipped = self._skipped(waiting)
+        try:
+            self._make_environments(case for case in waiting if case.id not in skipped)
+        except KeyboardInterrupt:
+            session.interrupted = True
+            self._report(run, session, begun)
+            raise
         progress = Progress(len(waiting), silent=self._silent, jobs=self._jobs or available_cores())
         try:
-            session.run(waiting, self._skipped(waiting), progress)
+            session.run(waiting, skipped, progress)
         except KeyboardInterrupt:
             self._report(run, session, begun)
             raise
         return self._report(run, session, begun)
+
+    def _make_environments(self, cases: Iterable[Case]) -> None:
+        """Make the environments that cases need, before their time counts; what cannot be made is theirs to tell."""
+        if self._how.executor != "local":  # each machine has its own
+            return
+        wanted = dict.fromkeys(pair for case in cases for pair in case.environments)
+        if not wanted:
+            return
+        environments = open_environments(self._call.registry, "version=")
+        for backend, release in wanted:
+            if not self._silent:
+                echo(visible(f"environment of {backend}:version={release}"), err=True)
+            with suppress(PolycmpError):
+                environments(backend, release)
 
     @property
     def _silent(self) -> bool:

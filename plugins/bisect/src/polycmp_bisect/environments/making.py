@@ -23,6 +23,8 @@ from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpre
 _FULL = 64 * 1024**2
 #: Marks an environment that lacks what the runtime needs besides, and takes it from the one that uses it.
 _BORROWS = "borrows"
+#: What NumPy 2 says of a module that was built for NumPy 1: its import may seem to succeed all the same.
+_FOR_NUMPY_1 = "compiled using NumPy 1.x"
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] 
         return None
     code = f"import sys; sys.path += {list(further)!r}; import {', '.join(modules)}"
     done = run_tool([str(folder / "bin" / "python"), "-c", code], 300)
-    return done.last_line if done.status else None
+    return done.last_line if done.status or _FOR_NUMPY_1 in done.text else None
 
 
 def own_python() -> str:

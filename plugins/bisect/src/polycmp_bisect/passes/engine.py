@@ -97,12 +97,14 @@ def search_passes(
         name = name_of(switches, switch, value)
         known = keeper.get(name, number)
         if known is not None:
+            judge.note(known)
             return known
         turned = backend if switch is None else switches.set_to(switch, value)
         if turned is None:
             return Judgement("skip", "the backend does not take this value")
         tell(f"judging {backend.label} {name}")
         found = _as_it_counts(judge.judge(_with(plan, turned)))
+        judge.note(found)
         keeper.put(name, found)
         return found
 

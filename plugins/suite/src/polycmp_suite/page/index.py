@@ -11,6 +11,7 @@ from polycmp_report.identity import Identity
 from polycmp_suite.page.case import case_page
 from polycmp_suite.page.document import badge, page
 from polycmp_suite.page.trend import past_results, trend
+from polycmp_suite.releases import Row, rows_of
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run
 
@@ -56,7 +57,8 @@ def index_page(
         _hero(result),
         *(tag("p", note.text, class_="note") for note in result.blocks(Note) if note.label == "note"),
         *(_list(facts) for facts in result.blocks(Facts)),
-        _matrix(cases),
+        _releases(rows_of(cases)),
+        _matrix([case for case in cases if not case.series]),
         _filters(cases),
         _table(cases, models, past),
     )
@@ -96,6 +98,34 @@ def _matrix(cases: Sequence[CaseResult]) -> Markup | None:
     ]
     made = tag("table", tag("thead", head), tag("tbody", *body), class_="matrix")
     return tag("section", tag("h2", "Models and backends"), tag("div", made, class_="scroll"), class_="card")
+
+
+def _releases(rows: Sequence[Row]) -> Markup | None:
+    """Return the picture of releases: a row per case, a column per release, and since which one it differs."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.results))
+    if not rows:
+        return None
+    titles = ("Case", *columns, "Since")
+    head = tag("tr", *(tag("th", title, scope="col") for title in titles))
+    body = [
+        tag(
+            "tr",
+            tag("th", row.name, scope="row"),
+            *(_release_cell(row.results.get(name)) for name in columns),
+            tag("td", row.since, class_="reason"),
+        )
+        for row in rows
+    ]
+    made = tag("table", tag("thead", head), tag("tbody", *body), class_="matrix")
+    return tag("section", tag("h2", "Releases"), tag("div", made, class_="scroll"), class_="card")
+
+
+def _release_cell(case: CaseResult | None) -> Markup:
+    if case is None:
+        return tag("td", "")
+    error = "" if case.max_error is None or case.verdict == "passed" else f" {figure(case.max_error)}"
+    words = case.reason or case.case
+    return tag("td", tag("a", f"{case.mark}{error}", href=_page_of(case), title=words), class_=f"cell {case.mark}")
 
 
 def _column(case: CaseResult) -> str:

@@ -49,6 +49,7 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
         model=case.model,
         backends=case.backends,
         axes=case.axes,
+        series=case.series,
         tags=case.tags,
         status=ended.status,
         seconds=ended.seconds,

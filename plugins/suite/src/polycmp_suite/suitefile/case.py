@@ -43,6 +43,8 @@ class Case:
         needs: Requirements on the machine.
         files: The files that it reads, relative to the suite's folder; some may be missing yet.
         written: The files and folders that it writes, relative to the suite's folder.
+        series: Name without the release, of cases that differ in the release of a backend's runtime alone; else empty.
+        environments: The environments that are made for it, as pairs of backend and release.
         versions: Names and versions of what its backends are made of, in this environment and in others.
         timeout: Seconds after which it is ended; 0 for never.
         retries: Number of further attempts after it could not be compared.
@@ -63,6 +65,8 @@ class Case:
     needs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    series: str = ""
+    environments: tuple[tuple[str, str], ...] = ()
     versions: tuple[str, ...] = ()
     timeout: float = 0.0
     retries: int = 0

@@ -122,7 +122,7 @@ _EXPECTED: Mapping[str, Any] = {
 }
 _MATRIX: Mapping[str, Any] = {
     "type": "object",
-    "properties": {key: {"not": {"description": "no axis of a matrix"}} for key in ("matrix", "name", "config")},
+    "properties": {key: {"not": {"description": "no axis of a matrix"}} for key in ("matrix", "name", "config", "releases")},
     "additionalProperties": {
         "anyOf": [{"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}],
     },
@@ -144,6 +144,7 @@ OWN: Mapping[str, OwnKey] = {
     "expected-failure": OwnKey(expected, None, 'A known failure: { reason = "WHY", until = 2027-01-31 }.', _EXPECTED),
     "options": OwnKey(table, {}, "Options of the command whose names are also keys of a case.", _TABLE),
     "matrix": OwnKey(table, {}, "Keys with a list of values for each: a case for every combination.", _MATRIX),
+    "releases": OwnKey(texts, (), "Releases of the first backend's runtime: a case for each.", _TEXTS),
 }
 """`options` holds options of the command whose names are also keys of the suite."""
 

@@ -83,6 +83,8 @@ def refuse_code(options: Iterable[Given], models: Iterable[str], backends: Itera
     named = [(option.key, " ".join(option.texts)) for option in options if option.is_code]
     named += [("model", model) for model in models if _is_script(model)]
     named += [(f"-b {item.label}: python", item.python) for item in backends if item.python]
+    # What a package of any name installs may run code; the runtime that a plugin names is trusted as the plugin is.
+    named += [(f"-b {item.label}: version", item.version) for item in backends if "," in item.version]
     if named:
         key, text = named[0]
         raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,6 +24,9 @@ class Settings:
         options: Values of the command's options, as a run file has them.
         axes: The settings that the matrix chose, as text.
         model: The model.
+        has_choices: Whether its name ends in what the matrix chose.
+        release: The release of the first backend's runtime; empty for the one that is installed.
+        series: Name without the release, if there is one.
     """
 
     id: str
@@ -31,6 +34,9 @@ class Settings:
     options: dict[str, Any]
     axes: dict[str, str] = field(default_factory=dict)
     model: str = ""
+    has_choices: bool = False
+    release: str = ""
+    series: str = ""
 
 
 def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +75,7 @@ def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
 
 
 def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[Settings]:
-    """Yield the settings of every case that a table describes.
+    """Yield the settings of every case that a table describes, each with every release that it names.
 
     Args:
         own: Values of the suite's own keys, as they are in the file.
@@ -79,6 +85,19 @@ def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterat
     Raises:
         UsageError: A model is missing, or the matrix is none.
     """
+    releases = dict.fromkeys(OWN["releases"].read(own["releases"]) if "releases" in own else ())
+    for settings in _spread(own, options, folder):
+        if not releases:
+            yield settings
+        for release in releases:
+            shown = f"release={release}"
+            name = f"{settings.id[:-1]},{shown}]" if settings.has_choices else f"{settings.id}[{shown}]"
+            yield replace(
+                settings, id=name, axes={**settings.axes, "release": release}, release=release, series=settings.id
+            )
+
+
+def _spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[Settings]:
     matrix = canonical(OWN["matrix"].read(own.get("matrix", {})))
     axes = [[(key, *choice) for choice in _choices(key, values)] for key, values in matrix.items()]
     base = own.get("model", options.get("model"))
@@ -96,9 +115,8 @@ def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterat
         ]
         suffix = f"[{','.join(shown)}]" if shown else ""
         for model in models:
-            yield Settings(
-                _name(mine, model, len(models) > 1 or "model" in labels) + suffix, mine, others, labels, model
-            )
+            name = _name(mine, model, len(models) > 1 or "model" in labels) + suffix
+            yield Settings(name, mine, others, labels, model, has_choices=bool(suffix))
 
 
 def _name(own: Mapping[str, Any], model: str, several: bool) -> str:
@@ -111,6 +129,8 @@ def _name(own: Mapping[str, Any], model: str, several: bool) -> str:
 
 def _choices(key: str, values: Any) -> list[tuple[str, Any]]:
     """Return the choices of an axis with their labels."""
+    if key == "releases":
+        raise UsageError("a matrix has no axis 'releases'", why='beside it stands releases = ["1.20", "latest"]')
     if key in {"matrix", "name", "config"}:
         raise UsageError(f"a matrix has no axis {key!r}")
     if isinstance(values, Mapping) and values:

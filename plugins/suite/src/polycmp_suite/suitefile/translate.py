@@ -6,6 +6,7 @@ import glob
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,8 @@ class Translator:
         backends = plan_backends(asked.backends, asked.of_kind("runner"), self._registry)
         if not asked.model and not all(item.model for item in backends):
             raise UsageError("no model given", why='model = "model.onnx", or a pattern: model = "models/*.onnx"')
+        if settings.release:
+            backends = (self._with_release(backends[0], settings.release), *backends[1:])
         given = list(given_options(asked.values, table, backends))
         if not self._rules.scripts:
             refuse_code(given, filter(None, (asked.model, *(item.model for item in backends))), backends)
@@ -84,6 +87,8 @@ class Translator:
             needs=needs,
             files=tuple(dict.fromkeys(self._files(asked, table, backends, own["files"]))),
             written=tuple(dict.fromkeys(path for option in given for path in written_by(option))),
+            series=settings.series,
+            environments=tuple(dict.fromkeys((item.backend, item.version) for item in backends if item.version)),
             versions=tuple(dict.fromkeys(line for item in backends for line in self._versions.of(item))),
             timeout=own["timeout"],
             retries=own["retries"],
@@ -93,6 +98,25 @@ class Translator:
             expected=own["expected-failure"],
             line=line,
         )
+
+    def _with_release(self, backend: BackendPlan, release: str) -> BackendPlan:
+        """Return a backend with a release of its runtime, called after it.
+
+        Raises:
+            UsageError: It has an environment already.
+            PluginError: Nothing here makes environments.
+        """
+        self._registry.find_service("environments")
+        if backend.elsewhere:
+            raise UsageError(
+                "'releases' are those of the first backend, which has an environment of its own",
+                whose=f"-b {backend.label}",
+                hint="leave python= or version= out",
+            )
+        is_bare = spec_texts([backend]) == [backend.label]
+        versioned = replace(backend, version=release)
+        bare = spec_texts([versioned])[0].removesuffix(f",name={backend.label}")
+        return replace(versioned, label=bare if is_bare else f"{backend.label} {release}")
 
     def _table(self, name: str) -> FlagTable:
         if name not in self._tables:
