@@ -120,9 +120,10 @@ _EXPECTED: Mapping[str, Any] = {
     },
     "additionalProperties": False,
 }
+_NO_AXES = ("matrix", "name", "config", "releases")
 _MATRIX: Mapping[str, Any] = {
     "type": "object",
-    "properties": {key: {"not": {"description": "no axis of a matrix"}} for key in ("matrix", "name", "config", "releases")},
+    "properties": {key: {"not": {"description": "no axis of a matrix"}} for key in _NO_AXES},
     "additionalProperties": {
         "anyOf": [{"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}],
     },
