@@ -36,6 +36,37 @@ def test_failures_come_first_and_long_tables_are_cut():
     assert "… and 72 more, 30 of them failed" in text
 
 
+def test_tables_of_one_kind_are_one_with_the_failures_last():
+    def model(name, *rows):
+        headings = {"name_title": "Case", "reason_title": "Reason", "subject_title": "Model", "failures_first": True}
+        return Table(f"{name} (sha256 01)", rows, FIGURES, subject=name, about="sha256 01", **headings)
+
+    first = model("a.onnx", Row("a1", "failed", (1.0, 0.5), "too far"), Row("a2", "passed", (0.0, 0.0)))
+    second = model("b.onnx", Row("b1", "error", (None, None), "it fell over"), Row("b2", "passed", (0.0, 0.0)))
+    result = Result("suite", "error", "ERROR", "4 cases", title="nightly", content=(first, second))
+    text = to_markdown(result)
+    assert [row.split("|")[2:4] for row in rows_of(text)] == [
+        [" a2 ", " a.onnx "],
+        [" b2 ", " b.onnx "],
+        [" a1 ", " a.onnx "],
+        [" b1 ", " b.onnx "],
+    ]
+    assert text.count("| Case | Model |") == 1
+    assert "- b.onnx: sha256 01" in text
+
+
+def test_a_long_cell_shows_its_beginning_and_the_rest_on_demand():
+    reason = "the first words of it, " + "then more and more | <b> of them, " * 9 + "and the last"
+    row = Row("y", "failed", (1.0, 0.5), reason)
+    table = Table("a against b", (row, Row("z", "passed", (0.0, 0.0), "short")), FIGURES, reason_title="Verdict")
+    long, short = rows_of(to_markdown(Result("run", "failed", "FAILED", "1 of 2 differ", content=(table,))))
+    shown, _, rest = long.partition("<details><summary>")[2].partition("</summary>")
+    assert shown.startswith("the first words of it, ")
+    assert len(shown.replace("\\", "").replace("&lt;b&gt;", "<b>")) <= 122
+    assert rest.endswith("and the last</details> |")
+    assert "details" not in short
+
+
 def test_a_comment_stays_within_what_github_takes():
     row = Row("y" * 5000, "failed", (1.0, 0.5), "too far " * 5000)
     tables = [Table(f"t{index}", (row,) * 30, FIGURES, "Output", reason_title="Verdict") for index in range(40)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -41,6 +42,48 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+
+
+def test_a_case_shows_the_version_of_each_backend_and_what_locate_found(suite):
+    from importlib.metadata import version
+
+    pytest.importorskip("polycmp_locate")
+    suite.write(
+        '[[case]]\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\nlocate = 60\natol = 1e-4\n'
+    )
+    done = suite("suite.toml", "--report", "r.md", status=1)
+    assert f"onnxrt {version('onnxruntime')} ·" in done.stdout
+    [result] = suite.results().values()
+    assert result["located"].startswith("wrong: Mul ")
+    assert "y: 4 of 4 elements differ" in result["reason"]
+    assert "locate: wrong: Mul " in done.stdout
+    assert "| ❌ | one | one.onnx |" in (suite.folder / "r.md").read_text(encoding="utf-8")
+    [page] = suite.latest.glob("cases/*/index.html")
+    assert "locate/report.html" in Page(page.read_text(encoding="utf-8")).links
+    [report] = suite.latest.glob("cases/*/locate/report.json")
+    assert json.loads(report.read_text())["command"].split()[:3] == ["polycmp", "locate", "one.onnx"]
+
+
+def test_nothing_is_located_where_a_case_passes_or_is_known_to_fail(suite):
+    pytest.importorskip("polycmp_locate")
+    suite.write(
+        '[defaults]\nlocate = 60\n[[case]]\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnx"]\n'
+        '[[case]]\nname = "known"\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\n'
+        'expected-failure = { reason = "other weights" }\n'
+        '[[case]]\nname = "search"\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnx"]\ncommand = "locate"\n'
+    )
+    suite("suite.toml", status=0)
+    assert {name: item["located"] for name, item in suite.results().items()} == {"one": "", "known": "", "search": ""}
+
+
+def test_a_search_that_takes_too_long_is_ended_and_the_case_stands(suite):
+    pytest.importorskip("polycmp_locate")
+    suite.write('[[case]]\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\nlocate = 0.05\n')
+    suite.process("suite.toml", "-x", status=1)
+    [result] = suite.results().values()
+    assert result["located"] == "it took longer than 0.05 s"
+    assert (result["state"], result["attempts"]) == ("failed", 1)
+    assert "y: 4 of 4 elements differ" in result["reason"]
 
 
 @pytest.fixture

@@ -268,6 +268,8 @@ class Table:
         drawing_title: The heading over the drawings.
         heading: The heading on a page, where that is another one than the title.
         subject: Label of the backend that the rows belong to. Each row is a test case of it.
+        subject_title: Heading over subjects where a short form shows tables of one kind as one; empty for a table that
+            stays alone.
         against: Label of the run that the subject is compared with.
         suite: The table's name among suites of tests; by default the title.
         about: What identifies the subject beside its name: the digest and the size of a model.
@@ -296,6 +298,7 @@ class Table:
     judged: bool = True
     failures_first: bool = False
     causal: bool = False
+    subject_title: str = ""
 
     @property
     def failures(self) -> tuple[Row, ...]:

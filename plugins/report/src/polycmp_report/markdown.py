@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from polycmp.files import atomic_write, to_bytes
-from polycmp.report import Column, NextStep, Problem, Repeat, Result, Row, Table, cell_text, excerpt
+from polycmp.report import BAD, Column, NextStep, Problem, Repeat, Result, Row, Table, cell_text, excerpt
 from polycmp.terminal import shorten, visible
 from polycmp_report.models import file_names, named
 
@@ -13,6 +14,8 @@ from polycmp_report.models import file_names, named
 LENGTH = 60_000
 #: Characters of one text.
 TEXT = 400
+#: Characters of a cell; a reader opens the rest.
+CELL = 120
 _MARKS = {
     "passed": "✅",
     "failed": "❌",
@@ -56,9 +59,12 @@ def to_markdown(result: Result, failed: int = 20, passed: int = 8, length: int =
 
 def _blocks(result: Result, failed: int, passed: int) -> Iterator[str]:
     yield "\n".join(map(_problem, result.blocks(Problem)))
-    for table in result.blocks(Table):
-        if table.judged:
-            yield _table(table, failed, passed)
+    alone = [table for table in result.blocks(Table) if table.judged and not _joins(table)]
+    yield from (_table(table, failed, passed) for table in alone)
+    for tables in _of_one_kind(result):
+        yield _table(_as_one(tables, result.title), failed, passed, failures_last=True)
+        about = [f"- {escape(table.subject)}: {escape(table.about)}" for table in tables if table.about]
+        yield "\n".join(["<details><summary>Models</summary>", "", *about, "", "</details>"]) if about else ""
     yield "\n".join(f"- to repeat {escape(item.inputs)}: {_code(item.command)}" for item in result.blocks(Repeat))
     yield "\n".join(f"- next: {_code(item.command)}" for item in result.blocks(NextStep))
 
@@ -69,7 +75,28 @@ def _problem(problem: Problem) -> str:
     return f"- **{escape(problem.what)}**: {escape(problem.why)}{where}{next_step}"
 
 
-def _table(table: Table, failed: int, passed: int) -> str:
+def _joins(table: Table) -> bool:
+    return bool(table.subject_title) and table.problem is None
+
+
+def _of_one_kind(result: Result) -> Iterable[list[Table]]:
+    """Return the tables that are shown as one with others: those whose headings are the same."""
+    found: dict[object, list[Table]] = {}
+    for table in result.blocks(Table):
+        if table.judged and _joins(table):
+            found.setdefault((table.subject_title, table.columns, table.name_title), []).append(table)
+    return found.values()
+
+
+def _as_one(tables: Sequence[Table], title: str) -> Table:
+    """Return a table with the rows of all, each behind its subject."""
+    first = tables[0]
+    rows = [replace(row, cells=(table.subject, *row.cells)) for table in tables for row in table.rows]
+    columns = (Column(first.subject_title), *first.columns)
+    return replace(first, title=title or first.title, rows=tuple(rows), columns=columns, about="")
+
+
+def _table(table: Table, failed: int, passed: int, *, failures_last: bool = False) -> str:
     columns = [column for column in table.columns if not column.wide]
     lines = [f"**{escape(table.title)}**", ""]
     if table.problem is not None:
@@ -83,7 +110,9 @@ def _table(table: Table, failed: int, passed: int) -> str:
         headings, rules = [*headings, "Reason"], [*rules, "---"]
     part = excerpt(table, failed, passed)
     lines += [_line(map(escape, headings)), f"|{'|'.join(rules)}|"]
-    lines += [_row(row, table, columns) for row in part.rows]
+    # The end of a log and of a summary is what people see first.
+    rows = sorted(part.rows, key=lambda row: row.state in BAD) if failures_last else part.rows
+    lines += [_row(row, table, columns) for row in rows]
     if part.before or part.behind:
         lines += ["", f"… and {part.before + part.behind} more, {part.failed} of them failed"]
     return "\n".join(lines)
@@ -95,7 +124,16 @@ def _row(row: Row, table: Table, columns: list[Column]) -> str:
     cells += [cell_text(column, cell) for column, cell in zip(columns, shown, strict=False)]
     cells += [row.reason] if table.reason_title else []
     mark = f"{_MARKS[row.state]} **{escape(row.mark)}**" if row.chosen else _MARKS[row.state]
-    return _line([mark, *map(escape, cells)])
+    return _line([mark, *map(_cell, cells)])
+
+
+def _cell(text: str) -> str:
+    """Return the text of a cell: its beginning, and the rest on demand where it is long."""
+    flat = " ".join(text.split())
+    if len(flat) <= CELL:
+        return escape(flat)
+    cut = max(flat.rfind(" ", 0, CELL), CELL // 2)
+    return f"<details><summary>{escape(flat[:cut])} …</summary>{escape(flat[cut:])}</details>"
 
 
 def _line(cells: Iterable[str]) -> str:

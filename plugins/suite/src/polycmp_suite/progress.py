@@ -58,7 +58,7 @@ class Progress:
             return
         self._clear()
         word = "again" if again else _WORDS[result.mark]
-        reason = f": {shorten(result.reason, 160)}" if result.reason and result.state != "passed" else ""
+        reason = f": {shorten(result.explanation, 160)}" if result.reason and result.state != "passed" else ""
         place = f"[{self._done:>{len(str(self._total))}}/{self._total}]"
         taken = "" if result.state == "skipped" else f" ({duration(result.seconds)})"
         echo(f"{place} {word:7} {visible(result.case)}{taken}{visible(reason)}", err=True)

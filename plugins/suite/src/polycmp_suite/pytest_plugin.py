@@ -80,7 +80,7 @@ class CaseItem(pytest.Item):
         if result.known and result.state == "passed":
             pytest.xfail(f"{result.known}: {result.reason}")
         if result.state != "passed":
-            raise CaseFailedError(result.reason)
+            raise CaseFailedError(result.explanation)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the reason alone: a traceback through this file says nothing."""
@@ -132,5 +132,5 @@ def _compare(model: Any, backends: Sequence[str], *, check: bool = True, **optio
     case = Translator(Registry.discover(), folder, Rules()).case(Settings(str(model), own, others, model=str(model)), 0)
     result, _ = run(case, str(folder))
     if check and result.state != "passed":
-        pytest.fail(f"{model}: {result.reason}", pytrace=False)
+        pytest.fail(f"{model}: {result.explanation}", pytrace=False)
     return result

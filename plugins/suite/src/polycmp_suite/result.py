@@ -28,6 +28,7 @@ class CaseResult:
             `failed`.
         verdict: Verdict of the command itself, or `skipped`.
         reason: Reason for the verdict, in one sentence.
+        located: The sentence of the search for the first wrong tensor; empty where there was none.
         known: Reason why a failure was expected; empty if none was.
         command: The command's words.
         command_line: The command line that runs it alone.
@@ -53,6 +54,7 @@ class CaseResult:
     state: State
     verdict: str
     reason: str = ""
+    located: str = ""
     known: str = ""
     command: str = "run"
     command_line: str = ""
@@ -72,6 +74,11 @@ class CaseResult:
     folder: str = ""
     fingerprint: str = ""
     started: float = 0.0
+
+    @property
+    def explanation(self) -> str:
+        """The first wrong tensor, where it was looked for, and the reason."""
+        return "; ".join(filter(None, (self.located and f"locate: {self.located}", self.reason)))
 
     @property
     def mark(self) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
-from polycmp_suite.running.outcome import REPORT, result_of
+from polycmp_suite.running.outcome import REPORT, result_of, search_job, wants_search, with_search
 from polycmp_suite.running.waiting import WaitingCases
 from polycmp_suite.spec import Ended, Event, Executor, Job, Started
 from polycmp_suite.store import Run
@@ -31,7 +31,8 @@ def fingerprint(case: Case, folder: str) -> str:
         with suppress(OSError):
             found = (Path(folder) / name).stat()
             files.append((name, found.st_size, found.st_mtime_ns))
-    known = json.dumps([case.words, files, case.versions, case.timeout, case.memory, case.gpus])
+    limits = [case.timeout, case.memory, case.gpus, *([case.locate] if case.locate else [])]
+    known = json.dumps([case.words, files, case.versions, *limits])
     return hashlib.sha256(known.encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -63,6 +64,7 @@ class Session:
         self._suite, self._run, self._executor = suite, run, executor
         self._pages, self._stop_early = pages, stop_early
         self._today = today or datetime.date.today()
+        self._searched: dict[str, CaseResult] = {}
         self.interrupted = False
 
     def run(self, cases: Iterable[Case], skipped: Mapping[str, str], progress: Progress) -> None:
@@ -123,18 +125,29 @@ class Session:
             progress.started(event.job.case)
         elif isinstance(event, Ended):
             case = by_id[event.job.case]
+            if case.id in self._searched:
+                return self._write(case, with_search(self._searched.pop(case.id), event), progress)
             result = self._complete(case, result_of(case, event, self._today))
             # A difference is a result, however often one looks; what could not be compared may be bad luck.
-            again = result.verdict == "error" and result.state == "error" and event.job.attempt <= case.retries
-            progress.ended(result, again=again)
-            if again:
+            if result.verdict == "error" and result.state == "error" and event.job.attempt <= case.retries:
+                progress.ended(result, again=True)
                 waiting.put_back(case, event.job.attempt + 1)
                 return False
-            self._run.write(case, result)
-            return self._stop_early and result.state in BAD
+            if wants_search(case, result):
+                self._run.write(case, result)  # it stands, whatever becomes of the search
+                self._searched[case.id] = result
+                waiting.put_job(search_job(case, event.job, (REPORT, *([PAGE] if self._pages else []))))
+                return False
+            return self._write(case, result, progress)
         else:
             progress.show()
         return False
+
+    def _write(self, case: Case, result: CaseResult, progress: Progress) -> bool:
+        """Write a result that is complete; return whether nothing more is to be run."""
+        progress.ended(result)
+        self._run.write(case, result)
+        return self._stop_early and result.state in BAD
 
     def _complete(self, case: Case, result: CaseResult) -> CaseResult:
         return dataclasses.replace(

@@ -157,6 +157,7 @@ def _table(
         name_title="Case",
         reason_title="Reason",
         subject=model or "no model",
+        subject_title="Model",
         suite=model or "no model",
         about=facts.words if facts else "",
         summary=f"{good} of {len(cases)} passed",
@@ -165,10 +166,11 @@ def _table(
 
 
 def _row(case: CaseResult, file: str, line: int) -> Row:
-    reason = case.reason if case.state != "passed" or case.known else ""
+    reason = case.explanation if case.state != "passed" or case.known else ""
     if case.known:
         reason = f"{case.reason} (known: {case.known})"
     details = [Fact("command", case.command_line)]
+    details += [Fact("located", case.located)] if case.located else []
     details += [Fact(f"median of {label}", f"{value * 1e3:.3g} ms") for label, value in case.times.items()]
     details += [Fact(f"version of {label}", value) for label, value in case.versions.items()]
     details += [Fact("where", case.where)] if case.where else []
@@ -176,7 +178,7 @@ def _row(case: CaseResult, file: str, line: int) -> Row:
         name=case.case,
         state=case.state,
         cells=(
-            " · ".join(case.backends),
+            " · ".join(" ".join(filter(None, (label, case.versions.get(label)))) for label in case.backends),
             case.max_error,
             case.seconds if case.state != "skipped" else None,
             f"{case.memory / 2**20:.0f} MiB" if case.memory else "",

@@ -11,11 +11,17 @@ from polycmp_report.identity import Identity
 from polycmp_suite.page.document import badge, page
 from polycmp_suite.page.trend import trend
 from polycmp_suite.result import CaseResult
+from polycmp_suite.running.outcome import LOCATED
 from polycmp_suite.running.process import LOG
 
 #: Bytes at the end of a log that the page shows.
 _LOG = 16_384
-_FILES = {"report.html": "full report", "report.json": "JSON report", LOG: "log"}
+_FILES = {
+    "report.html": "full report",
+    "report.json": "JSON report",
+    LOG: "log",
+    f"{LOCATED}/report.html": "what locate found",
+}
 
 
 def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Sequence[CaseResult]) -> str:
@@ -34,7 +40,7 @@ def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Se
         "main",
         tag("p", tag("a", "← all cases", href="../../index.html")),
         tag("header", tag("h1", result.case), *model, badge(result.mark), class_=f"hero {result.mark}"),
-        tag("p", result.reason, class_="reason") if result.reason else None,
+        tag("p", result.explanation, class_="reason") if result.explanation else None,
         tag("p", f"A known failure: {result.known}") if result.known else None,
         tag("p", *_between(links), class_="links") if links else None,
         tag("section", tag("h2", "Case"), tag("dl", *_facts(result, facts)), class_="card"),

@@ -7,20 +7,23 @@ import math
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, FileError, describe_exception
 from polycmp.options import parse_json
 from polycmp.terminal import shorten
 from polycmp_suite.result import CaseResult, State
 from polycmp_suite.running.process import LOG
-from polycmp_suite.spec import Ended
+from polycmp_suite.spec import Ended, Job
 from polycmp_suite.suitefile.case import Case
 
 #: The command's own report in a case's folder.
 REPORT = "report.json"
+#: The folder of the search for the first wrong tensor, in a case's folder.
+LOCATED = "locate"
 #: Bytes at the end of a log in which the last words are looked for.
 _TAIL = 8192
 _REASON = 400
@@ -62,6 +65,39 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
         folder=case.folder,
         started=time.time() - ended.seconds,
     )
+
+
+def wants_search(case: Case, result: CaseResult) -> bool:
+    """Return whether the first wrong tensor of a case that has ended is to be looked for."""
+    return bool(case.locating) and result.state == "failed" and result.verdict == "failed"
+
+
+def search_job(case: Case, job: Job, reports: Iterable[str]) -> Job:
+    """Return the job that looks for the first wrong tensor of a case.
+
+    Args:
+        case: The case.
+        job: The job that ran the case; the folder of the new one lies in its folder.
+        reports: Names of the reports that it writes there.
+
+    Raises:
+        FileError: The folder cannot be made.
+    """
+    folder = Path(job.output) / LOCATED
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
+    files = [word for name in reports for word in ("--report", str(folder / name))]
+    return replace(job, words=(*case.locating, *files), output=str(folder), timeout=case.locate)
+
+
+def with_search(result: CaseResult, ended: Ended) -> CaseResult:
+    """Return the result of a case with what the search for its first wrong tensor says."""
+    folder = Path(ended.job.output)
+    document = _document(folder) if not ended.stopped and ended.status >= 0 else {}
+    said = str(document.get("sentence") or "") or _reason(ended, document, folder)
+    return replace(result, located=shorten(said, _REASON))
 
 
 def _verdict(ended: Ended, document: Mapping[str, Any]) -> State:

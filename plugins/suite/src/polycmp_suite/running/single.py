@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polycmp_suite.result import CaseResult
 from polycmp_suite.running.local import LocalExecutor
-from polycmp_suite.running.outcome import REPORT, result_of
+from polycmp_suite.running.outcome import REPORT, result_of, search_job, wants_search, with_search
 from polycmp_suite.running.waiting import WaitingCases
 from polycmp_suite.spec import Ended, Job, Resources
 from polycmp_suite.suitefile.case import Case
@@ -34,8 +34,12 @@ def run_case(case: Case, folder: str, output: Path, resources: Resources) -> Cas
     events = LocalExecutor(resources).run(waiting)
     with closing(events):  # type: ignore[type-var]  # it is a generator
         for event in events:
-            if isinstance(event, Ended):
+            if isinstance(event, Ended) and result is not None and wants_search(case, result):
+                result = with_search(result, event)
+            elif isinstance(event, Ended):
                 result = result_of(case, event, datetime.date.today())
+                if wants_search(case, result):
+                    waiting.put_job(search_job(case, event.job, (REPORT,)))
                 if result.state == "error" and event.job.attempt <= case.retries:
                     waiting.put_back(case, event.job.attempt + 1)
     assert result is not None

@@ -47,6 +47,8 @@ class Case:
         environments: The environments that are made for it, as pairs of backend and release.
         versions: Names and versions of what its backends are made of, in this environment and in others.
         timeout: Seconds after which it is ended; 0 for never.
+        locate: Seconds that the search for the first wrong tensor may take when it differs; 0 for no search.
+        locating: Words of the command line of that search.
         retries: Number of further attempts after it could not be compared.
         memory: Bytes that it may take; 0 for no limit.
         gpus: GPUs that it takes.
@@ -69,6 +71,8 @@ class Case:
     environments: tuple[tuple[str, str], ...] = ()
     versions: tuple[str, ...] = ()
     timeout: float = 0.0
+    locate: float = 0.0
+    locating: tuple[str, ...] = ()
     retries: int = 0
     memory: int = 0
     gpus: int = 0

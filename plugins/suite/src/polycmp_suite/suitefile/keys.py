@@ -138,6 +138,12 @@ OWN: Mapping[str, OwnKey] = {
     "needs": OwnKey(texts, (), "Requirements on the machine: cuda, a module, a name given with --provide.", _TEXTS),
     "files": OwnKey(texts, (), "Further files that the case reads, for executors that run it elsewhere.", _TEXTS),
     "timeout": OwnKey(seconds, 0.0, "Seconds after which the case is ended.", _SECONDS),
+    "locate": OwnKey(
+        seconds,
+        0.0,
+        "Seconds in which polycmp locate may look for the first wrong tensor, if the case differs.",
+        _SECONDS,
+    ),
     "retries": OwnKey(count, 0, "Further attempts at a case that could not be compared.", _COUNT),
     "memory": OwnKey(size, 0, 'Bytes that its processes may take together: "4G".', _BYTES),
     "gpus": OwnKey(count, 0, "GPUs that the case takes for itself.", _COUNT),

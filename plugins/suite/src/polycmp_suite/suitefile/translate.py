@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from polycmp.plan import BackendPlan
     from polycmp.plugins import Registry
 
+#: The command that looks for the first wrong tensor, and the number of backends that it compares.
+_SEARCH = "locate"
+_SIDES = 2
+
 
 class Translator:
     """Makes cases of settings.
@@ -76,6 +80,7 @@ class Translator:
         words += [word for spec in spec_texts(backends) for word in ("-b", spec)]
         words += words_of(asked.values, table)
         needs = own["needs"]
+        searched = own["locate"] and own["command"] == OWN["command"].default and len(backends) == _SIDES
         return Case(
             id=settings.id,
             command=own["command"],
@@ -91,6 +96,8 @@ class Translator:
             environments=tuple(dict.fromkeys((item.backend, item.version) for item in backends if item.version)),
             versions=tuple(dict.fromkeys(line for item in backends for line in self._versions.of(item))),
             timeout=own["timeout"],
+            locate=own["locate"] if searched else 0.0,
+            locating=tuple(self._locating(asked, backends)) if searched else (),
             retries=own["retries"],
             memory=own["memory"],
             gpus=own["gpus"] or int("cuda" in needs),
@@ -117,6 +124,14 @@ class Translator:
         versioned = replace(backend, version=release)
         bare = spec_texts([versioned])[0].removesuffix(f",name={backend.label}")
         return replace(versioned, label=bare if is_bare else f"{backend.label} {release}")
+
+    def _locating(self, asked: OptionValues, backends: tuple[BackendPlan, ...]) -> Iterator[str]:
+        """Yield the words that look for the first wrong tensor, with those options of the case that the search has."""
+        table = self._table(_SEARCH)
+        yield from (_SEARCH, *([asked.model] if asked.model else []))
+        yield from (word for spec in spec_texts(backends) for word in ("-b", spec))
+        shared = {key: table.targets[key] for key in asked.values if key in table.targets}
+        yield from words_of({key: asked.values[key] for key, item in shared.items() if not item.field.writes}, table)
 
     def _table(self, name: str) -> FlagTable:
         if name not in self._tables:
