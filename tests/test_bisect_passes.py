@@ -114,3 +114,5 @@ def test_a_pass_of_onnx_runtime_that_breaks_a_model_is_named(polycmp, tmp_path):
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.status == 1
     assert found["switch"]["words"] == "-b onnxrt:disable_optimizers=FuseReluClip"
+    assert [item["name"] for item in found["together"]] == ["relu", "clip"]
+    assert "it runs Relu 'relu' and Clip 'clip' one by one, but not together" in found["sentence"]

@@ -37,6 +37,12 @@ class Operator:
     command: str = ""
 
     @property
+    def together(self) -> tuple[str, ...]:
+        """What the operators make that the backend does not run together, though one by one."""
+        operators = (self.document.get("fused") or {}).get("operators") or ()
+        return tuple(name for item in operators for name in item["outputs"])
+
+    @property
     def way_round(self) -> str:
         """What to type until the fault is mended; empty if nothing is known."""
         fused = self.document.get("fused") or {}

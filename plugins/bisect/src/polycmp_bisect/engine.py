@@ -94,6 +94,11 @@ def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: fl
     keeper = Keeper(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
     with call.progress() as tell:
         found = search_passes(backend, plan, judge, keeper, tell)
+        if found.guilty and found.cannot_run and not found.replaced and not section.no_locate:
+            tell("looking for the operators that it does not run together")
+            graph, made = backend.model.graph(), locate(plan, call.registry).together
+            nodes = () if graph is None else tuple(node for node in graph.nodes if {*node.outputs} & {*made})
+            found = replace(found, together=nodes)
     keeper.discard()
     turned = found.plan
     words = words_for("run", turned, call.registry) if turned is not None else None

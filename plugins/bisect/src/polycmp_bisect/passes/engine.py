@@ -15,7 +15,7 @@ from polycmp_bisect.search import EndError, FlakyError, Judgement
 from polycmp_locate.trials.rewriting import Rewrite, rewrites
 
 if TYPE_CHECKING:
-    from polycmp.graph import ModelGraph
+    from polycmp.graph import GraphNode, ModelGraph
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
     from polycmp.runs import Resolved, ResolvedBackend
@@ -39,6 +39,7 @@ class FoundPasses:
         words: The `-b` value that leaves it out; empty if no text says that.
         plan: The run with it left out; None without one.
         replaced: What the passes make of the model's operators, as far as the backend tells.
+        together: Operators that the backend does not run together where nothing is left out.
     """
 
     label: str
@@ -48,6 +49,13 @@ class FoundPasses:
     words: str = ""
     plan: Plan | None = None
     replaced: tuple[Rewrite, ...] = ()
+    together: tuple[GraphNode, ...] = ()
+
+    @property
+    def cannot_run(self) -> bool:
+        """Whether the backend as it is cannot run the model at all."""
+        first = self.looks[0][1]
+        return first.state == "bad" and first.seconds is None
 
     @property
     def is_wrong(self) -> bool:
@@ -172,12 +180,16 @@ def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Re
     return tuple(item for item in rewrites(graph, before) if item not in left)
 
 
+def labels_of(nodes: Sequence[GraphNode]) -> str:
+    """Return operators in words: `Conv 'a', Add 'b' and Relu 'c'`."""
+    names = [f"{node.op_type} '{node.name or node.outputs[0]}'" for node in nodes]
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def replaced_words(replaced: Sequence[Rewrite]) -> str:
     """Return what becomes of a model's operators, in words; empty if nothing is known."""
     parts = []
     for item in replaced[:_MOST]:
-        names = [f"{node.op_type} '{node.name or node.outputs[0]}'" for node in item.replaced]
-        shown = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
-        parts.append(f"{' and '.join(item.by) or 'nothing'} in place of {shown}")
+        parts.append(f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}")
     more = len(replaced) - _MOST
     return "; ".join([*parts, f"{more} more"] if more > 0 else parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
 from polycmp_bisect.judging import words_of
-from polycmp_bisect.passes.engine import FoundPasses, replaced_words
+from polycmp_bisect.passes.engine import FoundPasses, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
@@ -49,6 +49,8 @@ def sentence_of(found: FoundPasses) -> str:
     parts = [f"{found.off} {found.label} is right"]
     if found.replaced:
         parts.append(f"there it computes {replaced_words(found.replaced)}")
+    if found.together:
+        parts.append(f"else it runs {labels_of(found.together)} one by one, but not together")
     if found.words:
         parts.append(f"a way round: {found.words}")
     return "; ".join(parts) + tried
@@ -67,6 +69,7 @@ def document_of(found: FoundPasses, command: str, seconds: float) -> dict[str, A
             {"operators": [{"type": node.op_type, "name": node.name} for node in item.replaced], "by": list(item.by)}
             for item in found.replaced
         ],
+        "together": [{"type": node.op_type, "name": node.name} for node in found.together],
         "judged": [
             {"setting": name, "state": item.state, "reason": item.reason, "error": item.error, "seconds": item.seconds}
             for name, item in found.looks
