@@ -188,8 +188,8 @@ def labels_of(nodes: Sequence[GraphNode]) -> str:
 
 def replaced_words(replaced: Sequence[Rewrite]) -> str:
     """Return what becomes of a model's operators, in words; empty if nothing is known."""
-    parts = []
-    for item in replaced[:_MOST]:
-        parts.append(f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}")
+    parts = [
+        f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}" for item in replaced[:_MOST]
+    ]
     more = len(replaced) - _MOST
     return "; ".join([*parts, f"{more} more"] if more > 0 else parts)
