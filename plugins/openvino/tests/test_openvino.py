@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from polycmp.cli.main import main
 from polycmp.errors import BackendError, ModelError
 from polycmp_openvino import OpenvinoRunner
-from polycmp_openvino.plugin import Options
+from polycmp_openvino.plugin import OPTIMIZATIONS, Options, polycmp_runners
 from polycmp_openvino.runner import properties
 
 openvino = pytest.importorskip("openvino", reason="needs OpenVINO: make test-openvino")
@@ -251,3 +251,72 @@ def test_weights_outside_the_file_are_read(model, tmp_path):
     made = network()
     onnx.save(made, "big.onnx", save_as_external_data=True, location="big.data", size_threshold=0)
     assert polycmp("run", "big.onnx", "-b", "openvino", "-b", "onnxrt:model=m.onnx") == 0
+
+
+def layers(model, **options):
+    """Return the kinds and types of the layers that OpenVINO's CPU runs for a model."""
+    compiled = openvino.Core().compile_model(
+        openvino.Core().read_model(model.SerializeToString()), "CPU", properties(Options(**options))
+    )
+    found = [node.get_rt_info() for node in compiled.get_runtime_model().get_ordered_ops()]
+    return [(str(info["layerType"].value), str(info["runtimePrecision"].value)) for info in found]
+
+
+def elementwise():
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 64]) for name in ("x", "z", "y")]
+    nodes = [
+        helper.make_node("Add", ["x", "z"], ["a"]),
+        helper.make_node("Sigmoid", ["a"], ["s"]),
+        helper.make_node("Mul", ["s", "x"], ["m"]),
+        helper.make_node("Exp", ["m"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "elementwise", values[:2], values[2:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def quantized():
+    """A convolution between a quantized input and quantized weights."""
+    weight = np.random.default_rng(0).integers(-127, 127, (8, 8, 3, 3)).astype(np.int8)
+    arrays = {"xs": np.float32(0.03), "xz": np.uint8(128), "ws": np.float32(0.01), "wz": np.int8(0), "wq": weight}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "xs", "xz"], ["d"]),
+        helper.make_node("DequantizeLinear", ["wq", "ws", "wz"], ["w"]),
+        helper.make_node("Conv", ["d", "w"], ["y"], "conv"),
+    ]
+    ends = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 8, 8])]
+    made = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 6, 6])]
+    weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "quantized", ends, made, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_operators_are_not_joined_where_that_is_left_out():
+    assert "Subgraph" in {kind for kind, _ in layers(elementwise())}
+    assert "Subgraph" not in {kind for kind, _ in layers(elementwise(), disable=("snippets",))}
+
+
+def test_a_quantized_model_is_computed_in_float_where_integers_are_left_out():
+    assert ("Convolution", "u8") in layers(quantized())
+    assert ("Convolution", "f32") in layers(quantized(), disable=("low_precision",))
+
+
+def test_what_can_be_left_out_leaves_the_results_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(elementwise(), "m.onnx")
+    backends = [f"openvino:disable={name}" for name in OPTIMIZATIONS]
+    assert polycmp("run", "m.onnx", *(word for item in backends for word in ("-b", item)), "-b", "onnxrt") == 0
+
+
+def test_an_optimization_that_cannot_be_left_out_is_named_with_those_that_can(model, capsys):
+    assert polycmp("run", model, "-b", "openvino:disable=all", "-b", "onnxrt") == 2
+    assert "'all' cannot be left out; known: snippets, low_precision" in printed(capsys)
+
+
+def test_searches_can_leave_out_what_openvino_does_by_default():
+    [runner] = [item for item in polycmp_runners() if item.name == "openvino"]
+    assert runner.switches[0].option == "disable"
+    assert set(runner.switches[0].values) == set(OPTIMIZATIONS)
+    for switch in runner.switches:  # each setting is one that the options take
+        values = [switch.values] if switch.option == "disable" else switch.values
+        assert all(getattr(Options(**{switch.option: value}), switch.option) == value for value in values)

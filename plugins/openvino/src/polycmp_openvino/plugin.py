@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, check_at_least_one, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, Switch, check_at_least_one, hookimpl, opt
 
 #: Types that OpenVINO can be told to calculate in, as users may write them.
 _PRECISIONS = {
@@ -13,6 +13,21 @@ _PRECISIONS = {
     "float16": "float16", "f16": "float16", "fp16": "float16",
     "bfloat16": "bfloat16", "bf16": "bfloat16",
 }  # fmt: skip
+
+
+#: Optimizations of OpenVINO's CPU that may change what a model computes, and the property that leaves each out.
+OPTIMIZATIONS: Mapping[str, tuple[str, str]] = {
+    "snippets": ("SNIPPETS_MODE", "DISABLE"),
+    "low_precision": ("LP_TRANSFORMS_MODE", "NO"),
+    "dynamic_quantization": ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "0"),
+    "kv_cache_compression": ("KV_CACHE_PRECISION", "f32"),
+}
+
+
+def _known_optimization(text: str) -> str:
+    if text not in OPTIMIZATIONS:
+        raise ValueError(f"{text!r} cannot be left out; known: {', '.join(OPTIMIZATIONS)}")
+    return text
 
 
 def parse_precision(text: str) -> str:
@@ -45,6 +60,13 @@ class Options:
         False,
         help="Let OpenVINO choose the type, as it does by default outside polycmp: bfloat16 on CPUs with AMX, "
         "float16 on GPUs.",
+    )
+    disable: tuple[str, ...] = opt(
+        (),
+        help="Optimizations of the CPU to leave out: snippets (operators joined into generated kernels), low_precision "
+        "(integer kernels for quantized models), dynamic_quantization, kv_cache_compression.",
+        metavar="NAME",
+        parse=_known_optimization,
     )
     hint: str = opt(
         "",
@@ -87,6 +109,11 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         threads="threads",
         aliases=("ov",),
         concurrent=True,
+        switches=(
+            Switch("disable", tuple(OPTIMIZATIONS)),
+            Switch("own_precision", (False,)),
+            Switch("precision", ("float32",)),
+        ),
         exclusive=("device", "hint", "threads", "streams", "config"),
     )
 

@@ -11,7 +11,7 @@ from polycmp.runner import Runner, usable_cores
 from polycmp.tensors import Shape, TensorMetadata, to_numpy
 from polycmp_openvino.arrays import element_type, from_tensor, to_tensor
 from polycmp_openvino.model import OpenvinoModel, ReadModel, import_openvino
-from polycmp_openvino.plugin import Options
+from polycmp_openvino.plugin import OPTIMIZATIONS, Options
 from polycmp_openvino.reasons import compiling_failed, no_device, running_failed, shorten
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ def properties(options: Options) -> dict[str, Any]:
         found["NUM_STREAMS"] = str(options.streams)
     if options.cache_dir is not None:
         found["CACHE_DIR"] = options.cache_dir
+    found.update(OPTIMIZATIONS[name] for name in options.disable)
     return {**found, **options.config}
 
 
