@@ -19,8 +19,16 @@ else:
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
-#: Packages that need a GPU or a framework, and the one for programs written for another tool: not in `polycmp[full]`.
-NOT_FULL = {"polycmp-openvino", "polycmp-polygraphy", "polycmp-tf", "polycmp-torch", "polycmp-trt", "polycmp-trtexec"}
+#: Packages that need a GPU, a framework or a web stack, and the one for programs of another tool: not in `full`.
+NOT_FULL = {
+    "polycmp-mcp",
+    "polycmp-openvino",
+    "polycmp-polygraphy",
+    "polycmp-tf",
+    "polycmp-torch",
+    "polycmp-trt",
+    "polycmp-trtexec",
+}
 #: Files besides the packages' own that write the range of versions that go together.
 RANGES = (
     "core/src/polycmp/plugins/discovery.py",
