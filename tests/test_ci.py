@@ -125,9 +125,18 @@ def test_the_action_fails_with_the_suite_and_keeps_its_results(folder):
     assert done.returncode == 1, done.stdout + done.stderr
     assert "::error file=models.toml,line=4,title=" in done.stdout
     assert output.read_text() == "results=polycmp-results/latest\n"
-    assert all(
-        (folder / path).exists() for path in ("polycmp-results/latest/index.html", "polycmp-junit.xml", "polycmp.md")
-    )
+    steps = {step["name"]: step for step in action["runs"]["steps"]}
+    kept = steps["Keep pages and results"]["with"]["path"].split()
+    assert {"polycmp-results/latest/", "polycmp-junit.xml", "polycmp.md"} < set(kept)
+    assert [path for path in kept if not (folder / path).exists()] == []
+    alerts = folder / steps["Upload alerts"]["with"]["sarif_file"]
+    assert wrong_in(json.loads(alerts.read_text(encoding="utf-8"))) == []
+
+
+def test_the_page_names_every_input_of_the_action():
+    action = load(ACTION.read_text())
+    table = PAGE.partition("| input | means |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)) == set(action["inputs"])
 
 
 def test_the_action_stands_where_the_page_says():
