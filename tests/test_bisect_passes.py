@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -110,9 +111,22 @@ def test_a_pass_of_onnx_runtime_that_breaks_a_model_is_named(polycmp, tmp_path):
     path = save_graph(tmp_path / "m.onnx", nodes, *ends, weights)
     if polycmp("run", path, "-b", "onnxrt", "-b", "onnx").status == 0:
         pytest.skip("this ONNX Runtime joins Relu and Clip of float64")
-    done = polycmp("bisect", path, "-b", "onnxrt", "-b", "onnx", "--over", "passes", *REPORT)
+    words = ("-b", "onnxrt", "-b", "onnx", "--over", "passes", "--explain", "page")
+    done = polycmp("bisect", path, *words, *REPORT)
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.status == 1
     assert found["switch"]["words"] == "-b onnxrt:disable_optimizers=FuseReluClip"
     assert [item["name"] for item in found["together"]] == ["relu", "clip"]
     assert "it runs Relu 'relu' and Clip 'clip' one by one, but not together" in found["sentence"]
+    page = (tmp_path / "page/issue.md").read_text()
+    assert page.startswith("# onnxruntime cannot run a model; without FuseReluClip it is right\n")
+    assert "**A way round:** `-b onnxrt:disable_optimizers=FuseReluClip`" in page
+    script = (tmp_path / "page/repro.py").read_text()
+    assert script in page and len(script.splitlines()) <= 6
+    words, run = [sys.executable, "repro.py"], {"cwd": tmp_path / "page", "capture_output": True, "text": True}
+    shown = subprocess.run(words, check=False, **run)
+    assert "Unexpected data type for Clip" in shown.stderr and shown.stderr.splitlines()[-1] in page
+    without = script.replace('Provider"])', 'Provider"], disabled_optimizers=["FuseReluClip"])')
+    (tmp_path / "page/repro.py").write_text(without)
+    shown = subprocess.run(words, check=False, **run)
+    assert shown.returncode == 0 and shown.stdout.endswith(" off by 0.0\n")

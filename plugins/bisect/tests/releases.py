@@ -57,6 +57,7 @@ RUNTIMES = {
     "bad": "def load(): pass\ndef run(x): return x * 3\n",
     "unloadable": "def load(): raise ValueError('no such operator: Mul')\n",
     "broken": "raise ImportError('no kernel for this processor')\n",
+    "unfinished": "def load(): raise ValueError('no kernel for Mul of float32: not implemented')\n",
     # Wrong in the first process of each two.
     "flaky": "import os\n"
     "flips = os.path.join(os.environ['TOY_FOLDER'], 'flips')\n"
@@ -81,7 +82,8 @@ CONVERTERS = {
 RELEASES = {
     "toyrt": {
         "0.9": "stuck", "1.0": "good", "1.1": "good", "1.2": "unloadable", "1.3": "broken", "1.4": "bad",
-        "1.5": "bad", "1.6": "good", "2.0": "flaky",
+        "1.5": "bad", "1.6": "good", "1.7": "unfinished",
+        "2.0": "flaky",
     },
     "toyconv": {
         "1.0": "good", "1.1": "broken", "1.2": "bad", "1.3": "broken", "2.0": "good", "2.0.1": "good", "2.1": "last",

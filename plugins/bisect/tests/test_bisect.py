@@ -32,6 +32,14 @@ def test_the_release_that_mended_a_fault_is_found(place):
     assert "mended in release of toyconv 2.0, last bad 1.2 (1.3 between them could not be judged)" in done.stdout
 
 
+def test_a_named_release_that_cannot_run_the_model_is_the_fault_to_look_for(place):
+    done, report = place.over_toyrt("--bad", "1.7", "--releases", "1.1", "1.2", "1.7")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (report["first_bad"], report["last_good"], report["skipped_between"]) == ("1.7", "1.1", ["1.2"])
+    assert "no kernel for Mul of float32: not implemented" in done.stdout
+    assert report["judged"]["1.2"]["state"] == "skip"  # says something else: no such operator
+
+
 def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_made_once(place):
     words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "toy:version=1.1", "-b", "onnx")
     done = place.polycmp(*words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -86,8 +87,9 @@ def test_the_page_tells_what_whoever_mends_it_needs(exports, bisect, tmp_path):
     assert done.status == 1, done.err
     assert "the text of an issue: page/issue.md" in done.out
     page = (tmp_path / "page/issue.md").read_text()
-    assert page.startswith("# Wrong results with file n2.onnx, right with n1.onnx\n")
+    assert page.startswith("# n2.onnx gives wrong results; n1.onnx is right\n")
     assert "| n1.onnx | good, y off by 0 of its range |" in page
     with zipfile.ZipFile(tmp_path / "page/case.zip") as archive:
         assert any(name.endswith(".onnx") for name in archive.namelist())
     assert "[case.zip](case.zip)" in page
+    assert re.search(r"onnxruntime==\S+ numpy==", page)

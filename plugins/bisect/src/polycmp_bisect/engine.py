@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import BackendError, UsageError
+from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import without_written_files
+from polycmp.runs import open_environments
 from polycmp.session import run_plan
 from polycmp.terminal import echo, visible
 from polycmp_bisect.candidates.backwards import Backwards
@@ -31,12 +33,15 @@ from polycmp_bisect.passes.engine import candidate_of, search_passes
 from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.result import Answer, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
+from polycmp_bisect.stories import story_of, story_of_passes
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.plan import Plan
     from polycmp.report import Result
+    from polycmp.runs import ResolvedBackend
     from polycmp_bisect.command import BisectSection
+    from polycmp_bisect.passes.engine import FoundPasses
 
 #: Word for the passes of a backend, after `--over`.
 PASSES = "passes"
@@ -63,7 +68,9 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         if good is not None and good > bad:
             candidates = Backwards(candidates)
             bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
-        judge = Judge(lambda item: _run(call, item), candidates.varied, section.slower)
+        judge = Judge(
+            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(section.bad)
+        )
         further: dict[str, Any] = {"over": section.over, "with": list(section.beside), "slower": section.slower}
         if isinstance(candidates, Files):
             stats = [Path(name).stat() for name in candidates.names]
@@ -83,14 +90,17 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
         if section.explain and found.first_bad is not None:
             tell("making the model smaller")
-            page = explain(answer, Path(section.explain), call.registry)
+            words = [] if call.params["step"] else ["--over", section.over or candidates.runtime]
+            beside = [word for item in section.beside for word in ("--with", item)]
+            story = story_of(answer, plan, [*words, *beside] if words else [], call.registry)
+            page = explain(story, Path(section.explain), call.registry)
     keeper.discard()
     return call.present(result_of(answer, slower=section.slower, page=page))
 
 
 def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
     backend = candidate_of(plan, call.registry)
-    judge = Judge(lambda item: _run(call, item), backend.label, section.slower)
+    judge = Judge(lambda item: _run(call, item), backend.label, slower=section.slower, failing_is_bad=True)
     keeper = Keeper(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
     with call.progress() as tell:
         found = search_passes(backend, plan, judge, keeper, tell)
@@ -99,11 +109,30 @@ def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: fl
             graph, made = backend.model.graph(), locate(plan, call.registry).together
             nodes = () if graph is None else tuple(node for node in graph.nodes if {*node.outputs} & {*made})
             found = replace(found, together=nodes)
+        page = _page_of_passes(call, section, plan, backend, found, tell) if section.explain and found.guilty else ""
     keeper.discard()
     turned = found.plan
     words = words_for("run", turned, call.registry) if turned is not None else None
     run_words = shlex.join(["polycmp", *words]) if words else ""
-    return call.present(passes_result(found, run_words, call.options.command, time.monotonic() - begun))
+    return call.present(passes_result(found, run_words, call.options.command, time.monotonic() - begun, page=page))
+
+
+def _page_of_passes(
+    call: Invocation,
+    section: BisectSection,
+    plan: Plan,
+    backend: ResolvedBackend,
+    found: FoundPasses,
+    tell: Callable[[str], None],
+) -> str:
+    tell("making the model smaller")
+    package, python = "", backend.plan.python or sys.executable
+    with suppress(PolycmpError):
+        package = runtime_of(call.registry, backend.plan.backend)[0]
+        if backend.plan.version:
+            python = open_environments(call.registry, "--explain")(backend.plan.backend, backend.plan.version)
+    story = story_of_passes(found, plan, package, python, call.options.command)
+    return explain(story, Path(section.explain), call.registry)
 
 
 def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker: Maker) -> Candidates:
@@ -180,7 +209,7 @@ class Work:
                 raise BackendError(
                     f"none of the {error.tried} {what.replace(' ', 's ', 1)} that were tried could be judged",
                     why=f"{name}: {found.reason}",
-                    hint=f"--bad with another {what}; polycmp run with one of them tells more",
+                    hint=f"--bad {name} searches for the first {what} that cannot run the model",
                 ) from None
             if found.state == "skip":
                 raise BackendError(

@@ -5,27 +5,56 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.files import atomic_write, make_folder, to_bytes
-from polycmp.plan import spec_texts, to_command
-from polycmp_bisect.candidates.backwards import Backwards
+from polycmp.plan import to_command
 from polycmp_bisect.chain import words_for
-from polycmp_bisect.judging import words_of
+from polycmp_bisect.scripts import machine, releases_in, said_by, script_for
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
-    from polycmp_bisect.result import Answer
 
 _PATIENCE = 1800.0
+_SCRIPT = "repro.py"
 
 
-def explain(answer: Answer, folder: Path, registry: Registry) -> str:
-    """Write the page, and beside it the zip file with the smallest model that shows the fault.
+@dataclass(frozen=True)
+class Story:
+    """What a page tells.
+
+    Attributes:
+        title: The title.
+        turn: In one sentence, where it turns from right to wrong.
+        looked_at: What one row of the table is.
+        rows: What was looked at, and what came of it.
+        plan: The run that is wrong.
+        operator: What is said of the operator; empty if nothing is.
+        way_round: What to type until the fault is mended.
+        again: The commands that find it again.
+        package: The package of the runtime; empty where the fault is not a runtime's.
+        interpreters: Interpreters of environments by name, in which the script is run.
+    """
+
+    title: str
+    turn: str
+    looked_at: str
+    rows: Sequence[tuple[str, str]]
+    plan: Plan
+    operator: str = ""
+    way_round: str = ""
+    again: Sequence[str] = ()
+    package: str = ""
+    interpreters: Mapping[str, str] = field(default_factory=dict)
+
+
+def explain(story: Story, folder: Path, registry: Registry) -> str:
+    """Write the page, and beside it the smallest model that shows the fault as a zip file, and a script that runs it.
 
     Returns:
         The path of the page.
@@ -34,13 +63,16 @@ def explain(answer: Answer, folder: Path, registry: Registry) -> str:
         FileError: It cannot be written.
     """
     make_folder(folder)
-    bad = answer.found.first_bad
-    assert bad is not None
-    plan = answer.candidates.plan(bad)
-    bundle = _bundle(plan, folder, registry)
+    bundle = _bundle(story.plan, folder, registry)
+    script = script_for(story.package) if bundle else ""
+    said: dict[str, str] = {}
+    if script:
+        with atomic_write(folder / _SCRIPT) as file:
+            file.write(to_bytes(script))
+        said = {name: said_by(folder / _SCRIPT, python) for name, python in story.interpreters.items()}
     page = folder / "issue.md"
     with atomic_write(page) as file:
-        file.write(to_bytes("\n".join(_lines(answer, plan, bundle, registry)) + "\n"))
+        file.write(to_bytes("\n".join(_lines(story, bundle, script, said, registry)) + "\n"))
     return str(page)
 
 
@@ -64,46 +96,41 @@ def _polycmp(words: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def _lines(answer: Answer, plan: Plan, bundle: str, registry: Registry) -> Iterator[str]:
-    found, names, what = answer.found, answer.candidates.names, answer.candidates.what
-    bad, good = answer.name(found.first_bad), answer.name(found.last_good)
-    mended = isinstance(answer.candidates, Backwards)
-    yield f"# Wrong results with {what} {bad}" + (f", right with {good}" if good else "")
+def _lines(story: Story, bundle: str, script: str, said: Mapping[str, str], registry: Registry) -> Iterator[str]:
+    yield from (f"# {story.title}", "", story.turn, "")
+    yield from (f"| {story.looked_at} | result |", "|---|---|")
+    yield from (f"| {name} | {_cell(words)} |" for name, words in story.rows)
     yield ""
-    if good:
-        turn = (
-            f"Mended in {good}; {bad} is the last bad one."
-            if mended
-            else f"{good} is right, {bad} is the first bad one."
-        )
-        yield turn
-        yield ""
-    yield f"| {what} | result |"
-    yield "|---|---|"
-    for place, item in sorted(found.judged.items(), reverse=mended):
-        yield f"| {names[place]} | {_cell(words_of(item))} |"
-    yield ""
-    if answer.operator.sentence:
-        yield f"**Operator:** {answer.operator.sentence}"
-        yield ""
-    if answer.operator.way_round:
-        yield f"**A way round:** `{answer.operator.way_round}`"
-        yield ""
+    if story.operator:
+        yield from (f"**Operator:** {story.operator.partition('; a way round: ')[0]}", "")
+    if story.way_round:
+        yield from (f"**A way round:** `{story.way_round}`", "")
     if bundle:
-        yield f"**The smallest model that shows it**, with inputs and versions: [{bundle}]({bundle})."
+        yield from (
+            f"**The smallest model that shows it**, with its inputs and what is right: [{bundle}]({bundle}).", ""
+        )  # fmt: skip
+    if script:
+        yield from ("With that unpacked, and nothing but the runtime:", "", "```python", script.rstrip(), "```", "")
+    if said:
+        yield from ("| environment | prints |", "|---|---|")
+        yield from (f"| {name} | `{_cell(text)}` |" for name, text in said.items())
         yield ""
-    yield "**To repeat it:**"
-    yield ""
-    yield "```sh"
-    yield f"pip install {shlex.join(_packages(plan, registry))}"
-    yield to_command(plan, registry)
-    if answer.operator.command:
-        yield answer.operator.command
-    yield answer.command
-    yield "```"
-    yield ""
-    backends = ", ".join(f"`{item}`" for item in spec_texts(plan.backends))
-    yield f"Backends: {backends}. Python {sys.version.split()[0]}, {sys.platform}."
+    yield from ("**With polycmp:**", "", "```sh", f"pip install {shlex.join(_packages(story.plan, registry))}")
+    yield to_command(story.plan, registry)
+    yield from story.again
+    yield from ("```", "", "**Versions:**", "")
+    for name, python in story.interpreters.items() or [("this environment", sys.executable)]:
+        yield f"- {name}: {releases_in(python, _runtimes(story, registry))}"
+    yield f"- {machine()}"
+
+
+def _runtimes(story: Story, registry: Registry) -> Iterator[str]:
+    yield from filter(None, [story.package])
+    for item in story.plan.backends:
+        if item.backend in registry.runners:
+            for need in registry.find_runner(item.backend).spec.needs:
+                yield from (name.partition(".")[0] for name in need.split("|"))
+    yield from ("numpy", "onnx")
 
 
 def _packages(plan: Plan, registry: Registry) -> list[str]:

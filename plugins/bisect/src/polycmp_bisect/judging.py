@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.report import Result
 
+#: The share of two messages that has to be the same for them to tell of one fault.
+_ALIKE = 0.8
 #: Runs a plan.
 RunPlan = Callable[["Plan"], "Result"]
 
@@ -30,16 +33,24 @@ class Judge:
     Attributes:
         run: Runs a plan as `polycmp run` does.
         varied: The label of the backend that the candidates differ in; empty where they differ otherwise.
+        named_bad: Whether the one that is judged first was named as bad: where it cannot run the model, that is the
+            fault to look for.
         slower: How many times as long as a good one a bad one takes; 0 to judge by what is computed.
         slow_seconds: The time of the bad end, once it is known.
         seen_bad: Whether a run was wrong: another one that cannot tell anything is not wrong in the same way.
+        failing_is_bad: Whether one that cannot run the model is wrong, whatever it says, instead of skipped.
+        failure: What the bad end said, where the fault is that it cannot run the model: who says nearly the same is
+            bad, too, and who says something else, such as that the model is too new for it, is skipped.
     """
 
     run: RunPlan
     varied: str
     slower: float = 0.0
+    named_bad: bool = False
     slow_seconds: float = 0.0
     seen_bad: bool = False
+    failing_is_bad: bool = False
+    failure: str = ""
 
     def judge(self, plan: Plan) -> Judgement:
         """Return what the run of a candidate shows.
@@ -54,6 +65,9 @@ class Judge:
     def note(self, found: Judgement) -> None:
         """Take account of a judgement, also of one that was kept."""
         self.seen_bad = self.seen_bad or found.state == "bad"
+        if self.named_bad and found.state == "bad" and found.seconds is None:
+            self.failure = found.reason
+        self.named_bad = False
         if self.slower and not self.slow_seconds and found.seconds:  # the first that is judged is the bad end
             self.slow_seconds = found.seconds
 
@@ -66,7 +80,10 @@ class Judge:
             label, text = next(iter(others.items()))
             raise CannotJudgeError(f"{label} failed, with which every candidate is compared", why=text)
         if failed:
-            return Judgement("skip", _short(next(iter(failed.values()))))
+            reason = _short(next(iter(failed.values())))
+            is_end = self.named_bad and not self.slower
+            is_bad = self.failing_is_bad or is_end or _is_alike(reason, self.failure)
+            return Judgement("bad" if is_bad else "skip", reason)
         seconds = self._seconds(results)
         if self.slower:
             return self._by_time(seconds)
@@ -108,6 +125,11 @@ def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
     return _short(text), None if number < 0 else number, name
 
 
+def _is_alike(one: str, other: str) -> bool:
+    """Return whether two messages say nearly the same; numbers and paths change from release to release."""
+    return bool(other) and SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+
+
 def _short(text: str) -> str:
     """Return the first line of a message, not too long for a table."""
     line = " ".join(text.split("\n", maxsplit=1)[0].split())
@@ -120,5 +142,7 @@ def words_of(judgement: Judgement) -> str:
         return f"skipped: {judgement.reason}"
     if judgement.detail == "seconds" and judgement.error is not None:
         return f"{judgement.state}, {judgement.error * 1e3:.3g} ms"
+    if judgement.state == "bad" and judgement.seconds is None:
+        return f"cannot run it: {judgement.reason}"
     shown = "" if judgement.error is None else f", {judgement.detail} off by {figure(judgement.error)} of its range"
     return f"{judgement.state}{shown}"

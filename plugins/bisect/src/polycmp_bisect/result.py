@@ -64,8 +64,14 @@ def sentence_of(answer: Answer, slower: float = 0.0) -> str:
     found, names, what = answer.found, answer.candidates.names, answer.candidates.what
     looked = len(found.judged)
     if found.first_bad is None:
-        place = next(reversed(found.judged)) if found.judged else answer.candidates.first
-        return f"{what} {names[place]} is good ({words_of(found.judged[place])}); --bad names one that is not"
+        place = next(reversed(found.judged))
+        skipped = [names[item] for item, judged in found.judged.items() if judged.state == "skip"]
+        newer = (
+            f"; {', '.join(skipped)} could not be judged: --bad {skipped[0]} searches for the first" if skipped else ""
+        )
+        return (
+            f"{what} {names[place]} is good ({words_of(found.judged[place])}){newer or '; --bad names one that is not'}"
+        )
     if found.last_good is None:
         return f"no good {what} was found: {names[found.first_bad]}, the oldest that could be judged, is bad, too"
     bad, good = names[found.first_bad], names[found.last_good]

@@ -38,6 +38,11 @@ class Backwards:
         return self.line.varied
 
     @property
+    def runtime(self) -> str:
+        """The package of the runtime that they are releases of."""
+        return self.line.runtime
+
+    @property
     def first(self) -> int:
         """The place to begin at."""
         return self._other(self.line.first)
@@ -53,6 +58,10 @@ class Backwards:
     def is_ready(self, place: int) -> bool:
         """Return whether there is nothing to prepare."""
         return self.line.is_ready(self._other(place))
+
+    def interpreter(self, place: int) -> str:
+        """Return the interpreter of a candidate's environment."""
+        return self.line.interpreter(self._other(place))
 
     def find(self, name: str) -> int:
         """Return the place of the candidate that somebody names."""

@@ -16,6 +16,7 @@ class Candidates(Protocol):
         what: What one of them is, in words: `release of onnxruntime`, `file`.
         names: Their names in order.
         varied: The label of the backend whose runs are judged; empty for all.
+        runtime: The package of the runtime that they are releases of; empty where they are something else.
         first: The place to begin at where nobody named a bad one.
     """
 
@@ -27,6 +28,9 @@ class Candidates(Protocol):
 
     @property
     def varied(self) -> str: ...  # noqa: D102
+
+    @property
+    def runtime(self) -> str: ...  # noqa: D102
 
     @property
     def first(self) -> int: ...  # noqa: D102
@@ -44,6 +48,9 @@ class Candidates(Protocol):
 
     def is_ready(self, place: int) -> bool:
         """Return whether `prepare` would have nothing to do."""
+
+    def interpreter(self, place: int) -> str:
+        """Return the interpreter of a candidate's environment; empty if it has none of its own."""
 
     def find(self, name: str) -> int:
         """Return the place of the candidate that somebody names.

@@ -48,6 +48,7 @@ class Converters:
     beside: Sequence[str]
     maker: Maker
     varied: str = ""
+    runtime: str = ""
     _folder: tempfile.TemporaryDirectory[str] = field(
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="polycmp-bisect-", ignore_cleanup_errors=True)
     )
@@ -99,6 +100,10 @@ class Converters:
     def plan(self, place: int) -> Plan:
         """Return the run of the model that a release writes."""
         return replace(self.base, model=str(self._target(place)))
+
+    def interpreter(self, place: int) -> str:
+        """Return nothing: the model is not run in the environment that wrote it."""
+        return ""
 
     def find(self, name: str) -> int:
         """Return the place of a release."""

@@ -26,6 +26,7 @@ class Files:
     base: Plan
     what: str = "file"
     varied: str = ""
+    runtime: str = ""
 
     @property
     def first(self) -> int:
@@ -42,6 +43,10 @@ class Files:
     def plan(self, place: int) -> Plan:
         """Return the run of a file."""
         return replace(self.base, model=self.names[place])
+
+    def interpreter(self, place: int) -> str:
+        """Return nothing: a file has no environment."""
+        return ""
 
     def find(self, name: str) -> int:
         """Return the place of a file, named as it was given or by its last part."""

@@ -63,6 +63,11 @@ class Releases:
         return self.backend.label
 
     @property
+    def runtime(self) -> str:
+        """The package."""
+        return self.package
+
+    @property
     def first(self) -> int:
         """The place of the release that is installed here, else of the newest."""
         installed = installed_release(self.package)
@@ -70,7 +75,11 @@ class Releases:
 
     def prepare(self, place: int) -> None:
         """Make the environment of a release."""
-        self.maker.environment(self._wanted(place), ours_for(self.registry, self.backend.backend))
+        self.interpreter(place)
+
+    def interpreter(self, place: int) -> str:
+        """Return the interpreter of a release's environment, which is made if need be."""
+        return str(self.maker.environment(self._wanted(place), ours_for(self.registry, self.backend.backend)))
 
     def is_ready(self, place: int) -> bool:
         """Return whether the environment of a release is there."""

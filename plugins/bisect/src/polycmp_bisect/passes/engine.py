@@ -111,8 +111,7 @@ def search_passes(
         if turned is None:
             return Judgement("skip", "the backend does not take this value")
         tell(f"judging {backend.label} {name}")
-        found = _as_it_counts(judge.judge(_with(plan, turned)))
-        judge.note(found)
+        found = judge.judge(_with(plan, turned))
         keeper.put(name, found)
         return found
 
@@ -151,12 +150,6 @@ def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
     if switch is None:
         return "as it is"
     return f"without {', '.join(map(str, value))}" if switches.takes_several(switch) else f"{switch.option}={value}"
-
-
-def _as_it_counts(judged: Judgement) -> Judgement:
-    """Return a judgement in which a backend that cannot run the model is wrong: a pass may break it."""
-    failed = judged.state == "skip" and judged.seconds is None
-    return replace(judged, state="bad") if failed else judged
 
 
 def _with(plan: Plan, turned: ResolvedBackend) -> Plan:

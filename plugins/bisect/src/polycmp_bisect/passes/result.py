@@ -14,7 +14,7 @@ _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped
 _LONGEST = 60
 
 
-def result_of(found: FoundPasses, run_words: str, command: str, seconds: float) -> Result:
+def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, *, page: str = "") -> Result:
     """Return the result.
 
     Args:
@@ -22,6 +22,7 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float) 
         run_words: A command that runs the model with the way round; empty if none is known.
         command: The command line as typed.
         seconds: How long it took.
+        page: The file with the text of an issue, if one was written.
     """
     return Result(
         command="bisect",
@@ -29,7 +30,7 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float) 
         heading="FOUND" if found.guilty else "NOT FOUND" if found.is_wrong else "NOTHING DIFFERS",
         sentence=sentence_of(found),
         title=f"over the passes of {found.label}",
-        content=tuple(_content(found, run_words)),
+        content=(*_content(found, run_words), *([Note(f"the text of an issue: {page}", label="")] if page else [])),
         command_line=command,
         seconds=seconds,
         timed=True,

@@ -1,0 +1,90 @@
+"""What a search has found becomes the story that its page tells."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from polycmp_bisect.candidates.backwards import Backwards
+from polycmp_bisect.chain import words_for
+from polycmp_bisect.explaining import Story
+from polycmp_bisect.judging import words_of
+from polycmp_bisect.passes.engine import labels_of, replaced_words
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.plugins import Registry
+    from polycmp_bisect.passes.engine import FoundPasses
+    from polycmp_bisect.result import Answer
+
+
+def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry) -> Story:
+    """Return the story of a search over releases, files or the like, whose first bad one is known.
+
+    Args:
+        answer: What was found.
+        base: The run as the user asked for it.
+        over: The words of the command that say what is searched over; empty where the typed command alone says it.
+        registry: The plugins.
+    """
+    found, line = answer.found, answer.candidates
+    assert found.first_bad is not None
+    bad, good = line.names[found.first_bad], answer.name(found.last_good)
+    mended = isinstance(line, Backwards)
+    shown = {name: f"{line.runtime} {name}" if line.runtime else name for name in line.names}
+    fails = found.judged[found.first_bad].seconds is None
+    title = f"{shown[bad]} {'cannot run a model' if fails else 'gives wrong results'}"
+    turn = f"{shown[bad]} is the oldest that could be judged, and it is wrong, too."
+    if good is not None:
+        title += f"; {shown[good]} {'can' if fails else 'is right'}"
+        turn = f"{good} is right, {bad} is the first that is not."
+        if mended:
+            turn = f"Mended in {good}; {bad} is the last that is wrong."
+    ends = [] if good is None else ["--good", good]
+    words = words_for("bisect", base, registry) if over else None
+    again = shlex.join(["polycmp", *words, *over, *ends, "--bad", bad]) if words is not None else answer.command
+    places = {name: place for name, place in ((bad, found.first_bad), (good, found.last_good)) if place is not None}
+    pythons = {str(shown[str(name)]): line.interpreter(place) for name, place in places.items()}
+    return Story(
+        title,
+        turn,
+        line.what,
+        [(line.names[place], words_of(item)) for place, item in sorted(found.judged.items(), reverse=mended)],
+        line.plan(found.first_bad),
+        answer.operator.sentence,
+        answer.operator.way_round,
+        [*filter(None, [answer.operator.command]), again],
+        line.runtime,
+        {name: python for name, python in pythons.items() if python},
+    )
+
+
+def story_of_passes(found: FoundPasses, plan: Plan, package: str, python: str, command: str) -> Story:
+    """Return the story of a search over passes that found some.
+
+    Args:
+        found: What was found.
+        plan: The run that is wrong.
+        package: The package of the runtime; empty if it is not known.
+        python: The interpreter of the environment that it runs in.
+        command: The command line as typed.
+    """
+    operators = ""
+    if found.replaced:
+        operators = f"it computes {replaced_words(found.replaced)}"
+    elif found.together:
+        operators = f"it runs {labels_of(found.together)} one by one, but not together"
+    wrong = "cannot run a model" if found.cannot_run else "gives wrong results"
+    return Story(
+        f"{package or found.label} {wrong}; {found.off} it is right",
+        f"{found.label} is wrong as it is, and right {found.off}.",
+        "setting",
+        [(name, words_of(item)) for name, item in found.looks],
+        plan,
+        operators,
+        found.words,
+        [command],
+        package,
+        {f"{found.label} as it is": python},
+    )
