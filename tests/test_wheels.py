@@ -209,6 +209,12 @@ def test_the_plugins_are_found_from_the_wheels(everything):
     assert states["trt"] in {"ok", "incomplete"}
 
 
+def test_the_page_for_agents_is_in_the_wheel(everything):
+    done = everything("polycmp", "mcp", "--skill")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("---\nname: polycmp\n")
+
+
 def test_a_new_plugin_is_written_from_the_wheel(everything):
     done = everything("polycmp", "plugins", "new", "mine")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -240,6 +246,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("invariants", "polycmp-checks"),
         ("selftest", "polycmp-checks"),
         ("suite", "polycmp-suite"),
+        ("mcp", "polycmp-mcp"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
@@ -252,7 +259,10 @@ def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, comm
 @pytest.mark.parametrize(
     "words",
     [
-        *(("run", "--load-outputs", "saved.json", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
+        *(
+            ("run", "--load-outputs", "saved.json", "--report", f"r.{suffix}")
+            for suffix in ("html", "xml", "md", "sarif")
+        ),
         ("run", "model.onnx", "--save-heatmaps", "maps"),
     ],
     ids=lambda words: words[-1],

@@ -169,6 +169,38 @@ def test_what_names_code_is_refused(tool, arguments):
         anyio.run(lambda: getattr(tools, tool)(**arguments))
 
 
+def test_a_call_that_is_taken_back_leaves_no_process(models):
+    (models / "inputs.py").write_text(
+        "import os, time\nfrom pathlib import Path\ndef load_data():\n"
+        "    Path('new').write_text(str(os.getpid()))\n    Path('new').rename('pid')\n"
+        "    time.sleep(600)\n    yield {}\n",
+        encoding="utf-8",
+    )
+    arguments = {"model": "model.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script", "inputs.py"]}
+
+    async def session() -> None:
+        words = ["-m", "polycmp", "mcp", "--allow-scripts"]
+        server = StdioServerParameters(command=sys.executable, args=words, cwd=models)
+        with anyio.fail_after(MINUTES):
+            async with Client(server) as client, anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "run", arguments)
+                while not (models / "pid").exists():
+                    await anyio.sleep(0.05)
+                group.cancel_scope.cancel()
+            while is_running(int((models / "pid").read_text())):
+                await anyio.sleep(0.05)
+
+    anyio.run(session)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_scripts_run_where_the_server_allows_them(models):
     (models / "inputs.py").write_text("import numpy as np\ndef load_data():\n    yield {}\n", encoding="utf-8")
     arguments = {"model": "model.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script", "inputs.py"]}
