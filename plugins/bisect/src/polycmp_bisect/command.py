@@ -18,6 +18,16 @@ Exit status: 0 nothing differs, 1 the first bad one was found, 2 wrong usage, 3 
 130 interrupted (what was judged is kept; go on with --resume)."""
 
 
+def _pinned(text: str) -> str:
+    name, equals, version = text.partition("==")
+    if not (name.strip() and equals and version.strip()):
+        raise ValueError(
+            f"{text!r} names no release: --with holds another package at one, as in --with onnx==1.16.0. "
+            "To learn which of two packages is to blame, hold each of them in turn"
+        )
+    return text
+
+
 @dataclass(frozen=True)
 class BisectSection:
     """Searching."""
@@ -35,7 +45,11 @@ class BisectSection:
     )
     releases: tuple[str, ...] = opt((), help="Look at these only.", metavar="NAME")
     beside: tuple[str, ...] = opt(
-        (), help="Other packages that each environment has.", alias="--with", metavar="PACKAGE==VERSION"
+        (),
+        help="Releases of other packages that each environment has.",
+        alias="--with",
+        metavar="PACKAGE==VERSION",
+        parse=_pinned,
     )
     find_links: tuple[str, ...] = opt(
         (), help="Folders or pages with wheels, beside those that pip is configured for.", metavar="DIR|URL"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.report import Result
 
-#: The share of two messages that has to be the same for them to tell of one fault.
-_ALIKE = 0.8
+#: The share of the words of two messages that has to be in both for them to tell of one fault. Of ONNX Runtime's
+#: messages on one fusion, worded anew between releases, 0.57 to 0.61 were; of those on different faults at most 0.39.
+_ALIKE = 0.5
+_WORD = re.compile(r"[A-Za-z]{3,}")
 #: Runs a plan.
 RunPlan = Callable[["Plan"], "Result"]
 
@@ -126,8 +128,9 @@ def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
 
 
 def _is_alike(one: str, other: str) -> bool:
-    """Return whether two messages say nearly the same; numbers and paths change from release to release."""
-    return bool(other) and SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+    """Return whether two messages say nearly the same: most of their words are in both."""
+    mine, theirs = set(_WORD.findall(one)), set(_WORD.findall(other))
+    return bool(other) and len(mine & theirs) >= _ALIKE * len(mine | theirs)
 
 
 def _short(text: str) -> str:
