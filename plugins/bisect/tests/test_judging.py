@@ -10,7 +10,10 @@ OPSET = "could not load m.onnx (only official onnx opset versions are supported.
 FUSED = (
     "operator LayerNormalization (node 'm/LayerNormFusion/') failed (Size of scale and bias must match X.shape[axis:])"
 )
-FUSED_BEFORE = "operator LayerNormalization (node 'n') failed (Size of X.shape()[axis:] == 4. Size of scale and bias must match this)"
+FUSED_BEFORE = (
+    "operator LayerNormalization (node 'n') failed "
+    "(Size of X.shape()[axis:] == 4. Size of scale and bias must match this)"
+)
 
 
 class Runs:
