@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("mcp", reason="pip install polycmp-mcp brings it")
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, stdio_client
 
 MINUTES = 240
 
@@ -29,7 +29,7 @@ def talk(folder: Path, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...
             command=sys.executable, args=["-m", "polycmp", "mcp", *words], cwd=folder, env=env
         )
         with anyio.fail_after(MINUTES):
-            async with Client(server) as client:
+            async with Client(stdio_client(server)) as client:
                 return [await client.call_tool(name, arguments) for name, arguments in calls]
 
     return anyio.run(session)
@@ -70,7 +70,7 @@ def test_a_client_sees_the_tools_and_the_page(folder):
     async def session() -> Any:
         server = StdioServerParameters(command=sys.executable, args=["-m", "polycmp", "mcp"], cwd=folder)
         with anyio.fail_after(MINUTES):
-            async with Client(server) as client:
+            async with Client(stdio_client(server)) as client:
                 page = await client.read_resource("skill://polycmp")
                 return client.server_info, client.instructions, await client.list_tools(), page
 
@@ -182,7 +182,7 @@ def test_a_call_that_is_taken_back_leaves_no_process(models):
         words = ["-m", "polycmp", "mcp", "--allow-scripts"]
         server = StdioServerParameters(command=sys.executable, args=words, cwd=models)
         with anyio.fail_after(MINUTES):
-            async with Client(server) as client, anyio.create_task_group() as group:
+            async with Client(stdio_client(server)) as client, anyio.create_task_group() as group:
                 group.start_soon(client.call_tool, "run", arguments)
                 while not (models / "pid").exists():
                     await anyio.sleep(0.05)
