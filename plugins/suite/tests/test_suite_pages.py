@@ -60,6 +60,7 @@ def test_a_case_shows_the_version_of_each_backend_and_what_locate_found(suite):
     assert "| ❌ | one | one.onnx |" in (suite.folder / "r.md").read_text(encoding="utf-8")
     [page] = suite.latest.glob("cases/*/index.html")
     assert "locate/report.html" in Page(page.read_text(encoding="utf-8")).links
+    assert any("locate: wrong: Mul " in text for text in Page((suite.latest / "index.html").read_text("utf-8")).texts)
     [report] = suite.latest.glob("cases/*/locate/report.json")
     assert json.loads(report.read_text())["command"].split()[:3] == ["polycmp", "locate", "one.onnx"]
 

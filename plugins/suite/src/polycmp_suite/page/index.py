@@ -124,7 +124,7 @@ def _release_cell(case: CaseResult | None) -> Markup:
     if case is None:
         return tag("td", "")
     error = "" if case.max_error is None or case.verdict == "passed" else f" {figure(case.max_error)}"
-    words = case.reason or case.case
+    words = case.explanation or case.case
     return tag("td", tag("a", f"{case.mark}{error}", href=_page_of(case), title=words), class_=f"cell {case.mark}")
 
 
@@ -140,7 +140,7 @@ def _cell(cases: Sequence[CaseResult]) -> Markup:
     same = sum(case.mark == worst.mark for case in cases)
     text = worst.mark if len(cases) == 1 else f"{same}/{len(cases)} {worst.mark}"
     return tag(
-        "td", tag("a", text, href=_page_of(worst), title=worst.reason or worst.case), class_=f"cell {worst.mark}"
+        "td", tag("a", text, href=_page_of(worst), title=worst.explanation or worst.case), class_=f"cell {worst.mark}"
     )
 
 
@@ -190,7 +190,7 @@ def _row(case: CaseResult, facts: Identity | None, past: Sequence[CaseResult]) -
         tag("td", error, class_="number", data_label="max abs"),
         tag("td", duration(case.seconds) if case.state != "skipped" else "–", class_="number", data_label="time"),
         tag("td", trend(past)),
-        tag("td", case.reason + known, class_="reason"),
+        tag("td", case.explanation + known, class_="reason"),
         data_mark=case.mark,
         data_model=case.model,
         data_backend="\n".join(case.backends),
