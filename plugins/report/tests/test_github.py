@@ -6,7 +6,7 @@ import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, passing
 
 from polycmp.errors import FileError
-from polycmp.report import Result, Row, Table
+from polycmp.report import Fact, Facts, Result, Row, Table
 from polycmp.report.run_result import result_of
 from polycmp.results.outcome import BackendResult
 from polycmp_report import github
@@ -64,6 +64,13 @@ def test_only_as_many_annotations_as_are_shown(capsys):
 def test_summary_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     with pytest.raises(FileError, match="summary"):
         annotate(passing(), {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path)})
+
+
+def test_a_verdict_of_which_no_row_tells_is_annotated(capsys):
+    worse = Facts("Worse than the baseline", (Fact("fp16", "1.4 times slower", "failed"),))
+    result = Result("suite", "failed", "FAILED", "1 case: 1 passed, 1 worse than the baseline", content=(worse,))
+    github.annotate(result, environ={"GITHUB_ACTIONS": "true"})
+    assert capsys.readouterr().out == "::error title=suite::1 case: 1 passed, 1 worse than the baseline\n"
 
 
 def test_a_case_of_a_suite_is_annotated_at_its_line(capsys):

@@ -31,8 +31,15 @@ class Failure:
     first: bool = False
 
 
-def failures(result: Result) -> Iterator[Failure]:
-    """Yield what failed: backends, tables as a whole, and rows."""
+def failures(result: Result) -> list[Failure]:
+    """Return what failed: backends, tables as a whole, and rows; else a verdict that is bad all the same."""
+    found = [*_told(result)]
+    if not found and result.verdict in BAD:
+        return [Failure(result.verdict, result.command, result.sentence)]
+    return found
+
+
+def _told(result: Result) -> Iterator[Failure]:
     for problem in result.blocks(Problem):
         where = f" in iteration {problem.iteration}" if problem.iteration is not None else ""
         yield Failure(problem.state, problem.what, f"{problem.why}{where}")
@@ -41,13 +48,6 @@ def failures(result: Result) -> Iterator[Failure]:
             yield Failure(table.problem.state, table.title, table.problem.why)
         if table.judged:
             yield from _rows(table, result)
-
-
-def verdict_alone(result: Result) -> Failure | None:
-    """Return the verdict as a failure, for a result of which nothing else tells that it is one."""
-    if result.verdict not in BAD:
-        return None
-    return Failure(result.verdict, result.command, result.sentence)
 
 
 def _rows(table: Table, result: Result) -> Iterator[Failure]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from itertools import islice
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import located, to_bytes
@@ -36,7 +35,7 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
     del path
     if environ.get("GITHUB_ACTIONS") != "true":
         return
-    for failure in islice(failures(result), ANNOTATIONS):
+    for failure in failures(result)[:ANNOTATIONS]:
         print(_annotation(failure, result))  # the one command that a line of ours may be
     target = environ.get("GITHUB_STEP_SUMMARY")
     if target:

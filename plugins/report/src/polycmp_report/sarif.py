@@ -11,7 +11,7 @@ import polycmp
 from polycmp.files import to_bytes, write_document
 from polycmp.report import Result
 from polycmp.terminal import shorten, visible
-from polycmp_report.failures import Failure, failures, verdict_alone
+from polycmp_report.failures import Failure, failures
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://polycmp.github.io/polycmp/"
@@ -72,9 +72,6 @@ def write(result: Result, path: str) -> None:
 
 def to_sarif(result: Result) -> dict[str, Any]:
     """Return the result as a SARIF log of one run, as plain values."""
-    found = list(failures(result))
-    alone = verdict_alone(result)
-    found += [alone] if alone is not None and not found else []
     driver = {
         "name": "polycmp",
         "version": polycmp.__version__,
@@ -89,7 +86,7 @@ def to_sarif(result: Result) -> dict[str, Any]:
             {"location": _uri(path), **({"description": {"text": _text(words)}} if words else {})}
             for path, words in result.models.items()
         ],
-        "results": [_result(failure, result) for failure in found[:RESULTS]],
+        "results": [_result(failure, result) for failure in failures(result)[:RESULTS]],
         "properties": {"verdict": result.verdict, "summary": _text(result.summary)},
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
