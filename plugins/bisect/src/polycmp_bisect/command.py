@@ -55,6 +55,12 @@ class BisectSection:
         (), help="Folders or pages with wheels, beside those that pip is configured for.", metavar="DIR|URL"
     )
     pre: bool = opt(False, help="Look at releases before the final ones, too.")
+    passes: tuple[str, ...] = opt(
+        (),
+        help="With --over passes and a COMMAND: passes that it may run, which stand at {passes} or {skipped} in it; "
+        "onnxoptimizer is asked.",
+        metavar="NAME",
+    )
     slower: float = opt(
         0.0,
         help="Judge by time: wrong is what takes so many times as long as before; use with --iterations.",

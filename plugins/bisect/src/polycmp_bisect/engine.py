@@ -31,6 +31,7 @@ from polycmp_bisect.judging import Judge, words_of
 from polycmp_bisect.keeping import Keeper
 from polycmp_bisect.passes.engine import candidate_of, search_passes
 from polycmp_bisect.passes.result import result_of as passes_result
+from polycmp_bisect.passes.steps import passes_of, search_step
 from polycmp_bisect.result import Answer, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
 from polycmp_bisect.stories import story_of, story_of_passes
@@ -99,6 +100,8 @@ def bisect(call: Invocation, section: BisectSection) -> int:
 
 
 def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
+    if call.params["step"]:
+        return _over_passes_of_step(call, section, plan, begun)
     backend = candidate_of(plan, call.registry)
     judge = Judge(lambda item: _run(call, item), backend.label, slower=section.slower, failing_is_bad=True)
     keeper = Keeper(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
@@ -115,6 +118,20 @@ def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: fl
     words = words_for("run", turned, call.registry) if turned is not None else None
     run_words = shlex.join(["polycmp", *words]) if words else ""
     return call.present(passes_result(found, run_words, call.options.command, time.monotonic() - begun, page=page))
+
+
+def _over_passes_of_step(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
+    step: tuple[str, ...] = call.params["step"]
+    if section.explain:
+        raise UsageError("no page is written on the passes of a command", whose="--explain", hint="leave it out")
+    names = passes_of(step, section.passes, plan.model)
+    further = {"over": PASSES, "slower": section.slower, "step": list(step), "passes": list(names)}
+    judge = Judge(lambda item: _run(call, item), "", slower=section.slower, failing_is_bad=True)
+    with call.progress() as tell:
+        keeper = Keeper(plan, call.registry, further, resume=section.resume)
+        found = search_step(step, names, plan, call.registry, judge, keeper, tell)
+    keeper.discard()
+    return call.present(passes_result(found, "", call.options.command, time.monotonic() - begun))
 
 
 def _page_of_passes(

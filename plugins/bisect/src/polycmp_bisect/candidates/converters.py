@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,17 +11,13 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
-from polycmp.errors import UsageError
 from polycmp_bisect.candidates.releases import place_of
-from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.environments.making import Maker, Wanted
 from polycmp_bisect.environments.packages import installed_release, known_releases, pick_release
+from polycmp_bisect.writing import check_step, write_model
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
-
-#: Seconds that the command may take.
-_PATIENCE = 1800.0
 
 
 @dataclass
@@ -74,24 +68,9 @@ class Converters:
         if target.exists():
             return
         python = self.maker.environment(self._wanted(place))
-        words = [str(target) if word == self.base.model else word for word in self.step]
         environ = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
         environ.pop("PYTHONPATH", None)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        name = f"{self.package} {self.names[place]}"
-        try:
-            done = subprocess.run(
-                words, env=environ, capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
-                stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-        except (OSError, subprocess.SubprocessError) as error:
-            raise NotInstallableError(f"{shlex.join(words)} of {name} did not end", why=str(error)) from None
-        if done.returncode or not target.exists():
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-            what = "ended" if done.returncode else "wrote no model, and ended"
-            raise NotInstallableError(
-                f"the command of {name} {what} with status {done.returncode}", why=lines[-1] if lines else ""
-            )
+        write_model(self.step, self.base.model, target, f"{self.package} {self.names[place]}", environ)
 
     def is_ready(self, place: int) -> bool:
         """Return whether the model of a release is written."""
@@ -133,12 +112,7 @@ def open_converters(
         UsageError: No word of the command is the model that it writes.
         UnreachableError: No package index answers.
     """
-    if plan.model not in step:
-        raise UsageError(
-            f"no word of the command is {plan.model}, the model that it writes",
-            whose=shlex.join(step),
-            hint="polycmp bisect out.onnx -b onnxrt -b onnxrt:model=m.onnx --over onnxslim -- onnxslim m.onnx out.onnx",
-        )
+    check_step(step, plan.model)
     package = canonicalize_name(package)
     known = known_releases(package, maker.find_links, pre=pre)
     if listed:
