@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from sarif_check import wrong_in
 
@@ -51,6 +52,17 @@ def test_github_gets_annotations_and_a_summary(polycmp, model, other, tmp_path, 
     [line] = [line for line in done.out.splitlines() if line.startswith("::error")]
     assert line.startswith("::error title=model.onnx and other.onnx%3A onnxrt against old%3A y::8 of 8 elements differ")
     assert "| ❌ | y | float32" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_saved_outputs_are_named_in_reports_as_models_are(polycmp, tmp_path):
+    np.savez(tmp_path / "new.npz", y=np.float32([1, 2]))
+    np.savez(tmp_path / "old.npz", y=np.float32([1, 3]))
+    done = polycmp("compare", "new.npz", "old.npz", "--report", "r.sarif", "r.xml", "r.md")
+    assert done.status == 1
+    [alert] = json.loads((tmp_path / "r.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert alert["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "new.npz"
+    assert ET.parse(tmp_path / "r.xml").getroot()[0].get("name").startswith("new.npz and old.npz: ")
+    assert "old.npz (sha256 " in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

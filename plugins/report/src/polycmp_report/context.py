@@ -31,5 +31,6 @@ def complete(result: Result, registry: Registry, plan: Plan | None, model: str, 
 
 
 def _models(plan: Plan) -> Sequence[str]:
-    """Return the models that the backends run, in their order."""
-    return [backend.model or plan.model for backend in plan.backends] or [plan.model]
+    """Return the models that the backends run, in their order; where nothing runs, the files that are compared."""
+    run = [backend.model or plan.model for backend in plan.backends] or [plan.model]
+    return run if any(run) else plan.files.load_outputs
