@@ -11,7 +11,7 @@ State = Literal["good", "bad", "skip"]
 _STRIDE = 4
 #: How many neighbours in a row have to be impossible to judge for all that are older to be taken for the same: each
 #: costs an installation, and what needs a newer operator set runs on no old release.
-_IN_A_ROW = 3
+_IN_A_ROW = 2
 
 
 @dataclass(frozen=True)

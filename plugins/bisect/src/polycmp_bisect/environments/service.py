@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.making import Maker, own_python
 from polycmp_bisect.environments.ours import ours_for
 from polycmp_bisect.environments.packages import (
     installed_release,
-    known_releases,
     parse_version,
     pick_release,
     runtime_of,
@@ -59,7 +59,7 @@ class Environments:
             wanted = wanted_for(release, package, module, beside, known)
             if self._maker.has(wanted, ours):
                 return str(self._maker.environment(wanted, ours))
-        releases = known_releases(package, self._maker.find_links, pre=any(mark in release for mark in "abrd"))
+        releases = kept_releases(package, self._maker.find_links, pre=any(mark in release for mark in "abrd"))
         release = pick_release(release, list(releases), package)
         wanted = wanted_for(release, package, module, beside, python or releases.get(release, own_python()))
         return str(self._maker.environment(wanted, ours))

@@ -1,0 +1,47 @@
+"""Answers of the package index, kept for some minutes: each case of a suite asks which release `latest` is."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from polycmp.files import atomic_write, make_folder, to_bytes
+from polycmp_bisect.environments.cache import cache_folder, digest
+from polycmp_bisect.environments.errors import UnreachableError
+from polycmp_bisect.environments.packages import known_releases
+
+#: Seconds for which an answer holds; where no index answers, an older one has to do.
+_HOLDS = 600.0
+
+
+def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
+    """Return what `known_releases` does, from the disk if somebody asked a few minutes ago, or if no index answers.
+
+    Raises:
+        UnreachableError: No package index answers, and none ever did.
+    """
+    settings = sorted(item for item in os.environ.items() if item[0].startswith(("PIP_", "UV_")))
+    path = cache_folder() / "index" / f"{package}-{digest(package, list(find_links), pre, settings)}.json"
+    kept = _read(path)
+    if kept is not None and 0 <= time.time() - path.stat().st_mtime < _HOLDS:
+        return kept
+    try:
+        found = known_releases(package, find_links, pre=pre)
+    except UnreachableError:
+        if kept is None:
+            raise
+        return kept
+    make_folder(path.parent)
+    with atomic_write(path) as file:
+        file.write(to_bytes(json.dumps(found) + "\n"))
+    return found
+
+
+def _read(path: Path) -> dict[str, str] | None:
+    with suppress(OSError, ValueError, AttributeError):
+        return {str(release): str(python) for release, python in json.loads(path.read_text("utf-8")).items()}
+    return None
