@@ -81,6 +81,14 @@ def test_the_smallest_set_of_passes_is_named_with_the_way_round(polycmp, same, t
     assert polycmp("run", same, "-b", "optimising", "-b", "onnx").status == 1
 
 
+def test_a_backend_that_was_typed_with_options_keeps_them_and_no_name_in_the_way_round(polycmp, same, tmp_path):
+    backend = "optimising:without=[Pass3,Pass5]"
+    done = polycmp("bisect", same, "-b", backend, "-b", "onnx", "--over", "passes", *REPORT)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.status == 1, done.err
+    assert found["switch"]["words"] == "-b optimising:without=[Pass3,Pass5,Pass11]"
+
+
 def test_no_pass_is_blamed_for_a_fault_that_stays(polycmp, same):
     done = polycmp("bisect", same, "-b", "optimising:broken", "-b", "onnx", "--over", "passes")
     assert done.status == 1

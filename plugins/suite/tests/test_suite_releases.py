@@ -54,6 +54,13 @@ def test_releases_that_cannot_be_meant_are_mistakes(suite, lines, said):
     assert said in done.stderr
 
 
+def test_a_backend_with_options_is_called_as_it_would_be_typed(suite):
+    backends = '["onnxrt:optimization=off,threads=1", "onnx"]'
+    suite.write(f'[[case]]\nmodel = "one.onnx"\nbackends = {backends}\nreleases = ["1.22"]\n')
+    line = "polycmp run one.onnx -b onnxrt:optimization=off,threads=1,version=1.22 -b onnx"
+    assert suite("suite.toml", "--dry-run", status=0).stdout.splitlines() == [line]
+
+
 def test_a_suite_that_may_name_no_code_installs_no_packages_of_its_choice(suite):
     suite.write('[[case]]\nmodel = "one.onnx"\nbackends = ["onnxrt", "onnx"]\nreleases = ["1.20.1"]\n')
     suite("suite.toml", "--no-scripts", "--list", status=0)

@@ -81,7 +81,8 @@ class Switches:
         except PolycmpError:
             return ""
         was_called = was != own.label  # else the label is what was typed, which is no longer that
-        return f"-b {text if was_called else text.removesuffix(f',name={own.label}')}"
+        bare = text if was_called else text.rpartition("name=")[0].rstrip(",:") or text
+        return f"-b {bare}"
 
     def rewritten(self, switch: Switch | None = None, value: Any = None) -> Sequence[GraphNode] | None:
         """Return the model's operators as the backend has rewritten them; None if it does not tell, or cannot make it.

@@ -146,10 +146,12 @@ def search_passes(
 
 
 def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
-    """Return what a setting is called: `without A, B`, or `optimization=basic`."""
+    """Return what a setting is called: `without A, B`, or `with optimization=basic`."""
     if switch is None:
         return "as it is"
-    return f"without {', '.join(map(str, value))}" if switches.takes_several(switch) else f"{switch.option}={value}"
+    return (
+        f"without {', '.join(map(str, value))}" if switches.takes_several(switch) else f"with {switch.option}={value}"
+    )
 
 
 def _with(plan: Plan, turned: ResolvedBackend) -> Plan:

@@ -122,7 +122,7 @@ class Translator:
             )
         is_bare = spec_texts([backend]) == [backend.label]
         versioned = replace(backend, version=release)
-        bare = spec_texts([versioned])[0].removesuffix(f",name={backend.label}")
+        bare = f"{backend.label}{',' if ':' in backend.label else ':'}version={release}"
         return replace(versioned, label=bare if is_bare else f"{backend.label} {release}")
 
     def _locating(self, asked: OptionValues, backends: tuple[BackendPlan, ...]) -> Iterator[str]:
