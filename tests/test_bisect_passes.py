@@ -82,11 +82,11 @@ def test_the_smallest_set_of_passes_is_named_with_the_way_round(polycmp, same, t
 
 
 def test_a_backend_that_was_typed_with_options_keeps_them_and_no_name_in_the_way_round(polycmp, same, tmp_path):
-    backend = "optimising:without=[Pass3,Pass5]"
+    backend = f"optimising:without=Pass3,model={same.name}"
     done = polycmp("bisect", same, "-b", backend, "-b", "onnx", "--over", "passes", *REPORT)
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.status == 1, done.err
-    assert found["switch"]["words"] == "-b optimising:without=[Pass3,Pass5,Pass11]"
+    assert found["switch"]["words"] == f"-b optimising:without=[Pass3,Pass11],model={same.name}"
 
 
 def test_no_pass_is_blamed_for_a_fault_that_stays(polycmp, same):
