@@ -208,9 +208,9 @@ def test_a_suite_tells_since_which_release_a_model_differs(place, monkeypatch):
     assert done.returncode == 3, done.stdout + done.stderr
     assert "environment of toy:version=1.4" in done.stderr
     [row] = json.loads((place.root / "r.json").read_text())["releases"]
-    assert row["since"] == "differs since 1.4, right with 1.1"
+    assert row["since"] == "not compared since 1.2, right with 1.1; differs since 1.4, not compared with 1.2"
     assert {name: item["verdict"] for name, item in row["releases"].items()} == {
         "1.1": "passed", "1.2": "error", "1.4": "failed",
     }  # fmt: skip
-    assert "differs since 1.4, right with 1.1" in (place.root / "suite-results/latest/index.html").read_text()
-    assert "m: differs since 1.4, right with 1.1" in " ".join(done.stdout.split())
+    assert "differs since 1.4, not compared with 1.2" in (place.root / "suite-results/latest/index.html").read_text()
+    assert "m: not compared since 1.2, right with 1.1; differs since 1.4" in " ".join(done.stdout.split())

@@ -84,14 +84,18 @@ def results(**verdicts):
     ("verdicts", "since"),
     [
         ({"v1": "passed", "v2": "passed", "v3": "failed"}, "differs since 3, right with 2"),
-        ({"v1": "failed", "v2": "error", "v3": "passed"}, "right since 3, not with 1"),
+        ({"v1": "failed", "v2": "undecided", "v3": "passed"}, "right since 3, differs with 1"),
         (
             {"v1": "passed", "v2": "failed", "v3": "passed"},
-            "differs since 2, right with 1; right since 3, not with 2",
+            "differs since 2, right with 1; right since 3, differs with 2",
+        ),
+        (
+            {"v1": "error", "v2": "passed", "v3": "error"},
+            "right since 2, not compared with 1; not compared since 3, right with 2",
         ),
         ({"v1": "passed", "v2": "passed"}, "right with all"),
-        ({"v1": "error", "v2": "failed"}, "differs with all but 1, not compared"),
-        ({"v1": "error", "v2": "skipped"}, "not compared with any"),
+        ({"v1": "skipped", "v2": "failed"}, "differs with all"),
+        ({"v1": "blind", "v2": "skipped"}, "nothing is told of any"),
     ],
 )
 def test_it_is_told_since_when_a_model_differs(verdicts, since):

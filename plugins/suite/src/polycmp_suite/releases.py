@@ -12,6 +12,9 @@ from polycmp_suite.result import CaseResult
 
 #: The axis under which a result names its release.
 RELEASE = "release"
+#: Verdicts that tell something of a release, in words, and the state of a row that ends with one.
+_NOW: Mapping[str, str] = {"passed": "right", "failed": "differs", "error": "not compared"}
+_STATES: Mapping[str, State] = {"passed": "passed", "failed": "failed", "error": "error"}
 
 
 @dataclass(frozen=True)
@@ -28,30 +31,26 @@ class Row:
 
     @property
     def turns(self) -> Sequence[tuple[str, str]]:
-        """The releases between which the verdict changes; those that were not compared are passed over."""
-        judged = [name for name, item in self.results.items() if item.verdict in {"passed", "failed"}]
-        return [(old, new) for old, new in pairwise(judged) if self.results[old].verdict != self.results[new].verdict]
+        """The releases between which the verdict changes; those that tell nothing are passed over."""
+        told = [name for name, item in self.results.items() if item.verdict in _NOW]
+        return [(old, new) for old, new in pairwise(told) if self.results[old].verdict != self.results[new].verdict]
 
     @property
     def state(self) -> State:
-        """How the last release that was compared does."""
-        verdicts = [item.verdict for item in self.results.values() if item.verdict in {"passed", "failed"}]
-        return "skipped" if not verdicts else "passed" if verdicts[-1] == "passed" else "failed"
+        """How the last release that tells something does."""
+        verdicts = [item.verdict for item in self.results.values() if item.verdict in _NOW]
+        return _STATES[verdicts[-1]] if verdicts else "skipped"
 
     @property
     def since(self) -> str:
         """Since which release it differs, in words."""
         if self.turns:
-            return "; ".join(self._turn(old, new) for old, new in self.turns)
-        words = {"passed": "right with all", "failed": "differs with all", "skipped": "not compared with any"}
-        missing = [name for name, item in self.results.items() if item.verdict not in {"passed", "failed"}]
-        apart = f" but {', '.join(missing)}, not compared" if missing and self.state != "skipped" else ""
-        return f"{words[self.state]}{apart}"
-
-    def _turn(self, old: str, new: str) -> str:
-        if self.results[old].verdict == "passed":
-            return f"differs since {new}, right with {old}"
-        return f"right since {new}, not with {old}"
+            return "; ".join(
+                f"{_NOW[self.results[new].verdict]} since {new}, {_NOW[self.results[old].verdict]} with {old}"
+                for old, new in self.turns
+            )
+        verdicts = [item.verdict for item in self.results.values() if item.verdict in _NOW]
+        return f"{_NOW[verdicts[-1]]} with all" if verdicts else "nothing is told of any"
 
 
 def rows_of(cases: Iterable[CaseResult]) -> list[Row]:
