@@ -138,8 +138,8 @@ def open_windows(
 ) -> Windows | None:
     """Return the way through the models in windows; None where they cannot be gone through side by side.
 
-    Models of few outputs need no windows: they are gone through where the tensors inside models that differ were asked
-    for, which have counterparts of other names and types.
+    Models that differ are gone through where the tensors inside them were asked for, which have counterparts of other
+    names and types. Their own outputs have the same names, and are compared as those of any two backends are.
 
     Args:
         resolved: The backends, all in this process.
@@ -163,7 +163,8 @@ def open_windows(
     )
     paired: Paired | None = Paired(partitioned, [], lambda comparer: comparer)
     if not suits([graphs[item.model.path] for item in compress(backends, inside)]):
-        paired = _paired(resolved, partitioned, reference) if all(inside) else None
+        # By names of their own and by the tolerances alone, as `compare` judges what both save, however many there are.
+        paired = _paired(resolved, partitioned, reference) if all(inside) and _are_marked(backends) else None
     elif resolved.plan.compare.map_output:  # tensors of two names may be made in two windows
         notes.append(held_at_once("--map-output"))
         return None
@@ -173,9 +174,6 @@ def open_windows(
     wanted = comparable(partitioned[-1].graph)
     if any(set(run.graph.outputs) != set(wanted) for run in partitioned):
         return None
-    lacking = any(graph is not None and len(graph.outputs) > len(wanted) for graph in graphs.values())
-    if lacking and not _are_marked(backends):
-        return None  # an output without a counterpart is one that a model lacks, which fails
     notes += paired.notes
     whole = [
         _whole_run(backend, run, graphs[backend.model.path])
