@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
+from commandline import signals_as_a_terminal_has_them  # noqa: F401 - a fixture for every folder of tests
 from copied import copy_children
 from in_process import plugins_installed
 from toys import small_model
@@ -31,15 +31,6 @@ class Done:
     def report(self, path: Path) -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads(path.read_text())
         return loaded
-
-
-@pytest.fixture(autouse=True, scope="session")
-def signals_as_a_terminal_has_them():
-    """Let commands that tests start be ended by Ctrl-C and SIGHUP, also where `nohup` or a CI system ignores them."""
-    for name, handler in (("SIGHUP", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, handler)
 
 
 @pytest.fixture

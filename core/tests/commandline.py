@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,6 +91,15 @@ class Done:
     def report(self, name="r.json"):
         """Return a report that it wrote."""
         return json.loads((self.folder / name).read_text())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signals_as_a_terminal_has_them():
+    """Let commands that tests start be ended by Ctrl-C and SIGHUP, also where `nohup` or a CI system ignores them."""
+    for name, handler in (("SIGHUP", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture

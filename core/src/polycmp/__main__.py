@@ -43,8 +43,8 @@ def _only_tells(words: list[str]) -> bool:
 
 
 if __name__ == "__main__":
-    # `python -m` puts the current folder first, and a downloaded model may have a `numpy.py` beside it. Who wants
-    # modules from there says so with PYTHONPATH.
+    # `python -m` puts the current folder first, and a downloaded model may have a `numpy.py` beside it. PYTHONPATH
+    # adds the folder for those who need modules from there.
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
     main()

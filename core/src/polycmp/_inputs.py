@@ -113,7 +113,7 @@ class PlanSource(DataSource):
         reach: Reach | None = None,
         silent: Silent = lambda outputs: [],
     ) -> PlanSource:
-        """Return the same source, which also knows what the models' files say of their inputs.
+        """Return the same source, which also knows the inputs that the models' files describe.
 
         A backend rarely knows which input is an index, and into how large a table, and some forget the names of
         dimensions.

@@ -242,7 +242,7 @@ class Invocation:
         return status
 
     def _next_steps(self, result: Result) -> Iterator[NextStep]:
-        """Yield the commands of plugins that ask to be named behind this one."""
+        """Yield the commands of plugins that ask to be named as next steps after this one."""
         plan, words = self._plan, self.path.partition(" ")[2]
         if result.verdict != "failed" or plan is None or any(item.model or item.elsewhere for item in plan.backends):
             return

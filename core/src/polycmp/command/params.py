@@ -2,7 +2,7 @@
 
 Click knows neither options with any number of values nor the order among different options, and people need both:
 `--input-shapes a:[1] b:[2]` and `--trt --onnxrt`. Each use of such a flag becomes one word, its values joined by a
-character that nobody types.
+character that no keyboard has.
 """
 
 from __future__ import annotations

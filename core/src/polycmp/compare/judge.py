@@ -30,8 +30,8 @@ class OutputJudge(ABC):
         check_shapes: Whether another shape is a difference; if not, arrays with equally many elements are compared in
             C order.
         fail_fast: Whether the outputs of two iterations are compared up to the first that differs only.
-        show: Called with the outputs of both sides before two iterations are compared, such as to draw them; whoever
-            knows them adds `names`, `map_output` and `iteration`. None for nothing.
+        show: Called with the outputs of both sides before two iterations are compared, such as to draw them; callers
+            that know them add `names`, `map_output` and `iteration`. None for nothing.
         ignores: Those of `polycmp.spec.IMPOSTORS` that the function lets pass by design.
     """
 

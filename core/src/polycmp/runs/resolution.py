@@ -175,7 +175,7 @@ class Resolved:
 
     @cached_property
     def source(self) -> DataSource:
-        """The data source, which also knows what the models' files say of their inputs."""
+        """The data source, which also knows the inputs that the models' files describe."""
         known = [item for item in self.descriptions.values() if item is not None]
         sizes = ShapeSearch(self.backends, self.registry)
         return self._source.informed(known, sizes, open_samples(self.backends, self.registry), self._silent)
@@ -273,7 +273,7 @@ def _make_workers(plan: Plan, registry: Registry) -> Iterator[MakeWorker | None]
 
 
 def _in_environment(make_worker: MakeWorker, registry: Registry, option: str) -> MakeWorker:
-    """Return what makes runners in an environment that has the release which a backend asks for.
+    """Wrap a maker of runners so that they run in an environment with the release that a backend asks for.
 
     The environment is looked for when the first of them is made, so that what fails there is the backend's failure.
     """

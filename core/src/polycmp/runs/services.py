@@ -58,7 +58,7 @@ class MakeWorkers(Protocol):
 
 
 class FindEnvironment(Protocol):
-    """What the service `environments` makes."""
+    """Lookup of environments by backend and release, made by the service `environments`."""
 
     def __call__(self, backend: str, version: str, /) -> str:
         """Return the interpreter of an environment that has a release of a backend's runtime, made if need be.
@@ -78,7 +78,7 @@ class MakeEnvironments(Protocol):
     """The factory of the service `environments`."""
 
     def __call__(self, registry: Registry, /) -> FindEnvironment:
-        """Return what finds or makes environments; neither is done yet."""
+        """Return the lookup of environments; none is looked for or made yet."""
 
 
 def _required(registry: Registry, name: str, option: str) -> Any:

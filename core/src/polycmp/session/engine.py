@@ -249,7 +249,7 @@ class _Session:
         )
 
     def _suggest_shapes(self) -> None:
-        """Say with which shapes the model runs, if it could not run at all with those asked for."""
+        """Add the shapes with which the model runs as a hint, if it could not run at all with those asked for."""
         stuck = [result for result in self.outcome.failed_backends if result.version and not result.iterations]
         if stuck and len(stuck) == len(self._prepared.runs):
             for result in stuck:

@@ -1,4 +1,4 @@
-"""Descriptors and options: what a plugin says of what it contributes, before any of that code is imported.
+"""Descriptors and options: how a plugin describes its contributions before any of their code is imported.
 
 Every field with a default is optional, and a plugin that leaves it out works as before the field existed.
 """
@@ -49,7 +49,7 @@ def opt(
             taken, `""` allows none of them. Every other option refuses an empty value.
         hidden: Leave the option out of the help text (old spellings).
         writes: The value says where a file is written. Commands that repeat a run leave such options out, so that they
-            do not overwrite what the run left behind.
+            do not overwrite the files of that run.
         executes: The value names code that is run, a script or a library, as every option with the metavar `FILE.py`
             or `FILE.so` does: `polycmp suite --no-scripts` refuses it. Where the metavar is no path, only values that
             name a Python file are meant.
@@ -268,7 +268,7 @@ class DataLoaderSpec:
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
             the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
             refused.
-        follows: It goes on from the inputs of whatever makes them, with what was made of those: it is not chosen by
+        follows: It continues the inputs of any data loader with the outputs made from them: it is not chosen by
             name, but takes part when any of its options is given. The factory is then called as
             `factory(options, following, resolved)`; `polycmp.runs.feedback` has the types.
     """
@@ -341,7 +341,7 @@ class CommandSpec:
         after_difference: Whether to name the command as the next step after a run in which two backends differ that
             run parts of a model with inner tensors. It is shown with the run's model, backends and those of its options
             that the command has, so `target` has to be a `polycmp.command.BackendCommand`.
-        after: Commands, by their words, behind which it is named as the next step in the same way where they found that
+        after: Commands, by their words, after which it is named as the next step in the same way where they found that
             two different backends do not agree: `("locate",)`.
     """
 

@@ -67,7 +67,7 @@ async def text_of(words: Sequence[str], folder: str = "", seconds: float = 60.0)
 
 @dataclass(frozen=True)
 class _Done:
-    """What a process left behind: its exit status, and what it wrote to its standard streams."""
+    """Ended process: its exit status, and the text on its standard streams."""
 
     status: int
     printed: str
@@ -75,7 +75,7 @@ class _Done:
 
     @property
     def said(self) -> str:
-        """What it says of its end."""
+        """The text of both streams, shortened, or a sentence where there is none."""
         text = "\n".join(filter(None, (self.printed.strip(), self.told.strip())))
         return shorten(text, _SAID) or f"polycmp ended with status {self.status} and said nothing"
 

@@ -169,7 +169,7 @@ def make_server(trust: Trust) -> MCPServer:
 
 
 def _told(plugin: dict[str, Any]) -> dict[str, Any]:
-    """Return what an agent needs to know of a plugin: its state, and the backends and commands that it brings."""
+    """Return the facts on a plugin that an agent needs: its state, and the backends and commands that it brings."""
     by_kind = {kind: [item for item in plugin["provides"] if item["kind"] == kind] for kind in ("runner", "command")}
     backends = [{key: item[key] for key in ("name", "summary", "missing") if item[key]} for item in by_kind["runner"]]
     facts = {key: plugin[key] for key in ("name", "package", "version", "state", "reason") if plugin[key]}

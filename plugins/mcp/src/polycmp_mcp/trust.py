@@ -21,7 +21,7 @@ _COMMANDS = frozenset({"--", "--check", "--check-inference", "--config"})
 
 @dataclass(frozen=True)
 class Trust:
-    """What callers may ask for.
+    """Rules for what callers may ask for.
 
     Attributes:
         registry: The plugins, whose options say whether they name code.

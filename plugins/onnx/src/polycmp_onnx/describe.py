@@ -21,7 +21,7 @@ from polycmp_onnx.shapes import value_types
 def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescription:
     """Return names, types and shapes of a model's inputs and outputs, and the names of all its tensors.
 
-    Weights outside the file are not read. Outputs are those after the options; what the model does not say of them and
+    Weights outside the file are not read. Outputs are those after the options; what the model does not tell and
     ONNX cannot infer is None.
 
     Args:

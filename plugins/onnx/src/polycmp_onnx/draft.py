@@ -20,7 +20,7 @@ _LARGE, _TOO_LARGE = 1 << 20, 1 << 30
 
 
 def draft(loader: Callable[[], Any], path: str, weights: str, *, whole: bool) -> None:
-    """Write a part of a model; the hook behind searches that write one part after the other.
+    """Write a part of a model; the hook of searches that write one part after the other.
 
     Args:
         loader: A callable that returns the part.

@@ -4,7 +4,7 @@ Each operand is judged by what ONNX's own schema of its operator takes: where th
 stays in float32, with casts where a tensor passes from one type to the other. A tensor is cast in the graph that
 makes it, before the first node that reads it otherwise, so nodes stay in order and branches see it from within.
 
-`convert_float_to_float16` of ONNX Runtime leaves nodes out of order and types that do not fit behind branches and
+`convert_float_to_float16` of ONNX Runtime leaves nodes out of order and types that do not fit after branches and
 shapes: of 376 random models of `truth.writing` 167 were invalid or did not run, once sorted; of this module's none.
 """
 

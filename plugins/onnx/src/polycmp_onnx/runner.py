@@ -1,4 +1,4 @@
-"""The backend `onnx`: ONNX's reference evaluator behind polycmp's runner."""
+"""The backend `onnx`: ONNX's reference evaluator as a runner."""
 
 from __future__ import annotations
 

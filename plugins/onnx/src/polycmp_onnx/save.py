@@ -203,7 +203,7 @@ def locations(path: Path) -> set[str]:
 def save(
     loader: Callable[[], Any], path: str, form: Form = _INSIDE, verify: Callable[[Path], None] | None = None
 ) -> None:
-    """Write what a loader makes to a file; the hook behind `convert`.
+    """Write what a loader makes to a file; the hook of `convert`.
 
     Args:
         loader: A callable that returns a model.

@@ -1,4 +1,4 @@
-"""Weights that operators multiply with: finding them behind Q/DQ, casts and transposes, 2:4 sparsity, omission."""
+"""Weights that operators multiply with: finding them through Q/DQ, casts and transposes, 2:4 sparsity, omission."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Weight(NamedTuple):
 def summed_weights(model: Any) -> Iterator[Weight]:
     """Yield the weights of a model's multiplications that GPUs could do in half the time if they were 2:4 sparse.
 
-    These are floating-point weights of MatMul, Gemm and Conv, also behind Q/DQ, Cast and Transpose, of which the axis
+    These are floating-point weights of MatMul, Gemm and Conv, also through Q/DQ, Cast and Transpose, of which the axis
     that is summed over is a multiple of four long.
 
     Args:
@@ -62,7 +62,7 @@ def summed_weights(model: Any) -> Iterator[Weight]:
 
 
 def _trace(node: Any, index: int, axis: int, tensors: dict[str, Any], maker: dict[str, Any]) -> Weight | None:
-    """Return the weight behind a node's input, with the axis as it lies in the weight."""
+    """Return the weight that a node's input is made of, with the axis as it lies in the weight."""
     transposed = ("transA", "transB")[index] if node.op_type == "Gemm" else ""
     if any(item.name == transposed and item.i for item in node.attribute):
         axis = -3 - axis

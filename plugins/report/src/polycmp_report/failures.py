@@ -32,7 +32,7 @@ class Failure:
 
 
 def failures(result: Result) -> list[Failure]:
-    """Return what failed: backends, tables as a whole, and rows; else a verdict that is bad all the same."""
+    """Return the failures: backends, tables as a whole, and rows; else a verdict that is bad all the same."""
     found = [*_told(result)]
     if not found and result.verdict in BAD:
         return [Failure(result.verdict, result.command, result.sentence)]

@@ -148,7 +148,7 @@ def _case(group: str, name: str) -> ET.Element:
 
 
 def _add(case: ET.Element, kind: str, message: str, text: str) -> None:
-    """Say that a case has a `failure` or an `error`."""
+    """Add a `failure` or an `error` to a case."""
     ET.SubElement(case, kind, message=_xml(message), type=kind).text = _xml(text or message)
 
 
@@ -160,7 +160,7 @@ def _name(suite: ET.Element, result: Result) -> None:
 
 
 def _identify(suite: ET.Element, result: Result) -> None:
-    """Say which models these were: names of suites and cases stay the same when one is trained again."""
+    """Add which models these were: names of suites and cases stay the same when one is trained again."""
     if any(result.models.values()):
         _properties(suite, {f"model {path}": words for path, words in result.models.items()})
 

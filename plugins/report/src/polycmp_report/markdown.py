@@ -89,7 +89,7 @@ def _of_one_kind(result: Result) -> Iterable[list[Table]]:
 
 
 def _as_one(tables: Sequence[Table], title: str) -> Table:
-    """Return a table with the rows of all, each behind its subject."""
+    """Return a table with the rows of all, each preceded by its subject."""
     first = tables[0]
     rows = [replace(row, cells=(table.subject, *row.cells)) for table in tables for row in table.rows]
     columns = (Column(first.subject_title), *first.columns)

@@ -1,4 +1,4 @@
-"""Since which release of a runtime a model differs: the results of cases that differ in the release alone."""
+"""Releases of a runtime since which a model differs: the results of cases that differ in the release alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATES: Mapping[str, State] = {"passed": "passed", "failed": "failed", "error":
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a case with each release, in the order of the suite.
+    """Results of a case with each release, in the order of the suite.
 
     Attributes:
         name: Name of the case without the release.
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def state(self) -> State:
-        """How the last release that tells something does."""
+        """State of the last release of which something is known."""
         verdicts = [item.verdict for item in self.results.values() if item.verdict in _NOW]
         return _STATES[verdicts[-1]] if verdicts else "skipped"
 

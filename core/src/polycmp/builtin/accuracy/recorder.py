@@ -61,7 +61,7 @@ class AccuracyRecorder(RunObserver):
         save_metrics(content, self._path)
 
     def _tell_blind(self, place: tuple[str, str, str], why: str) -> None:
-        """Say of all records of an output what is known only at the end: that nothing could have differed."""
+        """Mark all records of an output as blind, which is known only at the end: nothing could have differed."""
         for index, record in enumerate(self._content.records):
             if (record.candidate, record.reference, record.output) == place:
                 told = replace(record, passed=False, inconclusive="blind", reason=why)

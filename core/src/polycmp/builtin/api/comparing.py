@@ -192,7 +192,7 @@ class Settings:
 
     @property
     def show(self) -> Callable[..., None] | None:
-        """What the function wants both sides shown to, such as to draw them; None for nothing."""
+        """Callback of the function that is shown both sides, such as to draw them; None for nothing."""
         return self.function.show if isinstance(self.function, OutputJudge) else None
 
     def comparer(self, candidate: str, reference: str) -> PairComparer:
@@ -260,7 +260,7 @@ class _Pair:
         return {name: item.reason for name, item in pair.outputs.items() if item.inconclusive == "blind"}
 
     def say(self, name: str, why: str) -> None:
-        """Say of an output that nothing could have differed."""
+        """Mark an output as one in which nothing could have differed."""
         having = [outputs for outputs in self._found if name in outputs]
         if all(outputs[name].passed for outputs in having):
             for outputs in having:

@@ -1,4 +1,4 @@
-"""What observers of runs draw of two arrays, for compare functions in Python programs: `save_heatmaps="maps"`."""
+"""Pictures of two arrays by the observers of runs, for compare functions in Python programs: `save_heatmaps="maps"`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_picture(keyword: str) -> bool:
 
 
 def make_pictures(wanted: Mapping[str, Any]) -> Pictures | None:
-    """Return what draws as options of the command line do; None where nothing is asked for.
+    """Open the observers that draw as options of the command line do; None where nothing is asked for.
 
     Args:
         wanted: Values by keyword; a false one asks for nothing.

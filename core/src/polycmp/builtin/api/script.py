@@ -1,4 +1,4 @@
-"""A plan as a Python script: readable, standalone, and made of nothing but what the objects say of themselves."""
+"""A plan as a Python script: readable, standalone, and made of nothing but the `repr` of the objects."""
 
 from __future__ import annotations
 

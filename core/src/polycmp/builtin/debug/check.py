@@ -57,7 +57,7 @@ class Checked:
 
 
 class Check(Protocol):
-    """Says whether a step passed.
+    """Judge of whether a step passed.
 
     Attributes:
         reads_in_place: Whether it is known to read what a step wrote where it lies, and to copy it nowhere.

@@ -120,7 +120,7 @@ class Refusals:
             self._why = failed.live.result.error
 
     def note(self) -> None:
-        """Say once how much was not compared."""
+        """Add one note on how much was not compared."""
         if self._run.hidden and not any(note.startswith(_HIDDEN) for note in self._run.result.notes):
             count = f"{len(self._run.hidden)} tensor{'s' if len(self._run.hidden) > 1 else ''}"
             some = a_few(sorted(self._run.hidden))

@@ -146,7 +146,7 @@ class Postprocessing(RunObserver):
 
     def _changed(self, result: IterationResult) -> IterationResult:
         for function in self._functions:
-            with same_folder("a post-processing function"):  # models and files may be opened behind it
+            with same_folder("a post-processing function"):  # models and files may be opened after it
                 result = IterationResult(function(result), result.runtime, result.runner_name)
         return result
 

@@ -2,5 +2,5 @@
 
 The side of the run is `runner`, that of the worker `child`; `forked` has a runner that exists already in a copy of this
 process. Both sides send what `protocol` names over pipes and pass tensors through `memory`. Nothing has a name in the
-file system, so nothing is left behind however either side ends.
+file system, so nothing remains however either side ends.
 """

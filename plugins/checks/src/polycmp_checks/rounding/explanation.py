@@ -1,4 +1,4 @@
-"""Saying of outputs that differ whether rounding may be why: the observer `rounding`."""
+"""Notes on whether rounding may explain outputs that differ: the observer `rounding`."""
 
 from __future__ import annotations
 

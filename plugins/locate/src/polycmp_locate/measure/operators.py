@@ -83,7 +83,7 @@ class OperatorTester:
             inputs: Inputs of the operator, from the reference.
             expected: The reference's tensor.
             kinds: The candidate's element types, by name.
-            passed: Says of a tensor pair whether it is within the tolerances.
+            passed: Predicate over a pair of tensors: whether it is within the tolerances.
         """
         feed = {name: _as_kind(array, kinds.get(name)) for name, array in inputs.items()}
         ran = row.tensor in self.ran_together

@@ -1,4 +1,4 @@
-"""The names that converters give, and what they say of the tensors that these were made of."""
+"""The names that converters give, and the original tensors that they tell."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class _Builder:
 
 @dataclass
 class _Part:
-    """The operators of one model behind a tensor, up to tensors that have counterparts."""
+    """The operators of one model after a tensor, up to tensors that have counterparts."""
 
     nodes: list[GraphNode] = field(default_factory=list)
     inputs: dict[str, None] = field(default_factory=dict)

@@ -87,7 +87,7 @@ def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[
 
     Args:
         pairing: Pairs of tensors of the two models.
-        shown: Names in the candidate's model; what stands behind all of them has an empty one.
+        shown: Names in the candidate's model; those after all of them have an empty one.
     """
     found: dict[str, list[Place]] = {}
     back = {match.reference: match.candidate for match in reversed(pairing.matches)}

@@ -74,7 +74,7 @@ def _turned(turned: Turned | Ties) -> str:
             "the outputs differ from there"
         )
     return (
-        f"{made} is off by {turned.error:.2g} relative, where rounding explains {turned.limit:.2g}; what is behind "
+        f"{made} is off by {turned.error:.2g} relative, where rounding explains {turned.limit:.2g}; what follows "
         "decides between nearly equal values, and the outputs differ from there"
     )
 

@@ -327,7 +327,7 @@ def _absorbed(found: Located) -> Iterator[str]:
         what = _beyond(row, found)
         yield (
             f"{what} in {row.tensor!r}, which {row.node.label} makes, is absorbed by {_some(readers)}: nothing "
-            "behind it is off by more than rounding explains"
+            "after it is off by more than rounding explains"
         )
     if len(judged.absorbed) > _SHOWN:
         yield f"infinities or saturated values in {len(judged.absorbed) - _SHOWN} more tensors are absorbed, too"
@@ -345,7 +345,7 @@ def _beyond(row: Row, found: Located) -> str:
 def _some(readers: Sequence[GraphNode]) -> str:
     names = list(dict.fromkeys(node.label for node in readers))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return " and ".join(names[:_SHOWN]) + more if names else "nobody, since it is not read"
+    return " and ".join(names[:_SHOWN]) + more if names else "no operator, since it is not read"
 
 
 def _harmless(found: Located) -> Iterator[str]:

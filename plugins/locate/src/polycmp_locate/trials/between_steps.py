@@ -1,4 +1,4 @@
-"""Whether operators that are right one by one are wrong together between quantised tensors, or only round ties."""
+"""Test of operators between quantised tensors that are right one by one: wrong together, or only rounding ties."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def ties_that_grow(
         feed: The inputs.
         rows: The tensors, in the order of the graph.
         outputs: The outputs in question.
-        is_wrong: Says of those outputs whether most of their error is there.
+        is_wrong: Predicate over those outputs: whether most of their error is there.
     """
     fusing, other = sides
     flow = Flow(other.graph.nodes)

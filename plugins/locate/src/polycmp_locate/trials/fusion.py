@@ -42,7 +42,7 @@ def find_probes(
         feed: The inputs.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
         final: The model's outputs.
-        removes: Says of final outputs whether most of their error is gone.
+        removes: Predicate over final outputs: whether most of their error is gone.
     """
     left = _TRIALS
 
@@ -75,9 +75,9 @@ def rounding_that_turns(
 ) -> Turned | None:
     """Find the tensor where fused operators are within rounding although outputs after them are not; None if none.
 
-    Backends may keep more digits in a fused kernel than a type inside it has. A tensor behind it is looked at by a
+    Backends may keep more digits in a fused kernel than a type inside it has. A tensor after it is looked at by a
     probe that leaves the outputs wrong. If it is within the rounding of one operator, and the other backend makes the
-    same wrong outputs of it, then the operators behind decide between nearly equal values, and no backend is wrong.
+    same wrong outputs of it, then the operators after it decide between nearly equal values, and no backend is wrong.
 
     Args:
         sides: The backend whose fusion probes prevent, and the other.
@@ -85,7 +85,7 @@ def rounding_that_turns(
         rows: The tensors, in the order of the graph.
         probes: Tensors whose probing prevents the difference.
         outputs: The outputs in question.
-        is_wrong: Says of those outputs whether most of their error is there.
+        is_wrong: Predicate over those outputs: whether most of their error is there.
     """
     fusing, other = sides
     flow = Flow(fusing.graph.nodes)
@@ -121,7 +121,7 @@ def left_out(
         feed: The inputs.
         probes: Tensors whose probing prevents the difference.
         outputs: The outputs in question.
-        is_wrong: Says of those outputs whether most of their error is there.
+        is_wrong: Predicate over those outputs: whether most of their error is there.
     """
     fusing, other = sides
     flow = Flow(fusing.graph.nodes)

@@ -1,4 +1,4 @@
-"""Whether rounding explains a model's outputs, also with errors inside: the verdict of `--tolerance auto` on them."""
+"""Verdict of `--tolerance auto` on a model's outputs: rounding explains them, also with errors inside, or not."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def check_probe(plain: Tensors, probed: Tensors, reference: Tensors, passes: Cal
         plain: Without.
         probed: With; what is missing in it was not computed.
         reference: The reference's, without probes.
-        passes: Says of final outputs whether they are within the tolerances.
+        passes: Predicate over final outputs: whether they are within the tolerances.
     """
     names = [name for name in plain if name in probed]
     moved = max((_largest_gap(probed[name], plain[name]) for name in names), default=0.0)

@@ -10,7 +10,7 @@ from polycmp.spec import Switch
 from polycmp_locate.ddmin import ddmin
 from polycmp_locate.values.judged import Cure
 
-#: Says of a backend that was told otherwise whether the fault is gone.
+#: Predicate over a backend with other options: whether the fault is gone.
 Cured = Callable[[PartitionedRun], bool]
 #: Trials in one search; by count and not by time, so that a busy machine says the same. Seven halvings find one of a
 #: hundred and fifty passes.

@@ -66,7 +66,7 @@ def find_together(
 
 
 class _Runs:
-    """Says of a part whether the candidate runs it on the reference's tensors.
+    """Test of whether the candidate runs a part on the reference's tensors.
 
     Args:
         candidate: The backend that fails on the whole model.

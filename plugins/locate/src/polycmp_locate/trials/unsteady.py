@@ -31,7 +31,7 @@ def find_unsteady(
         made: Outputs of the first run.
         errors: Outputs that are off, with the relative error between both sides.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
-        rounding: Says of a tensor which relative difference is not worth mentioning.
+        rounding: Relative difference of a tensor that is not worth mentioning.
         again: Outputs of the second run, where there was one; None to run it here.
     """
     if again is None:

@@ -120,7 +120,7 @@ class Fused:
 
 @dataclass(frozen=True)
 class Turned:
-    """A tensor that a fused kernel leaves within rounding, and of which a decision behind it makes another result.
+    """A tensor that a fused kernel leaves within rounding, and of which a decision after it makes another result.
 
     Attributes:
         row: The tensor.

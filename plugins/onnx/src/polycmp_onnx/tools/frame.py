@@ -203,7 +203,7 @@ def write(call: Invocation, model: Model, proto: Any, what: str = "", verificati
 
 
 def tell(output: Path, what: str, verification: Verification | None) -> None:
-    """Say that a model was written, and of what was made sure.
+    """Print that a model was written, and which checks it passed.
 
     Args:
         output: The file.

@@ -44,7 +44,7 @@ class ChoiceSection:
 
 @dataclass(frozen=True)
 class ConfigSection:
-    """What is replaced."""
+    """Options that choose the operators to replace."""
 
     config: str = opt(
         "", help="What `polycmp plugin match` wrote; by default config.yaml beside MODEL.", metavar="FILE.yaml"
@@ -136,7 +136,7 @@ def _fields(call: Invocation) -> set[str]:
 
 
 def _called(pattern: Path, name: str, *arguments: Any) -> Any:
-    """Return what a function of a pattern returns.
+    """Call a function of a pattern and return its result.
 
     Raises:
         DataError: The file or the function is missing, or fails.
@@ -154,7 +154,7 @@ def _matches(pattern: Path, graph: Any) -> list[dict[str, Any]]:
 
 
 def _documents(path: str, yaml: Any) -> list[Mapping[str, Any]]:
-    """Return what `polycmp plugin match` wrote.
+    """Read a file that `polycmp plugin match` wrote.
 
     Raises:
         FileError: It cannot be read, or is something else.

@@ -72,7 +72,7 @@ def watch_build(network: trt.INetworkDefinition, config: trt.IBuilderConfig) -> 
 
 
 class BuildProgress:
-    """Says every few seconds how far a build is, on a release that tells with the phase that it is in.
+    """Progress of a build, printed every few seconds, on releases that tell the phase.
 
     Args:
         layers: Number of layers of the network.

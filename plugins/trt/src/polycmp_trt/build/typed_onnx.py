@@ -138,7 +138,7 @@ class QuantizeToInt8(OnnxLoader):
 def _with_kernel_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return a copy whose convolutions say the shape of their kernels.
 
-    ONNX lets them leave it to the weights, but TensorRT cannot see the weights behind Q/DQ nodes.
+    ONNX lets them leave it to the weights, but TensorRT cannot see the weights before Q/DQ nodes.
     """
     import onnx
 

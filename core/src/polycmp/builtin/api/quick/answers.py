@@ -1,4 +1,4 @@
-"""What a comparison in one call returns: verdict and figures, as text, as HTML in a notebook, and in files."""
+"""Answers of comparisons in one call: verdict and figures, as text, as HTML in a notebook, and in files."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class OutputResult:
 
 
 def output_result(item: OutputComparison, candidate: str, reference: str, reason: str) -> OutputResult:
-    """Return what a program gets of one output.
+    """Return the comparison of one output as programs read it.
 
     Args:
         item: The comparison.
@@ -150,7 +150,7 @@ class Picture:
 
 
 class Answer:
-    """What a command found. It prints as the command does, and notebooks show it as a card.
+    """Result of a command. It prints as the command does, and notebooks show it as a card.
 
     Args:
         result: What was found, as reports render it.
@@ -343,7 +343,7 @@ class Run(Comparison):
 
 
 class Located(Answer):
-    """What a search inside a model found: `f.found`, `f.operator`, `f.tensor`, `f.own_error`."""
+    """Result of a search inside a model: `f.found`, `f.operator`, `f.tensor`, `f.own_error`."""
 
     @property
     def found(self) -> bool:
