@@ -18,6 +18,8 @@ COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate 
 MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
 BENCH := .cache/bench-polycmp
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
+# Tests start hundreds of processes of polycmp: its modules are compiled once, also where the environment says otherwise.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
@@ -64,10 +66,10 @@ demo: $(VENV)/installed
 	@$(BIN)/polycmp demo demo
 
 test: $(VENV)/developed
-	$(BIN)/python -m pytest -m "not gpu and not corpus" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
+	$(PYTEST) -m "not gpu and not corpus" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
 
 test-corpus: $(VENV)/developed
-	$(BIN)/python -m pytest -m corpus $(or $(PYTEST_ARGS),-q -n auto --dist worksteal)
+	$(PYTEST) -m corpus $(or $(PYTEST_ARGS),-q -n auto --dist worksteal)
 
 test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 
