@@ -1,10 +1,10 @@
-"""What `truth.packages` reads of commands: the sentence, whatever its words."""
+"""What `truth.packages` reads of commands, and how it grades them."""
 
 from __future__ import annotations
 
 import pytest
 
-from truth.packages.commands import sentence_of
+from truth.packages.commands import Said, graded, sentence_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,29 @@ def test_the_sentence_of_a_command_is_read_whatever_its_verdict(words, sentence,
     files = {"MODEL": model, "OTHER": other}
     said = polycmp(*(str(files.get(word, word)).replace("OTHER", str(other)) for word in words))
     assert sentence_of(f"{said.out}{said.err}").startswith(sentence), said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence", "truth", "grade"),
+    [
+        (0, "NO FAULT: within rounding", {"noise": 0.05, "defect": ""}, "right"),
+        (1, "FOUND: wrong: Conv 'c'", {"noise": 0.05, "defect": ""}, "wrong"),
+        (1, "FOUND: wrong: DequantizeLinear 'd'", {"noise": 0.05, "defect": "s covers a mask"}, "right"),
+        (3, "UNDECIDED: none of 42 tensors", {"noise": 1.4, "defect": ""}, "right"),
+        (0, "NO FAULT: within rounding", {"noise": 1.4, "defect": ""}, "open"),
+        (1, "FOUND: wrong: Conv 'c'", {"noise": float("nan"), "defect": ""}, "open"),
+    ],
+)
+def test_a_file_that_a_quantiser_wrote_is_not_to_be_accused_unless_it_ruined_it(status, sentence, truth, grade):
+    found = {"worst": 0.1, "beyond": 3, "missing": 0, **truth}
+    said = Said("m", "locate int8 static", ("locate",), status, sentence, found)
+    assert graded(said, sentence).grade == grade
+
+
+@pytest.mark.parametrize(
+    ("status", "beyond", "clearly", "grade"),
+    [(0, 0, 0, "right"), (1, 4, 0, "right"), (0, 4, 0, "right"), (0, 4, 1, "wrong"), (1, 0, 0, "wrong")],
+)
+def test_tensors_inside_are_graded_by_two_runtimes_alone(status, beyond, clearly, grade):
+    found = {"tensors": 9, "beyond": beyond, "clearly": clearly}
+    assert graded(Said("m", "run --mark-all", ("run",), status, "", found), "").grade == grade

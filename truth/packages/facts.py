@@ -1,6 +1,7 @@
 """What is true of models, found with the runtimes alone: nothing of polycmp is imported here.
 
     python -m truth.packages.facts compare CANDIDATE REFERENCE INPUTS.npz BACKEND[,BACKEND...]
+    python -m truth.packages.facts inside MODEL INPUTS.npz
     python -m truth.packages.facts quantise static|dynamic SOURCE TARGET INPUTS.npz
 
 Each prints one line of JSON. A runtime that crashes takes this process with it, and nothing else.
@@ -14,6 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import onnx
+
+from truth.converters.measuring import defect, noise
 
 Arrays = dict[str, Any]
 
@@ -66,7 +70,48 @@ def compare(candidate: str, reference: str, inputs: str, backend: str) -> dict[s
             errors[name] = _error(np.asarray(made[name]), value)
     worst = max((item["share"] for item in errors.values()), default=None)
     beyond = sum(item["beyond"] for item in errors.values())
-    return {"worst": worst, "beyond": beyond, "outputs": len(errors), "missing": len(wanted) - len(errors)}
+    arrays = {name: value for name, value in wanted.items() if name in errors}
+    return {
+        "worst": worst,
+        "beyond": beyond,
+        "outputs": len(errors),
+        "missing": len(wanted) - len(errors),
+        "noise": noise({name: np.asarray(made[name]) for name in arrays}, arrays),
+        "defect": defect(onnx.load(candidate)),
+    }
+
+
+def inside(path: str, inputs: str) -> dict[str, Any]:
+    """Return how many of the tensors inside a model ONNX Runtime and the evaluator of `onnx` disagree about.
+
+    Args:
+        path: The model.
+        inputs: Its inputs.
+    """
+    import onnxruntime
+    from onnx.reference import ReferenceEvaluator
+
+    feed = dict(np.load(inputs, allow_pickle=False))
+    model = onnx.load(path)
+    shown = {item.name for item in model.graph.output}
+    names = [name for node in model.graph.node for name in node.output if name and name not in shown]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    onnxruntime.set_default_logger_severity(4)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    every = [item.name for item in session.get_outputs()]
+    made = dict(zip(every, session.run(every, {item.name: feed[item.name] for item in session.get_inputs()}),
+                    strict=True))  # fmt: skip
+    wanted = ReferenceEvaluator(path).run(None, feed, intermediate=True)
+    errors = [
+        _error(np.asarray(made[name]), np.asarray(wanted[name]))
+        for name in every
+        if isinstance(made[name], np.ndarray) and isinstance(wanted.get(name), np.ndarray | np.generic)
+    ]
+    return {
+        "tensors": len(errors),
+        "beyond": sum(item["beyond"] > 0 for item in errors),
+        "clearly": sum(item["clearly"] > 0 for item in errors),
+    }
 
 
 def quantise(how: str, source: str, target: str, inputs: str) -> dict[str, Any]:
@@ -125,23 +170,27 @@ def _as(array: Any, kind: str) -> Any:
 
 def _error(made: Any, wanted: Any) -> dict[str, Any]:
     if made.shape != wanted.shape:
-        return {"share": float("inf"), "beyond": int(wanted.size)}
+        return {"share": float("inf"), "beyond": int(wanted.size), "clearly": int(wanted.size)}
     if wanted.dtype.kind not in "fiub":
-        return {"share": 0.0 if np.array_equal(made, wanted) else 1.0, "beyond": int((made != wanted).sum())}
+        unequal = int((made != wanted).sum())
+        return {"share": float(unequal > 0), "beyond": unequal, "clearly": unequal}
     one, two = made.astype(np.float64), wanted.astype(np.float64)
     off = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
     largest = float(np.max(np.abs(two), initial=0.0, where=np.isfinite(two)))
     # The rule that polycmp publishes: outside when beyond the absolute and the relative tolerance, and every NaN.
-    beyond = int(np.count_nonzero((off > 1e-5) & (off > 1e-5 * np.abs(two))))
-    beyond += int(np.count_nonzero(np.isnan(one) | np.isnan(two)))
+    none = int(np.count_nonzero(np.isnan(one) | np.isnan(two)))
+    beyond, clearly = (int(np.count_nonzero((off > far) & (off > far * np.abs(two)))) + none for far in (1e-5, 2e-5))
     most = float(np.max(off, initial=0.0))
-    return {"share": most / largest if largest else float(most > 0), "beyond": beyond, "largest": largest}
+    share = most / largest if largest else float(most > 0)
+    return {"share": share, "beyond": beyond, "clearly": clearly, "largest": largest}
 
 
 def _main(words: list[str]) -> None:
     try:
         if words[0] == "compare":
             found = compare_with_any(words[1], words[2], words[3], words[4].split(","))
+        elif words[0] == "inside":
+            found = inside(words[1], words[2])
         else:
             found = quantise(*words[1:5])
     except Exception as error:  # noqa: BLE001 -- the answer is that it cannot be done, and why
