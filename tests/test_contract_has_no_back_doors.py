@@ -2,7 +2,7 @@
 
 Facts about a plugin stand in its descriptors (`polycmp.spec`), and what objects offer in Protocols and base classes. So
 nothing is found out by looking at signatures and attributes, and nothing outside the module that contributes a thing
-knows its name. `plugins/known.toml` alone names what is not installed.
+knows its name. `plugins/known.toml` alone names packages that are not installed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
 PLUGINS = ROOT / "plugins"
 
-#: The modules that contribute what the core brings, and the table of what is not installed.
-CONTRIBUTORS = {"plan/defaults.py", "plugins/known.py"}
-#: Who may name a thing for another reason.
-MAY_NAME = {
-    ("faulty", "testing"): "the conformance kit brings that backend",
-    ("simple", "testing"): "an example result",
-}
-#: Folders that are commands of their own and move into plugins.
-COMMANDS = ("builtin/", "testing/")
+#: The modules of the kernel that name what it contributes itself: the choices where a user makes none.
+DEFAULTS = {"plan/defaults.py"}
+#: What is built in, and the conformance kit, are plugins like others and name their own.
+PLUGINS_INSIDE = ("builtin/", "testing/")
 
 
 @cache
@@ -124,9 +119,7 @@ def test_detailed_verdicts_are_public_and_documented():
 def test_the_core_knows_no_contribution_by_name(name):
     found = []
     for path in sources(CORE):
-        of = inside(path)
-        excused = any(name == what and f"{of}/".startswith(f"{place}/") for what, place in MAY_NAME)
-        if of in CONTRIBUTORS or excused or of.startswith(COMMANDS):
+        if inside(path) in DEFAULTS or inside(path).startswith(PLUGINS_INSIDE):
             continue
         found += [f"{where(path)}:{line}" for line, text in texts(path) if text == name]
     assert not found
