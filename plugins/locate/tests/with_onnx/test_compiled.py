@@ -101,7 +101,7 @@ def test_operators_run_alone_in_one_runner(locate, tmp_path, way):
     status, found, builds = locate(("compiler", bad), good, *way)
     slow = found["tensors"]
     assert (status, found["first_bad"]) == (1, "t2")
-    status, found, separate = locate(("swift", bad), good, *way)
+    status, found, separate = locate(("swift", bad), good)
     assert (status, found["first_bad"]) == (1, "t2")
     assert [row["own_error"] for row in slow] == [row["own_error"] for row in found["tensors"]]
     assert sum(row["own_error"] is not None for row in slow) > 1
