@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from polycmp.errors import OthersCode, PluginError, UsageError, did_you_mean
-from polycmp.options import changed_options, option_fields
+from polycmp.options import changed_options, fields_of
 from polycmp.options.values import pick, split_script, unknown_names
 from polycmp.plan import DataPlan
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
@@ -175,7 +175,7 @@ class PlanSource(DataSource):
     def _options(self, inputs: TensorMetadata) -> Any:
         """Return the data loader's options, in which the names of a mapping are those of some inputs."""
         options = self._plan.loader.options
-        mappings = [] if options is None else [item for item in option_fields(type(options)) if item.kind == "mapping"]
+        mappings = [item for item in fields_of(options) if item.kind == "mapping"]
         given = {item.name: getattr(options, item.name) for item in mappings}
         made = {name: self._by_own_names(inputs, values) for name, values in given.items()}
         return options if made == given else dataclasses.replace(options, **made)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.errors import UsageError
 from polycmp.files import located
-from polycmp.options import FlagTable, OptionField, OptionValues, option_fields
+from polycmp.options import FlagTable, OptionField, OptionValues, fields_of
 from polycmp.options.values import split_script
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _collision(option: str, path: str, other: str, another: str) -> UsageError:
 def _core_paths(values: OptionValues) -> Iterator[tuple[OptionField, str]]:
     """Yield the paths in a command's own sections, each with the option that names it."""
     for section in values.sections.values():
-        for field in option_fields(type(section)):
+        for field in fields_of(section):
             if _IS_PATH.search(field.metavar):
                 yield from ((field, path) for path in _texts(getattr(section, field.name)))
 
@@ -137,7 +137,7 @@ def _of_plugins(plan: Plan) -> Iterator[Named]:
     owners += [(f"the loader {name}", options) for name, options in plan.loader_options.items()]
     owners += [(f"the data loader {plan.data.loader.name}", plan.data.loader.options)]
     for owner, options in owners:
-        for field in option_fields(type(options)) if options is not None else ():
+        for field in fields_of(options):
             if _IS_PATH.search(field.metavar):
                 yield from ((f"{owner}: {field.name}", path) for path in _texts(getattr(options, field.name)))
 
@@ -145,7 +145,7 @@ def _of_plugins(plan: Plan) -> Iterator[Named]:
 def _of_reports(plan: Plan) -> Iterator[_Written]:
     """Yield the files and folders that options of reports and observers name: these write."""
     for name, options in (*plan.report_options.items(), *plan.observer_options.items()):
-        for field in option_fields(type(options)):
+        for field in fields_of(options):
             if _IS_PATH.search(field.metavar):
                 option = (field.aliases or (f"--{name}-{field.name}".replace("_", "-"),))[0]
                 shared = "DIR" in field.metavar

@@ -8,7 +8,7 @@ people type them, `polycmp.options.text` writes values down.
 from __future__ import annotations
 
 from polycmp._toml import parse_toml
-from polycmp.options.declared import changed_options, find_field, make_options, option_fields
+from polycmp.options.declared import changed_options, fields_of, find_field, make_options, option_fields
 from polycmp.options.field import KINDS, OptionField
 from polycmp.options.given import OptionValues
 from polycmp.options.schema import option_schema
@@ -59,6 +59,7 @@ __all__ = [
     "check_at_least_one",
     "check_values",
     "dimension_text",
+    "fields_of",
     "find_field",
     "is_empty_value",
     "is_flag",

@@ -132,12 +132,15 @@ def make_options(options: type | None, values: Mapping[str, Any], owner: str) ->
         raise UsageError("these options are invalid", whose=owner, why=str(error), hint="polycmp run --help") from error
 
 
+def fields_of(instance: Any) -> tuple[OptionField, ...]:
+    """Return the fields of an options instance; none of None, which stands for options that there are none of."""
+    return () if instance is None else option_fields(type(instance))
+
+
 def changed_options(instance: Any) -> dict[str, Any]:
     """Return the fields of an options instance whose values differ from the defaults."""
-    if instance is None:
-        return {}
     return {
         field.name: getattr(instance, field.name)
-        for field in option_fields(type(instance))
+        for field in fields_of(instance)
         if getattr(instance, field.name) != field.default
     }

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.options import OptionField, changed_options, find_field, make_options, option_fields
+from polycmp.options import OptionField, changed_options, fields_of, find_field, make_options, option_fields
 from polycmp.options.values import is_empty_value, spell, split_list, unique_label, unquote
 from polycmp.plan.plan import BackendPlan
 
@@ -214,8 +214,7 @@ def option_texts(options: Any) -> dict[str, str]:
 def _changed(options: Any) -> list[tuple[OptionField, Any]]:
     """Return the fields whose values differ from the defaults, with these values."""
     values = changed_options(options)
-    fields = option_fields(type(options)) if values else ()
-    return [(field, values[field.name]) for field in fields if field.name in values]
+    return [(field, values[field.name]) for field in fields_of(options) if field.name in values]
 
 
 def spec_texts(backends: Iterable[BackendPlan]) -> list[str]:

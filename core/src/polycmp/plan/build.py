@@ -9,7 +9,7 @@ from operator import attrgetter, not_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.errors import UsageError
-from polycmp.options import Key, OptionValues, changed_options, find_field, make_options, option_fields
+from polycmp.options import Key, OptionValues, changed_options, fields_of, find_field, make_options, option_fields
 from polycmp.options.values import dimension_text, join_pair, parse_dimensions, parse_shape_sets, spell, split_pair
 from polycmp.plan.backends import plan_backends
 from polycmp.plan.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
@@ -272,7 +272,7 @@ def _asked(options: Any, make: Callable[[Mapping[str, Any]], Any]) -> dict[str, 
     asked = changed_options(options)
     while options is not None:
         made = make(asked)
-        wanted = {item.name: getattr(options, item.name) for item in option_fields(type(options))}
+        wanted = {item.name: getattr(options, item.name) for item in fields_of(options)}
         missing = {name: value for name, value in wanted.items() if getattr(made, name) != value}
         if not missing.keys() - asked.keys():
             break
@@ -314,4 +314,4 @@ def without_written_files(plan: Plan) -> Plan:
 def _writing_nothing(options: Any) -> Any:
     if options is None:
         return None
-    return replace(options, **{item.name: item.default for item in option_fields(type(options)) if item.writes})
+    return replace(options, **{item.name: item.default for item in fields_of(options) if item.writes})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.options import option_fields
+from polycmp.options import fields_of
 from polycmp.options.values import unknown_names
 from polycmp.plan import Choice, ComparePlan, DataPlan
 from polycmp.runs.pairing import check_given
@@ -63,9 +63,7 @@ def check_output_names(compare: ComparePlan, outputs: Iterable[str]) -> None:
 
 
 def _check_choice(choice: Choice, known: list[str], what: str) -> None:
-    if choice.options is None:
-        return
-    for field in option_fields(type(choice.options)):
+    for field in fields_of(choice.options):
         if field.kind == "mapping":
             flag = field.aliases[0] if field.aliases else f"--{choice.name}-{field.name}".replace("_", "-")
             _check(getattr(choice.options, field.name), known, flag, what)

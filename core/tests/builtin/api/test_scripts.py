@@ -80,6 +80,13 @@ def test_a_script_may_use_a_plugins_function(polycmp, model, tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
 
 
+def test_a_script_may_use_a_function_without_options(polycmp, model, tmp_path):
+    assert polycmp("run", "m.toy", *BACKENDS, "--compare", "same", "--gen-script", "again.py").status == 0
+    assert "Same()" in (tmp_path / "again.py").read_text()
+    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "FAILED" in done.stdout) == (1, True), done.stdout + done.stderr
+
+
 def test_a_run_file_beside_a_script_repeats_the_run(polycmp, model, tmp_path):
     words = ("--gen-script", "again.py", "--write-config", "run.toml")
     assert polycmp("run", "m.toy", *BACKENDS, *words).status == 0

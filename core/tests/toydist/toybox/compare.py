@@ -44,6 +44,17 @@ class Gap:
         return Verdict(passed, "" if passed else f"a gap of {metrics['gap']:g} in {output}", metrics)
 
 
+class Same:
+    """Judges by all bits; there is nothing to choose."""
+
+    def __init__(self, options: None = None) -> None:
+        assert options is None
+
+    def __call__(self, candidate: Any, reference: Any, *, output: str) -> Verdict:
+        same = np.array_equal(candidate, reference)
+        return Verdict(same, "" if same else f"{output} differs", {"same": float(same)})
+
+
 def make_gap(options: GapOptions, *, detail: bool) -> Gap:
     """Return the compare function that looks at the largest difference."""
     return Gap(options.allowed, options.sort, detail)

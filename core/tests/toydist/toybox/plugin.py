@@ -188,6 +188,7 @@ def polycmp_compare_funcs():
         groups=("distance_metrics",),
         python="toybox.compare:Gap",
     )
+    yield CompareFuncSpec("same", "Equal to the bit", "toybox.compare:Same", python="toybox.compare:Same")
 
 
 @hookimpl

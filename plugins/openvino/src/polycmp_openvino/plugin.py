@@ -90,6 +90,8 @@ class Options:
             raise ValueError("a device is needed, for example CPU")
         if self.precision and self.own_precision:
             raise ValueError(f"precision={self.precision} and own_precision exclude each other")
+        for name in self.disable:
+            _known_optimization(name)
         check_at_least_one(self, "threads", "streams")
         if "" in self.config:
             raise ValueError(f"a property is KEY:VALUE; {self.config['']!r} has no key")

@@ -14,7 +14,7 @@ from polycmp import __version__
 from polycmp.errors import UsageError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.loader import Loader, to_source
-from polycmp.options import changed_options, option_fields, split_script
+from polycmp.options import changed_options, fields_of, split_script
 from polycmp.plan import Choice, Plan, core_values
 from polycmp.plugins import Registry, missing_modules
 from polycmp.runner import Runner
@@ -272,7 +272,7 @@ def _function(script: _Script, choice: Choice, registry: Registry) -> str:
     python = registry.find_compare_func(choice.name).spec.python
     if not python:
         raise UsageError(f"--gen-script: a script cannot use the compare function {choice.name!r} of a plugin")
-    named = len(option_fields(type(choice.options))) > 1
+    named = len(fields_of(choice.options)) > 1
     arguments = ", ".join(
         f"{name}={to_source(value)}" if named else to_source(value)
         for name, value in changed_options(choice.options).items()

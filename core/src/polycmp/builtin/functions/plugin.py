@@ -17,6 +17,7 @@ from polycmp.builtin.functions.options import (
 from polycmp.spec import CompareFuncSpec, hookimpl
 
 _DB = {"larger_is_better": True, "groups": ("quality_metrics",)}
+#: Functions that Python programs make with a method of `CompareFunc`, too, which `--gen-script` writes.
 _FUNCTIONS: tuple[tuple[str, str, str, type, Mapping[str, Any]], ...] = (
     ("indices", "indices:Indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
     ("l2", "norms:L2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),

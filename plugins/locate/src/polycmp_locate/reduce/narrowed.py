@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from polycmp.options import option_fields, unknown_names
+from polycmp.options import fields_of, unknown_names
 from polycmp.plan import Choice, ComparePlan
 
 
@@ -19,7 +19,7 @@ def _for_outputs(choice: Choice, outputs: list[str]) -> Choice:
     if choice.options is None:
         return choice
     changed = {}
-    for field in option_fields(type(choice.options)):
+    for field in fields_of(choice.options):
         if field.kind == "mapping":
             values = getattr(choice.options, field.name)
             gone = unknown_names(values, outputs)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.options import option_fields, split_script
+from polycmp.options import fields_of, split_script
 from polycmp.plan import BackendPlan
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def absolute(text: Any) -> Any:
 def anywhere(backend: BackendPlan) -> BackendPlan:
     """Return a backend whose files are found from every folder."""
     changed = {}
-    for field in option_fields(type(backend.options)) if backend.options is not None else ():
+    for field in fields_of(backend.options):
         value = getattr(backend.options, field.name)
         if field.is_path and isinstance(value, (str, tuple)):
             changed[field.name] = absolute(value) if isinstance(value, str) else tuple(map(absolute, value))
