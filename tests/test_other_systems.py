@@ -16,9 +16,12 @@ from toys import small_model
 
 #: Put before what a process does. What the standard library and others hold of these modules stays theirs.
 WITHOUT_POSIX = """
-    import asyncio, concurrent.futures, ctypes, importlib, multiprocessing.pool, os, platform, select, selectors, shutil
-    import signal, subprocess, sys, tempfile
+    import asyncio, concurrent.futures, contextlib, ctypes, importlib, multiprocessing.pool, os, platform, select
+    import selectors, shutil, signal, subprocess, sys, tempfile
     import click.testing, numpy, onnx, onnxruntime, pluggy, rich.console, rich.progress, rich.status, rich.table
+
+    with contextlib.suppress(ModuleNotFoundError):
+        import mcp.server
 
     MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "readline", "curses"}
 
