@@ -58,6 +58,7 @@ def calls(path: Path) -> list[ast.Call]:
     return [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
 
 
+@cache
 def code(path: Path) -> str:
     """The code without comments and documentation."""
     text = ast.unparse(tree(path))

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,7 @@ def dotted(node: ast.AST) -> list[str]:
     return parts[1:] if parts[0] == "self" else parts
 
 
+@cache
 def names_used() -> dict[str, set[str]]:
     """Every TensorRT name in the plugin's sources -> the modules that use it."""
     used: dict[str, set[str]] = {}
@@ -107,6 +109,7 @@ def names_used() -> dict[str, set[str]]:
     return used
 
 
+@cache
 def names_asked_for() -> set[str]:
     """Names that the plugin asks about before it uses them: strings in calls of `has` and `getattr`."""
     found = set()
@@ -183,7 +186,7 @@ def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def test_every_name_exists_or_is_behind_a_capability(seen: dict[str, Any]) -> None:
-    guarded = names_asked_for()
+    guarded = set(names_asked_for())
     for name, supported in seen["features"].items():
         feature = features.FEATURES[name]
         guarded |= set(feature.replaces) if supported else {need.removesuffix("=") for need in feature.needs}
