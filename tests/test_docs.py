@@ -42,6 +42,8 @@ NOT_RUN = (
     "polycmp inspect capability ",  # TensorRT
     "polycmp inspect diff-tactics ",  # TensorRT
     "polycmp debug build ",  # TensorRT
+    "polycmp run int8.onnx float.onnx",  # a detector, and photographs for it
+    "polycmp locate int8.onnx float.onnx",  # the same
     "polycmp build model.onnx -b trt",  # TensorRT
     "polycmp run finetuned.onnx -b trt",  # TensorRT
     "polycmp run base.onnx -b trt",  # TensorRT

@@ -138,7 +138,7 @@ def test_the_tensors_of_a_cache_are_folded_and_the_logits_are_not():
     cache = [Row(f"present.{layer}.{kind}", "passed") for layer in range(8) for kind in ("key", "value")]
     table = Table("t", (*cache, Row("logits", "passed")), failures_first=True, reason_title="Verdict")
     assert [row.name for row in excerpt(table).rows] == [*(row.name for row in cache[:7]), "logits"]
-    assert "… 9 more: present.*.value, present.*.key 0 of them failed; -v shows all" in shown(table)
+    assert "… 9 more: present.*.value, present.*.key -v shows all" in shown(table)
     assert len(excerpt(Table("t", (*cache[:9], Row("logits", "passed")), failures_first=True)).rows) == 10
 
 

@@ -27,6 +27,8 @@ _ROW_STYLES: dict[State, str] = {
 LABEL = Note("").label
 #: A reason up to this length says no more of a row that passed than its mark: "within tolerance".
 _SHORT = 16
+#: Number of kinds of names that are called where rows are left out.
+_NAMED = 4
 #: A longer reason is printed below its row in any case, so that it does not stretch the table.
 _INLINE = 40
 _MARKS: dict[State, str] = {
@@ -131,7 +133,7 @@ def _print_table(out: Screen, table: Table, *, verbose: bool) -> None:
     order = sorted(range(len(columns)), key=lambda at: -columns[at].wanted)
     ranks = {at: rank for rank, at in enumerate(order)}
     headings = [
-        *([Heading("")] if table.judged else []),
+        *([Heading("")] if _is_marked(table) else []),
         Heading(visible(table.name_title), breaks=True),
         *([Heading(visible(table.type_title), rank=len(columns))] if table.type_title else []),
         # Of the figures the first says most; what a table shows is not all that a report holds.
@@ -147,13 +149,19 @@ def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[Line]:
     part = Excerpt(table.rows) if verbose else excerpt(table)
     if part.before:
         yield _remark(table, columns, f"… {part.before} before")
+    told = {id(row) for row in [row for row in part.rows if row.chosen][: table.told]}
     for row in part.rows:
-        yield _row(row, table, columns)
+        yield _row(row, table, columns, told=id(row) in told)
     if part.behind and table.causal:
         yield _remark(table, columns, f"… {part.behind} more, {part.failed} of them outside the tolerance")
     elif part.behind:
-        called = f": {', '.join(part.folded)}" if part.folded else ""
-        yield _remark(table, columns, f"… {part.behind} more{called}", f"{part.failed} of them failed; -v shows all")
+        named = ", ".join(part.folded[:_NAMED]) + (", …" if len(part.folded) > _NAMED else "")
+        failed = f"{part.failed} of them failed; " if part.failed and table.judged else ""
+        more, why = f"… {part.behind} more", f"{failed}-v shows all"
+        if len(named) <= _INLINE:
+            yield _remark(table, columns, f"{more}: {named}" if named else more, why)
+        else:
+            yield _remark(table, columns, more, f"{named}; {why}")
     if table.problem is not None:
         why, mark = table.problem.why, _mark(table.problem.state, "")
         yield _remark(table, columns, "" if table.reason_title else why, why, mark)
@@ -161,21 +169,26 @@ def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[Line]:
 
 def _remark(table: Table, columns: list[Column], name: str = "", reason: str = "", mark: Text | None = None) -> Line:
     """Return a row about others that are left out, or about the table as a whole."""
-    first = [mark or cell("")] if table.judged else []
+    first = [mark or cell("")] if _is_marked(table) else []
     empty = [cell("")] * (len(columns) + bool(table.type_title))
-    return Line([*first, cell(name), *empty], words(reason) if table.reason_title else cell(""))
+    return Line([*first, cell(name), *empty], words(reason), below=not table.reason_title)
 
 
-def _row(row: Row, table: Table, columns: list[Column]) -> Line:
+def _is_marked(table: Table) -> bool:
+    """Return whether rows of a table are marked, with a verdict or otherwise."""
+    return table.judged or any(row.mark for row in table.rows)
+
+
+def _row(row: Row, table: Table, columns: list[Column], *, told: bool = False) -> Line:
     values = [value for column, value in zip(table.columns, row.cells, strict=False) if not column.wide]
     name = " ".join([row.name, *(f"({tag})" for tag in row.tags)])
     texts = [cell(name), *([cell(row.type)] if table.type_title else [])]
     texts += [cell(cell_text(column, value)) for column, value in zip(columns, values, strict=False)]
     texts += [cell("")] * (len(columns) - len(values))
-    if table.judged:
-        texts.insert(0, _mark(row.state, row.mark, chosen=row.chosen))
+    if _is_marked(table):
+        texts.insert(0, _mark(row.state if table.judged else "info", row.mark, chosen=row.chosen))
     if not table.reason_title:
-        return Line(texts)
+        return Line(texts, words(row.reason), below=True) if told else Line(texts)
     style = _ROW_STYLES[row.state] if not table.judged and row.state in BAD else ""
     judged = table.judged and row.state != "info"
     says_no_more = (judged and row.state == "passed" and len(row.reason) <= _SHORT) or row.reason in ("ran", "read")

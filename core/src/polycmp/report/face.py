@@ -279,6 +279,7 @@ class Table:
         failures_first: Whether failures come first, and a short form leaves out what passed.
         causal: Whether each row follows from those before it: failures after the chosen row are no failures of their
             own, and a short form shows the rows around that one.
+        told: Number of the chosen rows below which a terminal prints their reasons, in a table without verdicts.
     """
 
     title: str
@@ -299,6 +300,7 @@ class Table:
     failures_first: bool = False
     causal: bool = False
     subject_title: str = ""
+    told: int = 0
 
     @property
     def failures(self) -> tuple[Row, ...]:

@@ -107,9 +107,18 @@ class Observers:
             PluginError: One that is asked for is not there, is broken, or is no observer.
             UsageError: The plan's options for one cannot be right.
         """
+        found = sorted(resolved.registry.observers.values(), key=lambda item: not item.spec.changes)
+        return cls._made(found, resolved)
+
+    @classmethod
+    def changing(cls, resolved: Resolved) -> Observers:
+        """Return the observers that decide on what is compared, and how; errors as of `of`."""
+        return cls._made([item for item in resolved.registry.observers.values() if item.spec.changes], resolved)
+
+    @classmethod
+    def _made(cls, found: Iterable[Contributed[ObserverSpec]], resolved: Resolved) -> Observers:
         for name, option in _asked_for(resolved.plan):
             _check_present(name, option, resolved.registry)
-        found = sorted(resolved.registry.observers.values(), key=lambda item: not item.spec.changes)
         made = (_make(item, resolved) for item in found)
         return cls(item for item in made if item is not None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polycmp.session.engine import run_plan
+from polycmp.session.engine import judge_outputs, run_plan
 from polycmp.session.names import check_names
 
-__all__ = ["check_names", "run_plan"]
+__all__ = ["check_names", "judge_outputs", "run_plan"]

@@ -1,4 +1,4 @@
-"""One run from plan to outcome."""
+"""One run from plan to outcome, and the judgement of outputs that are there already."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_win
 from polycmp.errors import PolycmpError
 from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
-from polycmp.results.outcome import Invalid, Outcome, describe_environment
+from polycmp.results.outcome import BackendResult, Invalid, Outcome, describe_environment
 from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
@@ -24,16 +24,19 @@ from polycmp.runs.lacking import with_lacking_outputs
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
+from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.tolerances import open_tolerances
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.prepare import Memory, Prepared, may_need_pairs, needs_all_outputs, prepare
-from polycmp.tensors import TensorMetadata
+from polycmp.tensors import Feed, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+
+Outputs = Mapping[str, Any]
 
 
 def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = lambda _: None) -> Outcome:
@@ -63,6 +66,44 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         outcome.seconds = time.perf_counter() - start
         observers.finish(outcome)
     outcome.next_steps += out_of_blindness(plan, outcome, registry)
+    return outcome
+
+
+def judge_outputs(
+    resolved: Resolved, candidate: str, reference: str, cases: Iterable[tuple[Feed, Outputs, Outputs]]
+) -> Outcome:
+    """Judge outputs that two runs have made, by all that a plan says of judging them.
+
+    That are compare functions and scripts, postprocessing, tolerances, means, validity, and whether anything could have
+    differed: as `run_plan` judges what it runs.
+
+    Args:
+        resolved: The run.
+        candidate: Label of the run to judge.
+        reference: Label of the run to believe.
+        cases: Inputs, the candidate's outputs and the reference's.
+
+    Raises:
+        PolycmpError: The outputs cannot be compared, or an observer cannot change them.
+    """
+    runs = [
+        BackendResult(label=label, backend=resolved.backend(label).plan.backend) for label in (candidate, reference)
+    ]
+    outcome = Outcome(reference=reference, backends=runs, expected=True, command=resolved.plan.command)
+    names = InputPairing(command=resolved.plan.command)
+    with Observers.changing(resolved) as observers:
+        prepared = Prepared([], resolved.source, names_checked=True, pairing=names)
+        with closing(_Session(resolved, prepared, (), observers, outcome)) as session:
+            observers.start(outcome)
+            for index, (feed, made, expected) in enumerate(cases):
+                for run in runs:
+                    run.iterations += 1
+                if not session.take(Step(index, feed, {candidate: made, reference: expected})):
+                    break
+            outcome = session.judged()
+        observers.finish(outcome)
+    if outcome.errors:
+        raise outcome.errors[0]
     return outcome
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, common_params, examples
 from polycmp.spec import opt
-from polycmp_locate.options import MODEL_AND_INPUTS
+from polycmp_locate.options import JUDGING, MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -38,18 +38,19 @@ class LocateSection:
     )
     rank: bool = opt(
         False,
-        help="The candidate's file is the reference's model in a smaller type: rank its layers by their gain "
-        "in float, and find the fewest that have to stay there.",
+        help="The candidate's file is the reference's model in a smaller type: rank its layers by what that type "
+        "does to them.",
     )
     save_mixed: str = opt(
         "",
-        help="Save the model with the fewest layers in float that meets the tolerance; implies --rank.",
+        help="Find the fewest layers that have to stay in float to meet the tolerance, and save that model; implies "
+        "--rank.",
         metavar="FILE",
         writes=True,
     )
     max_runs: int = opt(
         0,
-        help="Largest number of models that --rank may try; by default 24, or a tenth of the number of layers.",
+        help="Largest number of models that --save-mixed may try; by default 24, or a tenth of the number of layers.",
         metavar="N",
     )
     save_fixed: str = opt(
@@ -66,9 +67,7 @@ class LocateSection:
 OPTIONS = (
     *MODEL_AND_INPUTS,
     "run.max_memory",
-    "compare.compare",
-    "compare.reference",
-    "compare.map_output",
+    *JUDGING,
     "result.load_outputs",
     "result.report",
     "log",
@@ -114,7 +113,12 @@ def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
     from polycmp_locate.precision.rank.presentation import result_of
 
     with call.progress() as on_stage:
-        found = rank(plan, call.registry, RankOptions(save=section.save_mixed, max_runs=section.max_runs), on_stage)
+        found = rank(
+            plan,
+            call.registry,
+            RankOptions(search=bool(section.save_mixed), save=section.save_mixed, max_runs=section.max_runs),
+            on_stage,
+        )
     return call.present(result_of(found, "locate"))
 
 
@@ -129,7 +133,7 @@ locate_command = BackendCommand(
         "polycmp locate model.onnx -b onnxrt -b onnx",
         "polycmp locate new.onnx old.onnx -b onnxrt",
         "polycmp locate model.onnx -b onnxrt -b onnx --save-repro case",
-        "polycmp locate float.onnx -b onnxrt:model=int8.onnx -b onnxrt --save-mixed mixed.onnx",
+        "polycmp locate int8.onnx float.onnx -b onnxrt --atol 0.1 --save-mixed mixed.onnx",
     ),
     epilog=EPILOG,
 )

@@ -34,6 +34,7 @@ from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import Failure, Judged
 from polycmp_locate.values.located import Located
+from polycmp_locate.whole_outputs import for_tensors, output_judge, refuse_means
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -101,6 +102,7 @@ def locate(
         PolycmpError: Anything else that keeps the search from starting.
     """
     start = time.perf_counter()
+    refuse_means(plan.compare, "locate")
     resolved = resolve(plan, registry)
     seen = Outcome(command=plan.command)
     with Observers.of_search(resolved) as observers:
@@ -131,7 +133,7 @@ def _against_backend(
     candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
     moved = moved_runs(resolved, reference)
-    functions = make_functions(plan.compare, registry)
+    functions = make_functions(for_tensors(plan.compare), registry)
     chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
     for candidate in candidates:
@@ -147,7 +149,8 @@ def _against_backend(
                 rounding = OutputRounding(resolved, candidate.label, reference.label, own)
                 names = setting.pairing.to_reference if setting.pairing is not None else {}
                 lacking = lacking_outputs(resolved, candidate, reference, names)
-                setting = replace(setting, explains=rounding.explains, lacking=lacking)
+                judge = output_judge(resolved, candidate.label, reference.label)
+                setting = replace(setting, explains=rounding.explains, lacking=lacking, judge_outputs=judge)
             one = _search_with_draws(
                 replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
             )
@@ -178,7 +181,7 @@ def _against_record(
 ) -> Located:
     """Search with a saved run as the reference."""
     record = Record(*open_record(plan, [partitioned_run.label for partitioned_run in partitioned_runs]), plan, resolved)
-    functions = make_functions(plan.compare, registry)
+    functions = make_functions(for_tensors(plan.compare), registry)
     chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
     for candidate in partitioned_runs:

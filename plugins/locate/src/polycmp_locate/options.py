@@ -14,3 +14,17 @@ MODEL_AND_INPUTS = (
     "run.use_subprocess",
     "run.timeout",
 )
+
+#: How outputs are judged: all that `run` knows, but `--tolerance auto`, which these commands measure themselves.
+JUDGING = (
+    "compare.compare",
+    "compare.compare_func_script",
+    "compare.reference",
+    "compare.map_output",
+    "compare.no_shape_check",
+    "compare.postprocess",
+    "compare.postprocess_func_script",
+    "compare.validate",
+    "compare.check_average",
+    "compare.allow_blind",
+)

@@ -14,6 +14,7 @@ from polycmp.spec import Compared
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.lacking import Lacking
 from polycmp_locate.pairing.result import Pairing
+from polycmp_locate.whole_outputs import JudgeOutputs
 
 Tensors = Mapping[str, Any]
 Stage = Callable[[str], None]
@@ -49,6 +50,7 @@ class Setting:
         moved: Runs the reference's model with its tensors moved; None where nothing can.
         explains: Tells of inputs and both sides' outputs whether measured rounding explains these; None where that
             is not asked, as against a saved run.
+        judge_outputs: Judges the outputs of the whole model; None where `functions` do.
         lacking: Outputs that only one of the models has; None where both have the same.
     """
 
@@ -60,6 +62,7 @@ class Setting:
     pairing: Pairing | None = None
     moved: MovedRuns | None = None
     explains: Callable[[Feed, Tensors, Tensors], bool] | None = None
+    judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:

@@ -14,7 +14,7 @@ from polycmp.command import common_params, examples
 from polycmp.debug import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.spec import opt
 from polycmp_locate.ddmin import least_passing
-from polycmp_locate.options import MODEL_AND_INPUTS
+from polycmp_locate.options import JUDGING, MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -54,8 +54,7 @@ class PrecisionSection:
 #: Core options that apply to models in mixed precision.
 OPTIONS = (
     *MODEL_AND_INPUTS,
-    "compare.compare",
-    "compare.reference",
+    *JUDGING,
     "result.report",
     "log",
     PrecisionSection,
@@ -125,7 +124,7 @@ def _with_backends(call: Invocation) -> int:
         narrow = replace(plan.backends[0], label=f"{plan.backends[0].label} in {section.to}")
         plan = replace(plan, backends=(narrow, *(plan.backends[1:] or plan.backends)))
     options = RankOptions(
-        section.mode or "guided",
+        mode=section.mode or "guided",
         reverse=section.direction == "reverse",
         save=call.params["output"] or "",
         max_runs=section.max_runs,
@@ -262,7 +261,7 @@ precision_command = CheckingCommand(
     _precision,
     options=OPTIONS,
     params=[
-        *common_params(),
+        *common_params(two_models=True),
         click.Option(["-o", "--output"], metavar="FILE", help="File for the mixed model that passes."),
         check_option(),
     ],

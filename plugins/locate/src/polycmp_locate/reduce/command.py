@@ -12,7 +12,7 @@ import click
 from polycmp.command import common_params, examples
 from polycmp.debug import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.spec import opt
-from polycmp_locate.options import MODEL_AND_INPUTS
+from polycmp_locate.options import JUDGING, MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -54,11 +54,7 @@ class ReduceSection:
 OPTIONS = (
     *MODEL_AND_INPUTS,
     "run.sequential_runners",
-    "compare.compare",
-    "compare.compare_func_script",
-    "compare.reference",
-    "compare.map_output",
-    "compare.no_shape_check",
+    *JUDGING,
     "result.report",
     "log",
     ReduceSection,
@@ -139,7 +135,7 @@ reduce_command = CheckingCommand(
     _reduce,
     options=OPTIONS,
     params=[
-        *common_params(),
+        *common_params(two_models=True),
         click.Option(
             ["-o", "--output"], metavar="FILE", help="File for the failing part; by default MODEL_reduced.onnx."
         ),

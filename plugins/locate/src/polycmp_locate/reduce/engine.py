@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,14 @@ from polycmp.model import Model
 from polycmp.plan import Plan
 from polycmp.report import backend_failure
 from polycmp.runs import resolve
-from polycmp_locate.reduce.judging import BackendJudge, WholeModel
+from polycmp_locate.reduce.judging import BackendJudge, WholeModel, needs_outputs
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in
 from polycmp_locate.reduce.saving import save_case
 from polycmp_locate.reduce.search import Wishes
 from polycmp_locate.reduce.searching import Search, Stage, Wanted
 from polycmp_locate.reduce.writing import write_model
+from polycmp_locate.whole_outputs import refuse_means
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -42,6 +44,7 @@ def reduce_with_backends(
         PolycmpError: Anything else that keeps the search from starting.
     """
     start = time.perf_counter()
+    refuse_means(plan.compare, "debug reduce")
     resolved = resolve(plan, registry)
     whole = WholeModel(resolved, plan, on_stage)
     failure = whole.find()
@@ -52,9 +55,12 @@ def reduce_with_backends(
         failed = [item for item in whole.results if item.error]
         found.problem = backend_failure(failed[0].label, failed[0].error, failed[0].hint) if failed else None
     else:
-        judge, graph = BackendJudge(failure, plan.compare, registry), failure.reference.graph
+        judge, graph = BackendJudge(failure, resolved), failure.reference.graph
+        fixed = needs_outputs(plan.compare) and wishes.outputs
+        wishes = replace(wishes, outputs=False) if fixed else wishes
         found = Search(graph, Parts(graph), judge, wishes, replay, on_stage).run()
         found.sentence = failure.sentence
+        found.notes += ["the outputs stay as they are, since postprocessing reads them"] if fixed else []
         if failure.iteration:
             found.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
         if found.failing is None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polycmp.compare import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_structure
 from polycmp.plan import ComparePlan, Plan
 from polycmp.results import BackendResult
-from polycmp.runs import Pace, Resolved, comparer_maker, copy_feed, make_functions, run_steps, takes_any_shape
+from polycmp.runs import (
+    Pace,
+    Resolved,
+    comparer_maker,
+    copy_feed,
+    copy_outputs,
+    make_functions,
+    run_steps,
+    takes_any_shape,
+)
+from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State
-
-if TYPE_CHECKING:
-    from polycmp.plugins import Registry
 
 Tensors = Mapping[str, Any]
 
@@ -93,15 +100,29 @@ class WholeModel:
                 return None
             for partitioned_run in candidates:
                 made = step.outputs.get(partitioned_run.label)
-                wrong = {} if made is None else self._differing(partitioned_run.label, reference.label, made, expected)
+                wrong = (
+                    {}
+                    if made is None
+                    else self._differing(partitioned_run.label, reference.label, step.feed, made, expected)
+                )
                 if made is None or wrong:
                     error = runs[partitioned_run.label].result.error if made is None else ""
                     return Failure(partitioned_run, reference, copy_feed(step.feed), step.index, error, wrong)
         return None
 
-    def _differing(self, label: str, reference: str, made: Tensors, expected: Tensors) -> dict[str, str]:
-        comparer = comparer_maker(self._plan.compare, self._resolved.registry)(label, reference)
-        return {item.output: item.reason for item in comparer.add(made, expected) if not item.passed}
+    def _differing(self, label: str, reference: str, feed: Feed, made: Tensors, expected: Tensors) -> dict[str, str]:
+        """Return the outputs that fail, as `polycmp run` judges them, with the reasons."""
+        feeds = [(feed, copy_outputs(made), copy_outputs(expected))]
+        found = judge_outputs(self._resolved, label, reference, feeds)
+        if found.verdict != "failed":
+            return {}
+        invalid = {item.output: "it holds NaN or infinity" for item in found.invalid}
+        return invalid | {
+            item.output: item.reason
+            for pair in found.comparisons
+            for item in pair.outputs.values()
+            if item.verdict == "failed"
+        }
 
 
 def reference_of(partitioned_runs: list[PartitionedRun], label: str) -> PartitionedRun:
@@ -132,19 +153,24 @@ def _check_structure(one: PartitionedRun, two: PartitionedRun) -> None:
         )
 
 
+def needs_outputs(compare: ComparePlan) -> bool:
+    """Return whether only the outputs of the whole model can be judged: postprocessing reads them."""
+    return bool(compare.postprocess or compare.postprocess_script)
+
+
 class BackendJudge:
     """Judges a part on a candidate, fed with the reference's tensors.
 
     Args:
         failure: Failure of the whole model; a part has to do the same: differ, or fail to run.
-        compare: The part of the plan on comparing.
-        registry: The plugins.
+        resolved: The run.
     """
 
-    def __init__(self, failure: Failure, compare: ComparePlan, registry: Registry) -> None:
+    def __init__(self, failure: Failure, resolved: Resolved) -> None:
         self.failure = failure
-        self._compare = compare
-        self._registry = registry
+        self._resolved = resolved
+        self._compare = resolved.plan.compare
+        self._registry = resolved.registry
         self._known: dict[str, Any] = dict(failure.feed)
 
     def __call__(self, part: Part) -> State:
@@ -179,11 +205,15 @@ class BackendJudge:
 
     def comparison(self, outputs: tuple[str, ...]) -> ComparePlan:
         """Return the options of comparing for the outputs of a part: those for other outputs do not apply."""
-        kept = for_outputs(self._compare, outputs)
-        return replace(kept, reference="", map_output={}, postprocess={}, postprocess_script="")
+        return replace(for_outputs(self._compare, outputs), reference="", map_output={})
 
     def _agree(self, made: Tensors, expected: Tensors) -> bool:
         plan = self.comparison(tuple(expected))
+        if needs_outputs(plan):
+            resolved = replace(self._resolved, plan=replace(self._resolved.plan, compare=plan))
+            feeds = [(self.failure.feed, copy_outputs(made), copy_outputs(expected))]
+            labels = self.failure.candidate.label, self.failure.reference.label
+            return judge_outputs(resolved, *labels, feeds).verdict != "failed"
         if plan.script:
             comparer = comparer_maker(plan, self._registry)(self.failure.candidate.label, self.failure.reference.label)
             return all(item.passed for item in comparer.add(made, expected))

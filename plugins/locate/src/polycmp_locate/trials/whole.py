@@ -48,9 +48,12 @@ class WholeModel:
     ) -> None:
         self.setting, self.feed, self.on_stage = setting, feed, on_stage
         self.plain, self.expected, self.again = plain, expected, again
-        self.finals: Sequence[OutputComparison] = PairComparer(
-            setting.candidate.label, setting.reference.label, setting.functions
-        ).add(plain, expected)
+        judge = setting.judge_outputs
+        self.finals: Sequence[OutputComparison] = (
+            PairComparer(setting.candidate.label, setting.reference.label, setting.functions).add(plain, expected)
+            if judge is None
+            else judge(feed, plain, expected)
+        )
         self.noise = Noise(setting.reference, feed, expected, lambda names: explained_share(setting, feed, names))
         self._nodes = {name: node for node in setting.reference.graph.nodes for name in node.outputs}
         self._trials = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.layerwise.structure import final_outputs, same_structure
+from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.errors import PolycmpError
 from polycmp.results import Outcome
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
-    """Return whether all backends run parts of models with the same operators, and two of them differ."""
+    """Return whether all backends run parts of models that can be looked into, and two of them differ."""
     live = {backend.label: backend for backend in backends}
     if not any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed):
         return False
@@ -25,12 +25,7 @@ def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool
         graphs = [model.graph() for model in {item.model.path: item.model for item in live.values()}.values()]
     except PolycmpError:
         return False
-    first = graphs[0]
-    return (
-        first is not None
-        and _has_inner(first)
-        and all(graph is not None and same_structure(first, graph) for graph in graphs[1:])
-    )
+    return all(graph is not None and _has_inner(graph) for graph in graphs)
 
 
 def _has_inner(graph: ModelGraph) -> bool:

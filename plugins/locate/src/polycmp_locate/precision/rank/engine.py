@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polycmp.plan import Plan
+from polycmp.compare import SimpleOptions
+from polycmp.errors import UsageError
+from polycmp.plan import DEFAULT_COMPARE, Plan
 from polycmp_locate.precision.rank.along import name_modules
 from polycmp_locate.precision.rank.measure import Measurer
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking
@@ -29,6 +31,7 @@ class RankOptions:
     """Options of the ranking.
 
     Attributes:
+        search: Whether to look for the fewest layers to keep; if not, the layers are ranked, and that is all.
         mode: `guided` by each layer's own error; or `bisect` or `linear` in the model's order.
         reverse: Whether layers stay in float from the model's end on, in the model's order.
         top: Number of layers whose own gain is measured.
@@ -37,6 +40,7 @@ class RankOptions:
         reduce: Makes the reduced model of the float model; None where the candidate has a file of its own.
     """
 
+    search: bool = True
     mode: str = "guided"
     reverse: bool = False
     top: int = 3
@@ -57,7 +61,7 @@ def rank(
         on_stage: Told in words what happens next.
 
     Raises:
-        UsageError: There are not two backends with a model each.
+        UsageError: There are not two backends with a model each, or nothing says what is good enough.
         ModelError: A model cannot be read or run, or they have nothing in common.
         PolycmpError: Anything else that keeps the search from starting.
     """
@@ -71,13 +75,16 @@ def rank(
 
 class _Search:
     def __init__(self, plan: Plan, registry: Registry, options: RankOptions, on_stage: Stage) -> None:
-        self.options, self.on_stage = options, on_stage
+        self.plan, self.options, self.on_stage = plan, options, on_stage
         self.setup = Setup(plan, registry, on_stage, options.reduce)
         self.mixer = self.setup.mixer
 
     def run(self) -> Ranking:
         setup = self.setup
         found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode, notes=list(setup.notes()))
+        found.searched = self.options.search
+        if found.searched:
+            _require_a_judge(self.plan, any(layer.reduced for layer in self.mixer.layers))
         cases = setup.cases()
         measurer = Measurer(
             self.mixer, setup.reference_run, setup.candidate_run, setup.candidate, cases[0][0], self.on_stage
@@ -86,7 +93,7 @@ class _Search:
         name_modules(found.layers, setup.reference_run.graph)
         self.arrive = cache(measurer.arrive)
         trials = setup.trials([item.layer for item in found.layers], cases)
-        outcome = self._find(found, trials)
+        outcome = self._find(found, trials) if found.searched else self._only_judge(trials)
         found.search_runs = len(trials.done) + measurer.runs
         found.fewest = outcome.fewest
         found.kept = None if outcome.kept is None else sorted(outcome.kept)
@@ -98,6 +105,10 @@ class _Search:
         found.backends = [trials.result]
         self._write(found)
         return found
+
+    def _only_judge(self, trials: Trials) -> Found:
+        """Judge the reduced model as it is; without a search nothing else is run."""
+        return Found(frozenset() if trials.passes(frozenset()) else None)
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
         if self.options.mode != "guided":
@@ -140,7 +151,26 @@ class _Search:
         if not self.options.save:
             return
         if found.kept is None:
-            found.notes.append(f"no model meets the tolerance, so {self.options.save} was not written")
+            found.notes.append(f"{self.options.save} was not written")
             return
         self.setup.save([found.layers[index].layer for index in found.kept], self.options.save)
         found.files.append(self.options.save)
+
+
+def _require_a_judge(plan: Plan, is_smaller: bool) -> None:
+    """Check that something says what is good enough for a model in a smaller type.
+
+    Raises:
+        UsageError: Nothing does: the default tolerance is that of float32.
+    """
+    compare = plan.compare
+    given = compare.script or compare.postprocess or compare.postprocess_script
+    usual = all(
+        choice.name == DEFAULT_COMPARE and choice.options in (None, SimpleOptions()) for choice in compare.functions
+    )
+    if is_smaller and usual and not given:
+        raise UsageError(
+            "what is good enough for the model in a smaller type?",
+            why="the default tolerance of 1e-5 is that of float32, which next to no layer in a smaller type meets",
+            hint="give --atol, another --compare function, or a metric of the task: --postprocess-func-script",
+        )

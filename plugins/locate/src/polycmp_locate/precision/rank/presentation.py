@@ -13,7 +13,6 @@ from polycmp.report import (
     Column,
     Fact,
     NextStep,
-    Note,
     Result,
     Row,
     Table,
@@ -27,6 +26,8 @@ from polycmp_locate.report_builder import build_result, number
 
 #: Number of kept layers of which a terminal gives the reason; pages and JSON have all.
 _TOLD = 6
+#: Verdicts that leave open whether the reduced model is good enough.
+_OPEN: tuple[Verdict, ...] = ("blind", "undecided", "error")
 _COLUMNS = (
     Column("Own dB", "number"),
     Column("Arrives dB", "number"),
@@ -49,13 +50,16 @@ def result_of(found: Ranking, command: str) -> Result:
     """
     verdict = _verdict(found, command)
     then = None
-    if found.kept and not found.files:
+    if not found.searched and verdict == "failed":
+        command = found.command.replace(" --rank", "")
+        then = NextStep(f"{command} --save-mixed mixed.onnx", "find the fewest layers that have to stay in float")
+    elif found.kept and not found.files:
         flag = "--save-mixed" if command == "locate" else "-o"
         then = NextStep(f"{found.command} {flag} mixed.onnx", "write the model that keeps these layers in float")
     return build_result(
         command,
         verdict,
-        _heading(found),
+        _heading(found, verdict),
         _sentence(found),
         title=found.candidate,
         typed=found.command,
@@ -74,29 +78,53 @@ def result_of(found: Ranking, command: str) -> Result:
 def _verdict(found: Ranking, command: str) -> Verdict:
     """`locate` says whether the reduced model differs, `debug precision` whether a model was found that does not."""
     if found.kept is None:
-        return "error" if all(trial.error for trial in found.trials) else "failed"
+        left: Verdict = next((word for word in _OPEN if found.trials and word == found.trials[-1].verdict), "failed")
+        return "error" if all(trial.error for trial in found.trials) else left
     return "passed" if command != "locate" or not found.kept else "failed"
 
 
-def _heading(found: Ranking) -> str:
-    return "FAILED" if found.kept is None else "FOUND" if found.kept else "NOTHING TO KEEP"
+def _heading(found: Ranking, verdict: Verdict) -> str:
+    if found.kept:
+        return "FOUND"
+    if not found.searched and verdict == "failed":
+        return "FOUND"
+    return verdict.upper()
 
 
 def _sentence(found: Ranking) -> str:
     """Return the result in one sentence."""
-    runs = f"in {found.search_runs} runs of a whole model"
-    count = len(found.layers)
-    if found.kept is None:
-        last = found.trials[-1] if found.trials else None
-        if last is not None and last.error:
-            return f"{found.candidate} cannot run the mixed models: {last.error}"
-        return f"no model was found that meets the tolerance, {runs}; {_worst(last)}"
-    if not found.kept:
+    last = found.trials[-1] if found.trials else None
+    if found.kept is None and last is not None and last.error:
+        return f"{found.candidate} cannot run the {'mixed models' if last.kept else 'model'}: {last.error}"
+    if found.kept is not None and not found.kept:
         return f"{found.candidate} meets the tolerance as it is"
-    some = ", ".join(found.layers[index].layer.label for index in found.kept[:3])
+    if not found.searched:
+        return _worst_layer(found)
+    runs = f"{found.search_runs} runs of a whole model"
+    if found.kept is None:
+        return f"no mixed model meets the tolerance, after {runs}; {_worst(last)}"
+    count = len(found.layers)
+    worst_first = sorted(_kept(found), key=lambda item: item.rank)
+    some = ", ".join(item.layer.label for item in worst_first[:3])
     more = f" and {len(found.kept) - 3} more" if len(found.kept) > 3 else ""
-    fewest = "" if found.fewest else " (fewer may do: the search was ended there)"
-    return f"{len(found.kept)} of {count} layers in float meet the tolerance{fewest}, found {runs}: {some}{more}"
+    tried = f"found in {runs}" if found.fewest else f"stopped after {runs}, fewer may do (--max-runs)"
+    return f"keep {len(found.kept)} of {count} layers in float to meet the tolerance: {some}{more}; {tried}"
+
+
+def _worst_layer(found: Ranking) -> str:
+    """Return in words which layer the smaller type harms most: one that it ruins, or that brings most of the error."""
+    if found.reduced is not None and found.reduced.verdict in _OPEN:
+        return found.reduced.reason
+    ranked = sorted(found.layers, key=lambda item: item.rank)
+    if not ranked:
+        return f"{found.candidate} does not meet the tolerance, and has no layer in a smaller type"
+    worst, ruined = ranked[0], sum(item.is_ruined for item in ranked)
+    reason = reason_of(worst)
+    if ruined:
+        others = f"; {ruined - 1} more are ruined, too" if ruined > 1 else ""
+        return f"{worst.layer.label} is ruined: {reason}{others}"
+    told = f": {reason}" if reason else ""
+    return f"{worst.layer.label} brings {worst.share:.0%} of the error, the most of {len(ranked)} layers{told}"
 
 
 def _worst(trial: Trial | None) -> str:
@@ -107,15 +135,14 @@ def _content(found: Ranking) -> Iterator[Block]:
     if found.layers:
         yield along_graph(found)
         yield _table(found)
-    for place, item in enumerate(_kept(found)):
-        yield Note(f"{item.layer.label}: {why_kept(item, found)}", label="kept", terminal=place < _TOLD)
 
 
 def _facts(found: Ranking) -> Iterator[Fact]:
     yield Fact("candidate", found.candidate)
     yield Fact("reference", found.reference)
     yield Fact("layers", str(len(found.layers)))
-    yield Fact("kept in float", "–" if found.kept is None else str(len(found.kept)))
+    if found.searched:
+        yield Fact("kept in float", "–" if found.kept is None else str(len(found.kept)))
     yield Fact("runs", str(found.all_runs))
 
 
@@ -135,6 +162,7 @@ def _table(found: Ranking) -> Table:
         against=found.reference,
         judged=False,
         failures_first=True,
+        told=_TOLD,
     )
 
 
@@ -154,7 +182,7 @@ def _row(item: LayerFigures, found: Ranking) -> Row:
         name=item.layer.name,
         state="failed" if item.kept else "info",
         cells=cells,
-        reason=reason_of(item),
+        reason=why_kept(item, found) if item.kept else reason_of(item),
         mark="keep" if item.kept else "",
         type=item.layer.op_type,
         chosen=item.kept,
@@ -183,6 +211,7 @@ def _document(found: Ranking, command: str) -> dict[str, Any]:
         "layers": [_layer(item, found) for item in found.layers],
         "kept": None if found.kept is None else [item.layer.name for item in _kept(found)],
         "fewest": found.fewest,
+        "searched": found.searched,
         "runs": {"search": found.search_runs, "all": found.all_runs},
         "trials": [
             {

@@ -20,11 +20,13 @@ def reason_of(item: LayerFigures) -> str:
 
 def why_kept(item: LayerFigures, found: Ranking) -> str:
     """Return the reason why a layer stays in float."""
-    words = [reason_of(item) or f"alone it is {_ratio(item.own)}"]
+    words = [reason_of(item) or f"run alone, {_ratio(item.own)}"]
     if item.without is not None:
-        words.append(f"without it the outputs are {_ratio(item.without)}")
+        words.append(f"in the smaller type again, it leaves the outputs with {_ratio(item.without)}")
     elif item.alone is not None and found.reduced is not None:
-        words.append(f"it alone takes the outputs from {_ratio(found.reduced.ratio)} to {_ratio(item.alone)}")
+        words.append(
+            f"in float by itself, it takes the outputs from {_ratio(found.reduced.ratio)} to {_ratio(item.alone)}"
+        )
     return "; ".join(words)
 
 
@@ -57,5 +59,5 @@ def _share(share: float) -> str:
 def _ratio(value: float) -> str:
     """Return a signal-to-noise ratio in words."""
     if math.isinf(value):
-        return "exact" if value > 0 else "infinite or NaN"
-    return f"{value:.0f} dB above its error" if value >= 0 else f"{-value:.0f} dB below its error"
+        return "no error" if value > 0 else "infinity or NaN"
+    return f"a signal-to-noise ratio of {value:.0f} dB"

@@ -128,6 +128,7 @@ class Trial:
         ratio: The smallest signal-to-noise ratio of an output in dB.
         reason: Reason of a failure.
         error: Error of the backend that could not run it.
+        verdict: The verdict in one word, as of a run.
     """
 
     kept: frozenset[int]
@@ -135,6 +136,7 @@ class Trial:
     ratio: float
     reason: str = ""
     error: str = ""
+    verdict: str = ""
 
 
 @dataclass
@@ -152,6 +154,7 @@ class Ranking:
         all_runs: Number of all such runs, those to measure the gain of layers included.
         fewest: Whether it was verified that none of the kept layers can be left out.
         pairing: Pairs of tensors of the two models.
+        searched: Whether the fewest layers to keep were looked for; if not, `kept` is empty or None.
     """
 
     candidate: str
@@ -163,6 +166,7 @@ class Ranking:
     search_runs: int = 0
     all_runs: int = 0
     fewest: bool = True
+    searched: bool = True
     pairing: Pairing = field(default_factory=lambda: Pairing(()))
     fixed: int = 0
     notes: list[str] = field(default_factory=list)

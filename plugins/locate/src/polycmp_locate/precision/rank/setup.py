@@ -151,7 +151,7 @@ class Setup:
         """
         return Trials(
             self.mixer, layers, self.candidate, cases,
-            self._plan.compare, self._registry, self.reference.label, self._on_stage,
+            self._resolved, self.reference.label, self._on_stage,
         )  # fmt: skip
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp.plan import ComparePlan
 from polycmp.results import BackendResult
-from polycmp.runs import BackendRun, ResolvedBackend, comparer_maker, copy_outputs
+from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
+from polycmp.session import judge_outputs
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.precision.rank.figures import ratio_db
 from polycmp_locate.precision.rank.result import Trial
 from polycmp_locate.precision.rank.search import OutOfRuns
+from polycmp_locate.whole_outputs import why_failed
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Registry
     from polycmp_locate.precision.mixed import Layer, Mixer
 
 Tensors = Mapping[str, Any]
@@ -28,8 +28,7 @@ class Trials:
         layers: The layers that may stay in float.
         backend: Backend that runs the models.
         cases: All inputs, each with the reference's outputs.
-        compare: The part of the plan on comparing.
-        registry: The plugins.
+        resolved: The run, for how its plan judges.
         reference: The label of the backend to believe.
         on_stage: Told what happens next.
 
@@ -44,8 +43,7 @@ class Trials:
         layers: Sequence[Layer],
         backend: ResolvedBackend,
         cases: Sequence[tuple[Feed, Tensors]],
-        compare: ComparePlan,
-        registry: Registry,
+        resolved: Resolved,
         reference: str,
         on_stage: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -53,7 +51,7 @@ class Trials:
         self.limit: int | None = None
         self.result = BackendResult(label=backend.label, backend=backend.plan.backend)
         self._mixer, self._layers, self._backend, self._cases = mixer, layers, backend, cases
-        self._comparer = comparer_maker(compare, registry)
+        self._resolved = resolved
         self._reference, self._on_stage = reference, on_stage
 
     def passes(self, kept: frozenset[int]) -> bool:
@@ -84,20 +82,20 @@ class Trials:
         loader = Made(self._mixer.mix(self._layers[index] for index in kept))
         scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
         live = BackendRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
-        comparer = self._comparer(self._backend.label, self._reference)
-        ratio, reasons = float("inf"), []
+        outputs: list[Tensors] = []
         live.activate()
         self.result.version = self.result.version or scratch.version
-        for feed, expected in self._cases:
+        for feed, _ in self._cases:
             made = live.infer(feed) if live.is_active else None
             if made is None:
                 live.deactivate()
-                return Trial(kept, False, float("-inf"), error=scratch.error)
-            judged = comparer.add(copy_outputs(made), expected)
-            reasons += [f"{item.output}: {item.reason}" for item in judged if not item.passed]
-            ratio = min([ratio, *_ratios(made, expected)])
+                return Trial(kept, False, float("-inf"), error=scratch.error, verdict="error")
+            outputs.append(copy_outputs(made))
         live.deactivate()
-        return Trial(kept, not reasons, ratio, next(iter(reasons), ""))
+        pairs = [(feed, made, expected) for (feed, expected), made in zip(self._cases, outputs, strict=True)]
+        ratio = min((ratio for _, made, expected in pairs for ratio in _ratios(made, expected)), default=float("inf"))
+        found = judge_outputs(self._resolved, self._backend.label, self._reference, pairs)
+        return Trial(kept, found.verdict == "passed", ratio, why_failed(found), verdict=found.verdict)
 
 
 def _ratios(made: Tensors, expected: Tensors) -> list[float]:
