@@ -210,7 +210,7 @@ CHANGES = {
         "_supervisor.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
-    r"signal\.signal\(": {"_ending.py", "_supervisor.py", "process.py"},
+    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py"},
 }
 
 

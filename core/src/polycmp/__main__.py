@@ -19,7 +19,7 @@ def main(registry: Registry | None = None) -> None:
 
     open_standard_streams()
     status = _run(registry) if registry is not None or _only_tells(sys.argv[1:]) else _supervised()
-    from polycmp._ending import abandon_threads
+    from polycmp._shutdown import abandon_threads
 
     abandon_threads(status)
     sys.exit(status)

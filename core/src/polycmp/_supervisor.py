@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import FrameType
 
 from polycmp import _activity as activity
-from polycmp._ending import end_with
+from polycmp._shutdown import end_with
 from polycmp.errors import EXIT_FAILED
 
 #: Signals by which the system or a library ends a process whose code is at fault.

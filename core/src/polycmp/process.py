@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from polycmp._ending import ENDING, abandon_threads, end_with
+from polycmp._shutdown import ENDING, abandon_threads, end_with
 
 __all__ = [
     "LONGEST_MESSAGE",

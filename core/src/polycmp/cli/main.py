@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp import __version__
-from polycmp._ending import ENDING, Ended, ended_by_signals
+from polycmp._shutdown import ENDING, Ended, ended_by_signals
 from polycmp.errors import EXIT_FAILED, FileError, PolycmpError, describe_exception
 from polycmp.files import starting_folder
 from polycmp.terminal import echo, error_text, shorten, visible

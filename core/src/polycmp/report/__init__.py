@@ -14,7 +14,18 @@ from __future__ import annotations
 
 from polycmp._commands import NextStep, Repeat
 from polycmp.report.along import AlongGraph, Measure, Place
-from polycmp.report.face import (
+from polycmp.report.formatting import (
+    Excerpt,
+    backend_failure,
+    cell_text,
+    duration,
+    error_histogram,
+    excerpt,
+    figure,
+    table_text,
+)
+from polycmp.report.presenting import save_result, shown_html, shown_text
+from polycmp.report.result import (
     BAD,
     Bar,
     Block,
@@ -35,17 +46,6 @@ from polycmp.report.face import (
     Verdict,
     verdict_of,
 )
-from polycmp.report.formatting import (
-    Excerpt,
-    backend_failure,
-    cell_text,
-    duration,
-    error_histogram,
-    excerpt,
-    figure,
-    table_text,
-)
-from polycmp.report.presenting import save_result, shown_html, shown_text
 
 __all__ = [
     "BAD",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polycmp.report.face import Series, State
+from polycmp.report.result import Series, State
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from polycmp._commands import NextStep, Repeat
-from polycmp.report.face import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
 from polycmp.report.layout import Heading, Line, print_table
+from polycmp.report.result import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.screen import STYLES, WHOLE, Lines, Screen, Sentence, cell, standard_output, whole_line, words
 from polycmp.terminal import visible
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
+from polycmp.report.result import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
 
 #: Rows of a short form: failures, rows that passed, and rows before and after the chosen one.
 FAILED_ROWS, PASSED_ROWS = 20, 8

@@ -6,7 +6,7 @@ import io
 import shutil
 from typing import TYPE_CHECKING
 
-from polycmp.report.face import Result
+from polycmp.report.result import Result
 from polycmp.report.writers import Subject, find_writers, write_reports
 
 if TYPE_CHECKING:

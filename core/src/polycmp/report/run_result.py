@@ -15,7 +15,8 @@ from polycmp.compare.verdicts import (
     Worst,
     verdict_of,
 )
-from polycmp.report.face import (
+from polycmp.report.formatting import backend_failure, duration, error_histogram, figure
+from polycmp.report.result import (
     Bar,
     Block,
     Cell,
@@ -32,7 +33,6 @@ from polycmp.report.face import (
     Table,
     Verdict,
 )
-from polycmp.report.formatting import backend_failure, duration, error_histogram, figure
 from polycmp.report.run_document import document_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome
 

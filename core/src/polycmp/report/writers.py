@@ -15,7 +15,7 @@ from polycmp.files import write_document
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Contributed, Registry
-    from polycmp.report.face import Result
+    from polycmp.report.result import Result
     from polycmp.spec import ReportSpec
 
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from polycmp.builtin.debug.command_server import Server
 from polycmp.builtin.debug.sections import CheckSection
-from polycmp.builtin.debug.served import Server
 from polycmp.errors import EXIT_USAGE, UsageError, describe_exception
 from polycmp.terminal import echo
 
