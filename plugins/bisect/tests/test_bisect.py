@@ -7,10 +7,16 @@ import os
 import shutil
 import signal
 import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from in_process import run_cases_here
 from releases import until
+
+from polycmp_bisect.environments.tools import Done
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="backends run in processes of their own")
 
@@ -124,6 +130,84 @@ def test_an_index_that_is_gone_in_the_middle_ends_the_search_and_nothing_is_lost
     monkeypatch.setenv("PIP_FIND_LINKS", str(place.shelf.wheels))
     done, report = place.over_toyconv(*words, "--resume")
     assert (done.returncode, report["first_bad"], report["prepared"]) == (1, "2.1", 1), done.stdout + done.stderr
+
+
+@contextmanager
+def index_of(folder):
+    """A package index on this machine with the wheels of a folder; yields its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_words):
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_where_one_of_several_indexes_is_gone_its_releases_are_not_held_for_impossible(place, monkeypatch):
+    index, links = place.root / "index/toyconv", place.root / "links"
+    index.mkdir(parents=True)
+    links.mkdir()
+    for wheel in place.shelf.wheels.glob("toyconv-*.whl"):
+        shutil.copy(wheel, links if "-1.0-" in wheel.name else index)
+    for name, value in {"NO_INDEX": "", "RETRIES": "1", "FIND_LINKS": str(links)}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
+    with index_of(index.parent) as address:
+        monkeypatch.setenv("PIP_INDEX_URL", address)
+        done, _ = place.over_toyconv("--bad", "2.0")
+        assert "2.0 is good, not bad" in done.stderr
+    done, _ = place.over_toyconv("--good", "1.0", "--bad", "1.2")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "toyconv 1.2 cannot be installed: a package index does not answer" in done.stderr
+    assert "go on with --resume" in done.stderr
+    assert place.made() == {"toyconv-2.0"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection "
+        "broken by 'ProxyError('Cannot connect to proxy.')': /simple/toyrt/",
+        "error: Request failed after 3 retries in 4.3s\n  cause: Failed to fetch: https://index/simple/rich/\n"
+        "  cause: error sending request for url (https://index/simple/rich/)",
+    ],
+)
+def test_what_pip_and_uv_say_of_an_index_that_does_not_answer_is_understood(said):
+    assert Done(1, said).lacks_answers
+    assert not Done(1, "ERROR: No matching distribution found for toyrt==9.9").lacks_answers
+
+
+def test_files_that_are_not_there_are_missed_before_anything_is_installed(place, monkeypatch):
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
+    for words in (["--load-inputs", "n.npz"], ["--load-outputs", "n.npz"], ["--data-loader-script", "n.py:load"]):
+        done, _ = place.over_toyrt("--bad", "1.4", *words)
+        assert (done.returncode, "no such file or folder" in done.stderr) == (3, True), done.stderr
+    assert place.made() == set()
+
+
+def test_one_backend_alone_is_judged_by_whether_it_runs(place):
+    words = ("m.onnx", "-b", "toy", "--over", "toyrt")
+    done, _ = place.bisect(*words)
+    assert (done.returncode, "there is nothing to compare with" in done.stderr) == (2, True), done.stderr
+    done, _ = place.bisect(*words, "--bad", "1.4")
+    assert done.returncode == 3
+    assert "it runs the model, and there is nothing to compare it with" in done.stderr
+    done, report = place.bisect(*words, "--bad", "1.7", "--releases", "1.1", "1.4", "1.7")
+    assert (done.returncode, report["first_bad"], report["last_good"]) == (1, "1.7", "1.4"), done.stderr
+
+
+def test_where_all_that_are_older_are_wrong_a_newer_one_may_have_mended_it(place):
+    done, report = place.over_toyrt("--bad", "1.5", "--releases", "1.4", "1.5", "1.6")
+    assert (done.returncode, report["first_bad"], report["last_good"]) == (1, "1.4", None), done.stderr
+    assert "NOT FOUND: 1.4, the oldest release of toyrt that could be judged, is bad, too; --good 1.6" in done.stdout
 
 
 def test_an_index_that_never_answers_is_told_in_one_line(place, monkeypatch):

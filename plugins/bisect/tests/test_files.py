@@ -77,7 +77,9 @@ def test_the_first_file_that_takes_longer_is_named_with_how_much(bisect, tmp_pat
     done, report = bisect(*(f"n{number}.onnx" for number in range(4)), "-b", "onnxrt", *words)
     assert done.status == 1, done.err
     assert (report["first_bad"], report["last_good"]) == ("n2.onnx", "n1.onnx")
-    assert "times as fast as the slow end" in done.out
+    assert "; it takes" in done.out
+    assert "times as long" in done.out
+    assert "Time by file" in (tmp_path / "page.html").read_text()
     assert report["judged"]["n2.onnx"]["seconds"] > 4 * report["judged"]["n1.onnx"]["seconds"]
 
 

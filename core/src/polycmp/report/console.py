@@ -115,7 +115,7 @@ def _again(row: Row, columns: Sequence[Column]) -> str:
         for column, value in zip(columns, row.cells, strict=False)
         if column.kind != "text" and value is not None
     )
-    return visible(f"{row.mark or _MARKS[row.state]}: {row.name}: {', '.join(figures)}")
+    return visible(f"{row.mark or _MARKS[row.state]}: {row.name}: {', '.join(figures) or row.reason}")
 
 
 def _lines(block: Facts | Note) -> Iterable[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import BackendError, PolycmpError, UsageError
+from polycmp.errors import BackendError, FileError, PolycmpError, UsageError, did_you_mean
+from polycmp.options import split_script
 from polycmp.plan import without_written_files
 from polycmp.runs import open_environments
 from polycmp.session import run_plan
@@ -35,6 +36,7 @@ from polycmp_bisect.passes.steps import passes_of, search_step
 from polycmp_bisect.result import Answer, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
 from polycmp_bisect.stories import story_of, story_of_passes
+from polycmp_bisect.writing import state_of
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -56,8 +58,14 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     plan = call.plan()
     call.begin(plan)
     plan = replace(without_written_files(plan), command="")
+    _check_files(plan)
     if section.over == PASSES:
         return _over_passes(call, section, plan, begun)
+    if _is_alone(plan, section) and not section.bad:
+        raise UsageError(
+            "there is nothing to compare with",
+            hint="a second -b, --load-outputs, --validate or --slower; or --bad, with one that cannot run the model",
+        )
     with call.progress() as tell, closing(Maker(find_links=section.find_links)) as maker:
         maker.tell = tell
         tell("asking for what there is to search over")
@@ -70,42 +78,77 @@ def bisect(call: Invocation, section: BisectSection) -> int:
             candidates = Backwards(candidates)
             bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
         judge = Judge(
-            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(section.bad)
-        )
+            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(section.bad),
+            alone=_is_alone(plan, section),
+        )  # fmt: skip
+        step: tuple[str, ...] = call.params["step"]
         further: dict[str, Any] = {"over": section.over, "with": list(section.beside), "slower": section.slower}
         if isinstance(candidates, Files):
             stats = [Path(name).stat() for name in candidates.names]
             further["files"] = [(item.st_size, item.st_mtime_ns) for item in stats]
+        elif step:
+            further["step"] = [*step, *state_of(step)]
         keeper = Keeper(plan, call.registry, further, resume=section.resume)
         work = Work(candidates, judge, keeper, tell)
-        try:
-            found = work.search(bad, good, bad_given=bool(section.bad))
-        except KeyboardInterrupt:
-            again = call.options.command.replace(" --resume", "")
-            echo(visible(f"polycmp: what was judged is kept ({len(keeper)}); go on with: {again} --resume"), err=True)
-            raise
+        maker.tell = work.say
         operator, page = Operator(), ""
-        if found.first_bad is not None and not section.slower and not section.no_locate:
-            tell("looking for the operator that differs")
-            operator = locate(candidates.plan(found.first_bad), call.registry)
-        answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
-        if section.explain and found.first_bad is not None:
-            tell("making the model smaller")
-            words = [] if call.params["step"] else ["--over", section.over or candidates.runtime]
-            beside = [word for item in section.beside for word in ("--with", item)]
-            story = story_of(answer, plan, [*words, *beside] if words else [], call.registry)
-            page = explain(story, Path(section.explain), call.registry)
+        with _kept_until_the_end(keeper, call):
+            found = work.search(bad, good, bad_given=bool(section.bad))
+            if found.first_bad is not None and not section.slower and not section.no_locate:
+                tell("looking for the operator that differs")
+                operator = locate(candidates.plan(found.first_bad), call.registry)
+            answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
+            if section.explain and found.first_bad is not None:
+                tell("making the model smaller")
+                words = [] if step else ["--over", section.over or candidates.runtime]
+                beside = [word for item in section.beside for word in ("--with", item)]
+                story = story_of(answer, plan, [*words, *beside] if words else [], call.registry)
+                page = explain(story, Path(section.explain), call.registry)
+    return call.present(result_of(answer, page=page))
+
+
+@contextmanager
+def _kept_until_the_end(keeper: Keeper, call: Invocation) -> Iterator[None]:
+    """Keep what was judged until a search has come to its end, and say how to go on where it is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = call.options.command.replace(" --resume", "")
+        echo(visible(f"polycmp: what was judged is kept ({len(keeper)}); go on with: {again} --resume"), err=True)
+        raise
     keeper.discard()
-    return call.present(result_of(answer, slower=section.slower, page=page))
+
+
+def _check_files(plan: Plan) -> None:
+    """Refuse a run whose files are not there before anything is installed for it.
+
+    Raises:
+        FileError: One is not there.
+    """
+    scripts = [split_script(text, "")[0] for text in (plan.data.script, plan.compare.script)]
+    for path in map(Path, filter(None, [*plan.data.files, *plan.files.load_outputs, *scripts])):
+        if not path.exists():
+            beside = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+            why = did_you_mean(path.name, beside) if beside else ""
+            raise FileError("no such file or folder", whose=str(path), why=why, hint=f"ls {path.parent}")
+
+
+def _is_alone(plan: Plan, section: BisectSection) -> bool:
+    """Return whether a run has nothing that it could be judged by but that it ends."""
+    judged = plan.files.load_outputs or plan.compare.validate or section.slower
+    return len(plan.backends) < 2 and not judged
 
 
 def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
     if call.params["step"]:
         return _over_passes_of_step(call, section, plan, begun)
     backend = candidate_of(plan, call.registry)
-    judge = Judge(lambda item: _run(call, item), backend.label, slower=section.slower, failing_is_bad=True)
+    judge = Judge(
+        lambda item: _run(call, item), backend.label, slower=section.slower, failing_is_bad=True,
+        alone=_is_alone(plan, section),
+    )  # fmt: skip
     keeper = Keeper(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
-    with call.progress() as tell:
+    with call.progress() as tell, _kept_until_the_end(keeper, call):
         found = search_passes(backend, plan, judge, keeper, tell)
         if found.guilty and found.cannot_run and not found.replaced and not section.no_locate:
             tell("looking for the operators that it does not run together")
@@ -113,7 +156,6 @@ def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: fl
             nodes = () if graph is None else tuple(node for node in graph.nodes if {*node.outputs} & {*made})
             found = replace(found, together=nodes)
         page = _page_of_passes(call, section, plan, backend, found, tell) if section.explain and found.guilty else ""
-    keeper.discard()
     turned = found.plan
     words = words_for("run", turned, call.registry) if turned is not None else None
     run_words = shlex.join(["polycmp", *words]) if words else ""
@@ -125,12 +167,13 @@ def _over_passes_of_step(call: Invocation, section: BisectSection, plan: Plan, b
     if section.explain:
         raise UsageError("no page is written on the passes of a command", whose="--explain", hint="leave it out")
     names = passes_of(step, section.passes, plan.model)
-    further = {"over": PASSES, "slower": section.slower, "step": list(step), "passes": list(names)}
-    judge = Judge(lambda item: _run(call, item), "", slower=section.slower, failing_is_bad=True)
-    with call.progress() as tell:
-        keeper = Keeper(plan, call.registry, further, resume=section.resume)
+    further = {"over": PASSES, "slower": section.slower, "step": [*step, *state_of(step)], "passes": list(names)}
+    judge = Judge(
+        lambda item: _run(call, item), "", slower=section.slower, failing_is_bad=True, alone=_is_alone(plan, section)
+    )
+    keeper = Keeper(plan, call.registry, further, resume=section.resume)
+    with call.progress() as tell, _kept_until_the_end(keeper, call):
         found = search_step(step, names, plan, call.registry, judge, keeper, tell)
-    keeper.discard()
     return call.present(passes_result(found, "", call.options.command, time.monotonic() - begun))
 
 
@@ -264,6 +307,10 @@ class Work:
         self.keeper.put(name, found)
         return found
 
+    def say(self, text: str) -> None:
+        """Tell what happens next, and how much is left."""
+        self.tell("; ".join(filter(None, [text, self.left])))
+
     def made(self) -> int:
         """Return how many candidates had to be prepared."""
         return len(self.installed)
@@ -271,15 +318,17 @@ class Work:
     def _judge(self, place: int, name: str) -> Judgement:
         kept = f"what was judged is kept ({len(self.keeper)})"
         try:
-            if not self.candidates.is_ready(place):
-                self.tell(f"preparing {name}; {self.left}")
-                self.installed.append(place)
+            ready = self.candidates.is_ready(place)
+            if not ready:
+                self.say(f"preparing {name}")
             self.candidates.prepare(place)
+            if not ready:
+                self.installed.append(place)
         except NotInstallableError as error:
             return Judgement("skip", f"{error.what}{f': {error.why}' if error.why else ''}")
         except UnreachableError as error:
             raise UnreachableError(
                 error.what, why=error.why, hint=f"{error.hint}; {kept}: go on with --resume"
             ) from None
-        self.tell(f"judging {name}; {self.left}")
+        self.say(f"judging {name}")
         return self.judge.judge(self.candidates.plan(place))

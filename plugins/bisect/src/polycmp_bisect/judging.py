@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
-from polycmp.report import figure
+from polycmp.report import duration, figure
 from polycmp_bisect.search import Judgement
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 #: The share of the words of two messages that has to be in both for them to tell of one fault. Of ONNX Runtime's
 #: messages on one fusion, worded anew between releases, 0.57 to 0.61 were; of those on different faults at most 0.39.
 _ALIKE = 0.5
+#: The detail of a judgement by time.
+TIME = "seconds"
 _WORD = re.compile(r"[A-Za-z]{3,}")
 #: Runs a plan.
 RunPlan = Callable[["Plan"], "Result"]
@@ -41,6 +43,7 @@ class Judge:
         slow_seconds: The time of the bad end, once it is known.
         seen_bad: Whether a run was wrong: another one that cannot tell anything is not wrong in the same way.
         failing_is_bad: Whether one that cannot run the model is wrong, whatever it says, instead of skipped.
+        alone: Whether nothing is there to compare runs with, so that one that ends tells only beside one that failed.
         failure: What the bad end said, where the fault is that it cannot run the model: who says nearly the same is
             bad, too, and who says something else, such as that the model is too new for it, is skipped.
     """
@@ -52,6 +55,7 @@ class Judge:
     slow_seconds: float = 0.0
     seen_bad: bool = False
     failing_is_bad: bool = False
+    alone: bool = False
     failure: str = ""
 
     def judge(self, plan: Plan) -> Judgement:
@@ -75,6 +79,7 @@ class Judge:
 
     def _judged(self, plan: Plan) -> Judgement:
         document = self.run(plan).document
+        verdict = document["verdict"]
         results: Mapping[str, Any] = document["inference_results"]
         failed = {label: str(item["error"]) for label, item in results.items() if item["error"]}
         others = {label: text for label, text in failed.items() if label != self.varied}
@@ -88,8 +93,10 @@ class Judge:
             return Judgement("bad" if is_bad else "skip", reason)
         seconds = self._seconds(results)
         if self.slower:
-            return self._by_time(seconds)
-        verdict = document["verdict"]
+            return self._by_time(seconds, passes=bool(document["comparison_results"]) and verdict == "passed")
+        if self.alone:
+            reason = "it runs the model, and there is nothing to compare it with"
+            return Judgement("good" if self.seen_bad else "skip", reason, None, seconds)
         reason, error, detail = _worst(document["comparison_results"])
         if verdict in {"passed", "failed"}:
             return Judgement("good" if verdict == "passed" else "bad", reason, error, seconds, detail)
@@ -103,12 +110,11 @@ class Judge:
         times = [results[label]["runtime"] for label in labels]
         return float(times[0]["median"]) if times and times[0] else None
 
-    def _by_time(self, seconds: float | None) -> Judgement:
+    def _by_time(self, seconds: float | None, *, passes: bool) -> Judgement:
         if seconds is None:
             return Judgement("skip", "nothing was measured")
-        ratio = (self.slow_seconds or seconds) / seconds
-        state: Any = "good" if ratio >= self.slower else "bad"
-        return Judgement(state, f"{ratio:.2g} times as fast as the slow end", seconds, seconds, "seconds")
+        state: Any = "good" if (self.slow_seconds or seconds) / seconds >= self.slower else "bad"
+        return Judgement(state, "its results pass" if passes else "", seconds, seconds, TIME)
 
 
 def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
@@ -143,8 +149,8 @@ def words_of(judgement: Judgement) -> str:
     """Return a judgement's figures in a few words."""
     if judgement.state == "skip":
         return f"skipped: {judgement.reason}"
-    if judgement.detail == "seconds" and judgement.error is not None:
-        return f"{judgement.state}, {judgement.error * 1e3:.3g} ms"
+    if judgement.detail == TIME and judgement.error is not None:
+        return f"{judgement.state}, {duration(judgement.error)}"
     if judgement.state == "bad" and judgement.seconds is None:
         return f"cannot run it: {judgement.reason}"
     shown = "" if judgement.error is None else f", {judgement.detail} off by {figure(judgement.error)} of its range"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Series, State, Table
+from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Series, State, Table, duration
 from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.chain import Operator
-from polycmp_bisect.judging import words_of
+from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.search import Found, Judgement
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
@@ -41,15 +42,15 @@ class Answer:
         return None if place is None else self.candidates.names[place]
 
 
-def result_of(answer: Answer, *, slower: float = 0.0, page: str = "") -> Result:
+def result_of(answer: Answer, *, page: str = "") -> Result:
     """Return the result; `page` is the file with the text of an issue, if one was written."""
     found = answer.found
-    heading = "FOUND" if found.first_bad is not None else "NOTHING DIFFERS"
+    heading = "NOTHING DIFFERS" if found.first_bad is None else "NOT FOUND" if found.last_good is None else "FOUND"
     return Result(
         command="bisect",
         verdict="passed" if found.first_bad is None else "failed",
         heading=heading,
-        sentence=sentence_of(answer, slower),
+        sentence=sentence_of(answer),
         title=f"over {answer.candidates.what}",
         content=(*_content(answer), *([Note(f"the text of an issue: {page}", label="")] if page else [])),
         command_line=answer.command,
@@ -59,7 +60,7 @@ def result_of(answer: Answer, *, slower: float = 0.0, page: str = "") -> Result:
     )
 
 
-def sentence_of(answer: Answer, slower: float = 0.0) -> str:
+def sentence_of(answer: Answer) -> str:
     """Return the one sentence that says it all."""
     found, names, what = answer.found, answer.candidates.names, answer.candidates.what
     looked = len(found.judged)
@@ -73,14 +74,17 @@ def sentence_of(answer: Answer, slower: float = 0.0) -> str:
             f"{what} {names[place]} is good ({words_of(found.judged[place])}){newer or '; --bad names one that is not'}"
         )
     if found.last_good is None:
-        return f"no good {what} was found: {names[found.first_bad]}, the oldest that could be judged, is bad, too"
+        newest = len(names) - 1
+        hint = f"; --good {names[newest]}, if that is right, searches for the {what} that mended it"
+        oldest = f"{names[found.first_bad]}, the oldest {what} that could be judged, is bad, too"
+        return oldest + ("" if newest in found.judged else hint)
     bad, good = names[found.first_bad], names[found.last_good]
     mended = isinstance(answer.candidates, Backwards)
     parts = [f"mended in {what} {good}, last bad {bad}" if mended else f"first bad {what} {bad}, last good {good}"]
     if found.between:
         parts[0] += f" ({', '.join(names[item] for item in found.between)} between them could not be judged)"
-    if slower:
-        parts.append(found.judged[found.last_good].reason)
+    if found.judged[found.first_bad].detail == TIME:
+        parts.append(_slower_words(found.judged[found.first_bad], found.judged[found.last_good]))
     elif answer.operator.sentence:
         parts.append(answer.operator.sentence)
     elif found.judged[found.first_bad].reason:
@@ -88,6 +92,15 @@ def sentence_of(answer: Answer, slower: float = 0.0) -> str:
     if answer.operator.way_round and "a way round" not in parts[-1]:
         parts.append(f"a way round: {answer.operator.way_round}")
     return "; ".join(parts) + f" ({looked} of {len(names)} looked at)"
+
+
+def _slower_words(bad: Judgement, good: Judgement) -> str:
+    """Return by how much one that is judged by time is slower."""
+    if not (bad.seconds and good.seconds):
+        return bad.reason
+    passes = "its results pass, but it" if bad.reason else "it"
+    times = f"{bad.seconds / good.seconds:.2g} times as long"
+    return f"{passes} takes {times}: {duration(bad.seconds)} instead of {duration(good.seconds)}"
 
 
 def document_of(answer: Answer) -> dict[str, Any]:
@@ -122,21 +135,30 @@ def document_of(answer: Answer) -> dict[str, Any]:
 def _content(answer: Answer) -> Iterator[Block]:
     found, names = answer.found, answer.candidates.names
     ordered = sorted(found.judged.items(), reverse=isinstance(answer.candidates, Backwards))
-    rows = tuple(_row(names[place], item, chosen=place == found.first_bad) for place, item in ordered)
-    columns = (Column("Off by, of range", "number", digits=2), Column("Median", "duration"))
+    timed = any(item.detail == TIME for item in found.judged.values())
+    rows = tuple(_row(names[place], item, timed=timed, chosen=place == found.first_bad) for place, item in ordered)
+    columns = (
+        *(() if timed else (Column("Off by, of range", "number", digits=2),)),
+        Column("Median", "duration"),
+    )
     yield Table(
         "", rows, columns, name_title=answer.candidates.what.capitalize(), reason_title="Why",
         heading=f"Each {answer.candidates.what} that was looked at", causal=True, suite="bisect",
     )  # fmt: skip
     points = tuple(
-        Point(names[place], item.error, _STATES[item.state], f"{names[place]}: {words_of(item)}",
-              mark=names[place] if place in {found.first_bad, found.last_good} else "")
+        Point(
+            names[place],
+            math.inf if item.error is None else item.error,
+            _STATES[item.state],
+            f"{names[place]}: {words_of(item)}",
+            mark=names[place] if place in {found.first_bad, found.last_good} else "",
+        )
         for place, item in ordered
-        if item.error is not None
-    )  # fmt: skip
+        if item.error is not None or item.state == "bad"  # who cannot run the model is drawn above all that can
+    )
     if len(points) > 1:
         yield Series(
-            f"Error by {answer.candidates.what}",
+            f"{'Time' if timed else 'Error'} by {answer.candidates.what}",
             points,
             remark="Only those that were looked at are drawn, from old to new.",
             summary=sentence_of(answer),
@@ -148,6 +170,6 @@ def _content(answer: Answer) -> Iterator[Block]:
         yield NextStep(answer.operator.command, "looks at the first bad one, tensor by tensor")
 
 
-def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
-    cells = (None if judgement.detail == "seconds" else judgement.error, judgement.seconds)
+def _row(name: str, judgement: Judgement, *, timed: bool, chosen: bool) -> Row:
+    cells = (judgement.seconds,) if timed else (judgement.error, judgement.seconds)
     return Row(name, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)

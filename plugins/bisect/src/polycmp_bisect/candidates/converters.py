@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from polycmp_bisect.candidates.releases import place_of
+from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.making import Maker, Wanted
-from polycmp_bisect.environments.packages import installed_release, known_releases, pick_release
+from polycmp_bisect.environments.packages import installed_release, pick_release
 from polycmp_bisect.writing import check_step, write_model
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def open_converters(
     """
     check_step(step, plan.model)
     package = canonicalize_name(package)
-    known = known_releases(package, maker.find_links, pre=pre)
+    known = kept_releases(package, maker.find_links, pre=pre)
     if listed:
         names = {pick_release(item, list(known), package) for item in listed}
         known = {item: known[item] for item in known if item in names}

@@ -45,7 +45,7 @@ class Pythons(Releases):
     def find(self, name: str) -> int:
         """Return the place of a version."""
         if name not in self.names:
-            raise UsageError(f"there is no Python {name} here", why=did_you_mean(name, self.names))
+            raise UsageError(f"there is no Python {name} here that polycmp runs on", why=did_you_mean(name, self.names))
         return self.names.index(name)
 
     def _wanted(self, place: int) -> Wanted:

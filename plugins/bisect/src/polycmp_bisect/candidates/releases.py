@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from polycmp.errors import PolycmpError, UsageError, did_you_mean
+from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.environments.making import Maker, Wanted, own_python
 from polycmp_bisect.environments.ours import ours_for
 from polycmp_bisect.environments.packages import (
     PYTHON,
     installed_release,
-    known_releases,
     pick_release,
     runtime_of,
     wanted_for,
@@ -149,7 +149,7 @@ def open_releases(
     """
     package = canonicalize_name(package)
     backend, module = _backend_of(package, plan, registry)
-    known = known_releases(package, maker.find_links, pre=pre)
+    known = kept_releases(package, maker.find_links, pre=pre)
     if listed:
         names = list(dict.fromkeys(pick_release(item, list(known), package) for item in listed))
         known = {item: known[item] for item in known if item in names}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from polycmp.errors import PolycmpError
 from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp_bisect.environments.cache import cache_folder, digest
 from polycmp_bisect.environments.errors import UnreachableError
@@ -21,13 +22,15 @@ _HOLDS = 600.0
 def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
     """Return what `known_releases` does, from the disk if somebody asked a few minutes ago, or if no index answers.
 
+    Folders that the user names are looked at each time: a wheel may have been put there a moment ago.
+
     Raises:
         UnreachableError: No package index answers, and none ever did.
     """
     settings = sorted(item for item in os.environ.items() if item[0].startswith(("PIP_", "UV_")))
     path = cache_folder() / "index" / f"{package}-{digest(package, list(find_links), pre, settings)}.json"
     kept = _read(path)
-    if kept is not None and 0 <= time.time() - path.stat().st_mtime < _HOLDS:
+    if kept is not None and not find_links and 0 <= time.time() - path.stat().st_mtime < _HOLDS:
         return kept
     try:
         found = known_releases(package, find_links, pre=pre)
@@ -35,9 +38,10 @@ def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = F
         if kept is None:
             raise
         return kept
-    make_folder(path.parent)
-    with atomic_write(path) as file:
-        file.write(to_bytes(json.dumps(found) + "\n"))
+    with suppress(OSError, PolycmpError):  # what cannot be kept is asked for again
+        make_folder(path.parent)
+        with atomic_write(path) as file:
+            file.write(to_bytes(json.dumps(found) + "\n"))
     return found
 
 

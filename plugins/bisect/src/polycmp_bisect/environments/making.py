@@ -116,7 +116,7 @@ class Maker:
         self._check(installer.make(folder, interpreter), wanted, installer)
         requirements = [*wanted.packages, *(text for text in beside if not _names_any(text, wanted.packages))]
         done = installer.install(folder, requirements, _pins(requirements))
-        if done.status:  # what goes with an old release is not always what is installed here
+        if done.status and not done.lacks_answers:  # what goes with an old release is not always what is here
             done = installer.install(folder, requirements)
         if done.status and borrows and wanted.python == own_python():
             # Wheels of the runtime alone, and no index: what it needs is what this environment has.
@@ -141,9 +141,11 @@ class Maker:
         if shutil.disk_usage(self.cache.folder).free < _FULL or "No space left" in done.text:
             raise self._full(wanted, done.last_line)
         package = Requirement(wanted.packages[0]).name
-        if installer.versions(package, wanted.python) is None:
+        if done.lacks_answers or installer.versions(package, wanted.python) is None:
+            silent = "a package index does not answer"
+            none = f"no package index that pip knows answers for {package}"
             raise UnreachableError(
-                f"{wanted.text} cannot be installed: no package index that pip knows answers for {package}",
+                f"{wanted.text} cannot be installed: {silent if done.lacks_answers else none}",
                 why=done.last_line,
                 hint=f"pip index versions {package}",
             )

@@ -23,6 +23,11 @@ _PYTHONS = range(10, 20)
 
 #: How the errors of pip, of uv and of Python begin, and the characters of one that are shown.
 _ERRORS, _LONGEST = ("error:", "× ", "importerror", "modulenotfounderror"), 300
+#: What pip and uv say where an index, or the place of a file, does not answer.
+_NO_ANSWER = (
+    "connection broken", "error sending request", "max retries exceeded", "timed out", "connection reset",
+    "connection aborted", "incompleteread", "temporary failure in name resolution",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,12 @@ class Done:
 
     status: int
     text: str
+
+    @property
+    def lacks_answers(self) -> bool:
+        """Whether something on the network did not answer, so that what it says is not the whole truth."""
+        text = self.text.lower()
+        return any(words in text for words in _NO_ANSWER)
 
     @property
     def last_line(self) -> str:
@@ -146,11 +157,16 @@ class Installer:
         return run_tool([*pip_words(), "--python", str(python), "install", "--quiet", "--no-compile", *words])
 
     def versions(self, package: str, python: str, *, pre: bool = False) -> list[str] | None:
-        """Return the releases that can be installed on a version of Python, newest first; None if nobody answers."""
+        """Return the releases that can be installed on a version of Python, newest first.
+
+        None if nobody answers, or one of several indexes does not: what the others have is not all there is.
+        """
         options = ["--only-binary", ":all:", "--python-version", python, *(["--pre"] if pre else [])]
         done = run_tool([*pip_words(), "index", "versions", package, *options, *self._find_links], 120)
         listed = [line for line in done.text.splitlines() if line.startswith("Available versions:")]
-        return [item.strip() for item in listed[0].partition(":")[2].split(",")] if listed else None
+        if not listed or done.lacks_answers:
+            return None
+        return [item.strip() for item in listed[0].partition(":")[2].split(",")]
 
 
 @cache

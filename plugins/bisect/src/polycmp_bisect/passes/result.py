@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
-from polycmp_bisect.judging import words_of
+from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.passes.engine import FoundPasses, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
 
@@ -96,5 +96,5 @@ def _content(found: FoundPasses, run_words: str) -> Iterator[Block]:
 
 def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
     short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-    cells = (None if judgement.detail == "seconds" else judgement.error, judgement.seconds)
+    cells = (None if judgement.detail == TIME else judgement.error, judgement.seconds)
     return Row(short, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)
