@@ -18,7 +18,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -67,7 +67,8 @@ NETS = (
 )
 #: Bounds of what a fault makes of an output, for tables.
 MOVES = (
-    (0.0, 1e-6, "less than 1e-6"),
+    (0.0, 5e-324, "not at all"),
+    (5e-324, 1e-6, "less than 1e-6"),
     (1e-6, 1e-4, "1e-6 to 1e-4"),
     (1e-4, 1e-3, "1e-4 to 0.1 %"),
     (1e-3, 1e-2, "0.1 % to 1 %"),
@@ -89,8 +90,7 @@ class Tried:
         seed: What the place was drawn from.
         judge: A key of `JUDGES`.
         said: `SEEN`, `PASSED`, `UNDECIDED` or `NO_ANSWER`.
-        moved: By how much the fault moves an output at most, as a share of the largest number in that output; NaN
-            where the runtime alone does not run the model.
+        moved: By how much the fault moves an output at most, as a share of the largest number in that output.
     """
 
     net: str
@@ -329,7 +329,7 @@ def _clean_outputs(name: str, kind: str) -> list[Array]:
 
 
 def try_out(job: str) -> list[Tried]:
-    """Plant one fault and ask every judge.
+    """Plant one fault and ask every judge; nothing is tried where the runtime alone does not run the model.
 
     Args:
         job: Model, type, fault, size and seed, with bars between them.
@@ -342,16 +342,15 @@ def try_out(job: str) -> list[Tried]:
         return []
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
-    moved = 0.0
     if size:
         found = place(model, source.feed, rng)
         if found is None:
             return []
         Planter(changed, *found, rng).plant(fault, size)
-        try:
-            moved = moved_by(_clean_outputs(name, kind), outputs_of(changed, kind, source.feed))
-        except Exception:  # noqa: BLE001 - the runtime alone does not run it in this type
-            moved = float("nan")
+    try:
+        moved = moved_by(_clean_outputs(name, kind), outputs_of(changed, kind, source.feed))
+    except Exception:  # noqa: BLE001 - the runtime alone does not run it in this type
+        return []
     with tempfile.TemporaryDirectory() as folder:
         source.write(Path(folder), "source.onnx")
         path = Net(changed, source.feed).write(Path(folder))
@@ -384,15 +383,21 @@ def _said(status: int, folder: Path) -> str:
 
 
 def jobs(count: int, seed: int) -> list[str]:
-    """Return what to try: each kind of fault in each size in so many models, and every pair without a fault."""
+    """Return what to try: every pair without a fault, and each kind of fault in each size in so many models.
+
+    Faults of one more model in each cell come after those of all before, so that a run which was stopped has as many
+    faults in each cell, and one with a larger count goes on from it.
+    """
     rng = np.random.default_rng(seed)
-    made: list[str] = []
-    for kind in BACKENDS:
-        made += [f"{name}|{kind}|scale|0|{seed}" for name in NETS]
-        for fault in FAULTS:
-            for size in SIZES[1:]:
-                chosen = rng.permutation(np.array(NETS))[:count]
-                made += [f"{name}|{kind}|{fault}|{size!r}|{rng.integers(1 << 30)}" for name in chosen]
+    made = [f"{name}|{kind}|scale|0|{seed}" for kind in BACKENDS for name in NETS]
+    cells = [(kind, fault, size) for kind in BACKENDS for fault in FAULTS for size in SIZES[1:]]
+    names = {cell: rng.permutation(np.array(NETS)) for cell in cells}
+    seeds = {cell: rng.integers(1 << 30, size=len(NETS)) for cell in cells}
+    for number in range(count):
+        made += [
+            f"{names[cells[at]][number]}|{'|'.join(map(str, cells[at]))}|{seeds[cells[at]][number]}"
+            for at in rng.permutation(len(cells))
+        ]
     return made
 
 
@@ -405,17 +410,24 @@ def share(items: Iterable[Tried], said: str) -> float:
 def page(tried: Sequence[Tried]) -> str:
     """Return the table."""
     day = time.strftime("%Y-%m-%d", time.gmtime())
-    faults = len({(t.net, t.type, t.fault, t.size, t.seed) for t in tried if t.size})
+    first = next(iter(JUDGES))
+    planted = [t for t in tried if t.size and t.judge == first]
+    unspoilt = [t for t in tried if not t.size and t.judge == first]
+    per_cell = Counter((t.type, t.fault, t.size) for t in planted)
+    counts = [per_cell[kind, fault, size] for kind in BACKENDS for fault in FAULTS for size in SIZES[1:]]
     lines = [
         "# At which size a fault is seen",
         "",
-        f"Written by `python -m truth.detection` on {day}: {faults:,} faults in {len({t.net for t in tried})} models, "
-        f"{len(tried):,} commands. Each cell is the smallest size from which on at least nine of ten "
-        "faults were seen (status 1), as a share of what the operator makes (of sign, permutation and stale: of the "
-        "elements); – where not even of the faults of size 1 were. In brackets the share seen of all sizes.",
+        f"Written by `python -m truth.detection` on {day}: {len(planted):,} faults in {len({t.net for t in tried})} "
+        f"models, {min(counts)} to {max(counts)} for each kind, size and type ({sum(counts) / len(counts):.1f} on "
+        f"average), and {len(unspoilt)} pairs without a fault; {len(tried):,} commands. Each cell is the smallest size "
+        "from which on at least nine of ten faults were seen (status 1), as a share of what the operator makes (of "
+        "sign, permutation and stale: of the elements); – where not even of the faults of size 1 were. In brackets "
+        "the share seen of all sizes. Faults that change no number of any output are left out here; the last table "
+        "has them.",
     ]
     for kind in BACKENDS:
-        mine = [item for item in tried if item.type == kind]
+        mine = [item for item in tried if item.type == kind and (item.moved or not item.size)]
         lines += ["", f"## {kind}", "", f"| fault | {' | '.join(JUDGES)} |", f"|---|{'---|' * len(JUDGES)}"]
         for fault in FAULTS:
             cells = [_cell([t for t in mine if t.fault == fault and t.judge == judge]) for judge in JUDGES]
@@ -470,7 +482,7 @@ def draw(tried: Sequence[Tried], path: Path) -> None:
         for judge, marker in zip(JUDGES, "osD^", strict=True):
             points = defaultdict(list)
             for item in tried:
-                if (item.type, item.judge) == (kind, judge) and item.size:
+                if (item.type, item.judge) == (kind, judge) and item.size and item.moved:
                     points[item.size].append(item)
             sizes = sorted(points)
             axis.plot(sizes, [100 * share(points[size], SEEN) for size in sizes], marker=marker, label=judge)
@@ -495,7 +507,6 @@ def main() -> int:
     asked = parser.parse_args()
     begun, tried = time.monotonic(), []
     todo = jobs(asked.each, asked.seed)
-    np.random.default_rng(asked.seed).shuffle(todo)
     for count, made in enumerate(each(try_out, todo, Kept(KEPT, again=asked.again), asked.processes), 1):
         tried += made
         if count % 50 == 0:
