@@ -1,6 +1,6 @@
 """Whether commands say contrary things of one pair.
 
-    python -m truth.agreeing [--only REGEX] [--fast] [--processes N] [--again]
+    python -m truth.agreeing [--only REGEX] [--fast] [--sample N] [--processes N] [--again]
 
 Every scenario is a pair. It is given to `run`, `run --tolerance auto`, `run --mark-all`, `locate`, `suite`, `compare`
 of what both sides saved, and its candidate to `invariants`; `contradictions` says what two of them must not say of it.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import sys
 import time
@@ -233,6 +234,7 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m truth.agreeing", description=__doc__)
     parser.add_argument("--only", default="", help="only scenarios whose name matches")
     parser.add_argument("--fast", action="store_true", help="only the scenarios of make test-corpus")
+    parser.add_argument("--sample", type=int, help="only so many, drawn at random; a larger sample has them all")
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 8), help="how many at a time")
     parser.add_argument("--again", action="store_true", help="forget what was done before")
     options = parser.parse_args(words)
@@ -240,13 +242,18 @@ def main(words: Sequence[str]) -> int:
         name for name, item in SCENARIOS.items()
         if item.here and item.file is None and (item.fast or not options.fast) and re.search(options.only, name)
     ]  # fmt: skip
+    every = len(chosen)
+    if options.sample is not None:
+        random.Random(1).shuffle(chosen)
+        del chosen[options.sample :]
     bad, count = 0, 0
     for found in each(ask_one, chosen, Kept(FOLDER / "agreed", again=options.again), options.processes):
         count += 1
         bad += bool(found.texts)
         for text in found.texts:
             print(f"{found.name}\n    {text}\n    polycmp {found.command}", flush=True)
-    print(f"{count - bad} of {count} pairs: no command contradicts another")
+    sampled = f" (drawn from {every})" if count < every else ""
+    print(f"{count - bad} of {count} pairs{sampled}: no command contradicts another")
     return int(bool(bad))
 
 
