@@ -51,7 +51,7 @@ def complete_option(flag: str, options: Iterable[tuple[list[str], bool]], ctx: c
     """Return the only long option that begins so; empty if there is none.
 
     Args:
-        flag: What was typed.
+        flag: The option as typed.
         options: The options, as `flags_of` returns them.
         ctx: Context of the command.
 

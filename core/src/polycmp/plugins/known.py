@@ -22,8 +22,8 @@ class Known(NamedTuple):
         brought: By kind and name: the plugin that brings it, and the command that installs that.
         backends: The command that installs a backend.
         names: The backend for each name that other tools give it.
-        kinds, suffixes, folder_marks: Which backend's package knows a kind of model, a suffix of files, a folder by the
-            name of a file in it.
+        kinds, suffixes, folder_marks: The backend whose package knows a kind of model, a suffix of files, or a folder
+            by the name of a file in it.
         options: By option of `run` whose name has no plugin's prefix: the command that installs its package.
         former: Words of earlier versions of Polygraphy, with those that mean the same today: options by command (empty
             for all of them), and commands under `commands`.

@@ -30,7 +30,7 @@ class Excerpt:
         before: Number of rows left out before them.
         behind: Number of rows left out after them.
         failed: Number of failed rows among those left out after them.
-        folded: What most of those left out after them are called, with a * for each number: `present.*.key`.
+        folded: Common name of most rows left out after them, with a * for each number: `present.*.key`.
     """
 
     rows: tuple[Row, ...]

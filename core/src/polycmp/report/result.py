@@ -37,8 +37,8 @@ class Column:
         kind: `text`, `number`, or `duration` (in seconds).
         digits: Significant digits of a number.
         wide: Whether it is left out where space is short: on a terminal, in Markdown.
-        wanted: How long it stays on a terminal that is too narrow for all columns: the highest goes last, and of equal
-            ones the first.
+        wanted: Rank by which it stays on a terminal that is too narrow for all columns: the highest goes last, and of
+            equal ones the first.
     """
 
     title: str
@@ -231,8 +231,8 @@ class Row:
         edge: Label of its edge in a drawing of the graph: its range, its error.
         lines: Figures as lines of text, for readers of this row alone; by default those of the columns.
         file: The file that tells of the row, such as a suite; empty for none.
-        line: Its line there, counted from 1.
-        severity: How bad it is beside others of the table that failed, which short forms show the worst first.
+        line: Line in that file, counted from 1.
+        severity: Rank among the rows of the table that failed; short forms show the worst first.
     """
 
     name: str
@@ -272,7 +272,7 @@ class Table:
             stays alone.
         against: Label of the run that the subject is compared with.
         suite: The table's name among suites of tests; by default the title.
-        about: What identifies the subject beside its name: the digest and the size of a model.
+        about: Facts that identify the subject beside its name: the digest and the size of a model.
         summary: Summary of the rows in a few words.
         problem: Failure of the table as a whole.
         judged: Whether the rows are verdicts, and so test cases. Else they only inform.

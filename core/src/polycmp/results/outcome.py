@@ -134,7 +134,7 @@ class Outcome:
         notes: Remarks that concern the whole run.
         repeats: For each failure on a feed that can be made again alone, how to.
         next_steps: The commands that look further into a difference.
-        output_names: Where the models name outputs differently, the reference's names that seem to be the same outputs,
+        output_names: For models that name outputs differently, the reference's names that seem to be the same outputs,
             by the candidate's label and its names.
         blocks: Blocks of `polycmp.report` that a recorder adds, shown before the comparisons.
         extra: Further content of the JSON document from recorders, by key.

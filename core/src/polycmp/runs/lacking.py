@@ -28,7 +28,7 @@ def ends_of(model: Model, file: ModelDescription) -> Ends:
 
     Args:
         model: The model.
-        file: What its file holds.
+        file: Contents of its file.
     """
     described = model.describe()
     marked = tuple(file.outputs if described is None else described.outputs)

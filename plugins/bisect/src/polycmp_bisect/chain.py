@@ -24,11 +24,11 @@ _PATIENCE = 1800.0
 
 @dataclass(frozen=True)
 class Operator:
-    """What `locate` said of a run.
+    """Answer of `locate` on a run.
 
     Attributes:
-        sentence: Its verdict in one sentence; empty if it found none.
-        document: Its JSON report.
+        sentence: The verdict in one sentence; empty if it found none.
+        document: The JSON report of `locate`.
         command: The command line.
     """
 
@@ -38,13 +38,13 @@ class Operator:
 
     @property
     def together(self) -> tuple[str, ...]:
-        """What the operators make that the backend does not run together, though one by one."""
+        """Outputs of operators that the backend runs right one by one, and wrong together."""
         operators = (self.document.get("fused") or {}).get("operators") or ()
         return tuple(name for item in operators for name in item["outputs"])
 
     @property
     def way_round(self) -> str:
-        """What to type until the fault is mended; empty if nothing is known."""
+        """Command to type until the fault is mended; empty if none is known."""
         fused = self.document.get("fused") or {}
         return str((fused.get("switch") or {}).get("words") or "")
 
@@ -63,7 +63,7 @@ def words_for(command: str, plan: Plan, registry: Registry) -> list[str] | None:
 
 
 def locate(plan: Plan, registry: Registry) -> Operator:
-    """Return what `locate` says of a run; nothing where it is not installed, or cannot look inside."""
+    """Run `locate` and return its answer; an empty one where it is not installed, or cannot look inside."""
     words = words_for("locate", replace(plan, files=FilesPlan(load_outputs=plan.files.load_outputs)), registry)
     if words is None:
         return Operator()

@@ -196,7 +196,7 @@ def _page_of_passes(
 
 
 def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker: Maker) -> Candidates:
-    """Return what is searched over.
+    """Open the line of candidates to search.
 
     Raises:
         UsageError: That is nothing for this run.
@@ -235,7 +235,7 @@ class Work:
         keeper: Keeps judgements on the disk.
         tell: Told what happens next.
         installed: Places of the candidates that had to be prepared.
-        seconds: How long each new look took.
+        seconds: Duration of each new look.
         left: In words, how many are still to be looked at.
     """
 

@@ -26,16 +26,16 @@ _SCRIPT = "repro.py"
 
 @dataclass(frozen=True)
 class Story:
-    """What a page tells.
+    """Contents of a page.
 
     Attributes:
         title: The title.
         turn: In one sentence, where it turns from right to wrong.
-        looked_at: What one row of the table is.
-        rows: What was looked at, and what came of it.
+        looked_at: Heading for the things that rows of the table stand for.
+        rows: Candidates, each with the result.
         plan: The run that is wrong.
-        operator: What is said of the operator; empty if nothing is.
-        way_round: What to type until the fault is mended.
+        operator: Sentence on the operator; empty if none is known.
+        way_round: Command to type until the fault is mended.
         again: The commands that find it again.
         package: The package of the runtime; empty where the fault is not a runtime's.
         interpreters: Interpreters of environments by name, in which the script is run.

@@ -39,12 +39,12 @@ class Judge:
         varied: The label of the backend that the candidates differ in; empty where they differ otherwise.
         named_bad: Whether the one that is judged first was named as bad: where it cannot run the model, that is the
             fault to look for.
-        slower: How many times as long as a good one a bad one takes; 0 to judge by what is computed.
+        slower: Factor by which a bad one takes longer than a good one; 0 to judge by what is computed.
         slow_seconds: The time of the bad end, once it is known.
         seen_bad: Whether a run was wrong: another one that cannot tell anything is not wrong in the same way.
         failing_is_bad: Whether one that cannot run the model is wrong, whatever it says, instead of skipped.
         alone: Whether nothing is there to compare runs with, so that one that ends tells only beside one that failed.
-        failure: What the bad end said, where the fault is that it cannot run the model: who says nearly the same is
+        failure: Error of the bad end, where the fault is that it cannot run the model: who says nearly the same is
             bad, too, and who says something else, such as that the model is too new for it, is skipped.
     """
 
@@ -59,7 +59,7 @@ class Judge:
     failure: str = ""
 
     def judge(self, plan: Plan) -> Judgement:
-        """Return what the run of a candidate shows.
+        """Judge a candidate by its run.
 
         Raises:
             CannotJudgeError: Another backend failed.

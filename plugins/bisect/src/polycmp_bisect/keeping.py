@@ -1,4 +1,4 @@
-"""What was judged is kept on the disk while a search goes on, so that an interrupted one goes on where it was."""
+"""Judgements kept on the disk while a search goes on, so that an interrupted one continues where it was."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Keeper:
     Args:
         plan: The run that judges.
         registry: The plugins.
-        further: What else the search depends on, in plain values.
+        further: Everything else that the search depends on, in plain values.
         resume: Whether to go on with what an earlier call has judged.
     """
 
@@ -47,7 +47,7 @@ class Keeper:
         return len(self._known)
 
     def get(self, name: str, look: int) -> Judgement | None:
-        """Return what a candidate was judged to be at a look; None if it was not."""
+        """Return the judgement of a candidate at a look; None if there is none."""
         looks = self._known.get(name, [])
         return Judgement(**looks[look]) if look < len(looks) else None
 
@@ -72,7 +72,7 @@ class Keeper:
 
 
 def _content(path: Path) -> str:
-    """Return what stands for a file's content."""
+    """Return a digest of a file's content, or the path where there is no file."""
     if not path.is_file():
         return str(path)
     with path.open("rb") as file:

@@ -22,12 +22,12 @@ class Answer:
     """All that was found.
 
     Attributes:
-        candidates: What was searched over.
-        found: Where it turns.
-        operator: What `locate` said of the first bad one.
-        made: How many candidates had to be prepared.
+        candidates: The line that was searched.
+        found: The place where the line turns.
+        operator: Answer of `locate` on the first bad one.
+        made: Number of candidates that had to be prepared.
         command: The command line as typed.
-        seconds: How long it took.
+        seconds: Duration of the search.
     """
 
     candidates: Candidates

@@ -76,5 +76,5 @@ def releases_in(python: str, packages: Iterable[str]) -> str:
 
 
 def machine() -> str:
-    """Return what the page says of this machine."""
+    """Describe this machine for the page."""
     return f"Python {platform.python_version()}, {platform.platform()}, {platform.machine()}"

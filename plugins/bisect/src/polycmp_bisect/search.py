@@ -16,7 +16,7 @@ _IN_A_ROW = 2
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one candidate was found to be.
+    """Judgement of one candidate.
 
     Attributes:
         state: `good`, `bad`, or `skip`: it could not be judged.
@@ -37,7 +37,7 @@ class FlakyError(Exception):
     """A candidate that was judged twice, with different verdicts.
 
     Attributes:
-        index: Its place in the line.
+        index: Position in the line.
         once: The first judgement.
         again: The second.
     """
@@ -51,10 +51,10 @@ class EndError(Exception):
     """An end that the user named and that is not what it was said to be.
 
     Attributes:
-        index: Its place in the line.
-        wanted: What it was said to be.
-        found: What it is.
-        tried: How many were looked at in its place, itself included.
+        index: Position in the line.
+        wanted: The judgement that the user gave.
+        found: The judgement that was found.
+        tried: Number of candidates that were looked at in its place, itself included.
     """
 
     def __init__(self, index: int, wanted: State, found: Judgement, tried: int = 1) -> None:
@@ -64,7 +64,7 @@ class EndError(Exception):
 
 @dataclass
 class Found:
-    """Where the line turns.
+    """Place where the line turns.
 
     Attributes:
         first_bad: The first bad one; None if none is bad.

@@ -1,4 +1,4 @@
-"""What a search has found becomes the story that its page tells."""
+"""Conversion of the result of a search to the contents of its page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
     """Return the story of a search over releases, files or the like, whose first bad one is known.
 
     Args:
-        answer: What was found.
+        answer: The result of the search.
         base: The run as the user asked for it.
         over: The words of the command that say what is searched over; empty where the typed command alone says it.
         registry: The plugins.
@@ -64,7 +64,7 @@ def story_of_passes(found: FoundPasses, plan: Plan, package: str, python: str, c
     """Return the story of a search over passes that found some.
 
     Args:
-        found: What was found.
+        found: The result of the search.
         plan: The run that is wrong.
         package: The package of the runtime; empty if it is not known.
         python: The interpreter of the environment that it runs in.

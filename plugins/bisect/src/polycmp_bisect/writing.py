@@ -44,7 +44,7 @@ def write_model(
         step: The words of the command.
         model: The word that stands for the model.
         target: The file.
-        name: What the command is called in errors.
+        name: Name of the command in errors.
         environ: Environment variables; by default those of this process.
 
     Raises:

@@ -82,7 +82,7 @@ def refuse_means(compare: ComparePlan, what: str) -> None:
 
     Args:
         compare: The part of the plan on comparing.
-        what: What looks at one input at a time.
+        what: Name of the command that looks at one input at a time.
 
     Raises:
         UsageError: Means are asked for.

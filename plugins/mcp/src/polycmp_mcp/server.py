@@ -46,7 +46,7 @@ class Tools:
     """The tools, as functions that the protocol describes by their signatures.
 
     Args:
-        trust: What callers may ask for.
+        trust: Rules for what callers may ask for.
     """
 
     def __init__(self, trust: Trust) -> None:

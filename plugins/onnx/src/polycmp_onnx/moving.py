@@ -127,7 +127,7 @@ def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, se
     Args:
         name: The weight's name.
         kind: The type that it is rounded to, or the step.
-        held: Its numbers.
+        held: Numbers of the tensor.
         version: The version of ONNX's operators.
         seed: Seed of the random numbers of the whole model.
         place: Another number for each weight.

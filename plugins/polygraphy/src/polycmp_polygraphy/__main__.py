@@ -36,7 +36,7 @@ def _check(program: str, *, module: bool, theirs: bool) -> None:
 
 
 def prepare(words: list[str]) -> argparse.Namespace:
-    """Return what the words ask for, with this process ready to import what it asks for.
+    """Parse and check a command line, and make this process ready for what the program imports.
 
     Raises:
         UsageError: There is no such program, or no Polygraphy for `--theirs`.

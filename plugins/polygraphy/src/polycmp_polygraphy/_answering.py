@@ -34,7 +34,7 @@ class _Loader(Loader):
 
 
 class _Distribution(Distribution):
-    """What `importlib.metadata` says of Polygraphy, for programs that ask for its version."""
+    """Metadata of Polygraphy for `importlib.metadata`, for programs that ask for its version."""
 
     def read_text(self, filename: str) -> str | None:
         if filename != "METADATA":

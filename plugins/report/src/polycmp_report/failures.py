@@ -18,7 +18,7 @@ class Failure:
         text: Reason for the state.
         name: Name of the output, the tensor or the case; empty for a failure of the whole.
         file: The file that tells of it, such as a suite; empty for none.
-        line: Its line there, counted from 1.
+        line: Line in that file, counted from 1.
         first: Whether it is the first tensor that goes wrong, which those after it follow from.
     """
 

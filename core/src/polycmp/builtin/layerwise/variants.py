@@ -29,7 +29,7 @@ class Switches:
 
     Args:
         backend: The backend.
-        graph: Its model; None where no loader shows its graph.
+        graph: Graph of its model; None where no loader shows it.
     """
 
     def __init__(self, backend: ResolvedBackend, graph: ModelGraph | None) -> None:

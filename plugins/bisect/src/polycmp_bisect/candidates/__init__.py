@@ -1,1 +1,1 @@
-"""What is searched over: releases of a package, versions of Python, files, each as a line of candidates."""
+"""Lines of candidates to search: releases of a package, versions of Python, files."""

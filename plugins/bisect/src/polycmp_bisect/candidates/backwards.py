@@ -24,7 +24,7 @@ class Backwards:
 
     @property
     def what(self) -> str:
-        """What one of them is."""
+        """Noun for one of them."""
         return self.line.what
 
     @property

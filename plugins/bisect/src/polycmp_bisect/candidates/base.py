@@ -1,4 +1,4 @@
-"""What every line of candidates can do."""
+"""Base of all lines of candidates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Candidates(Protocol):
     """A line of candidates from old to new, of which those behind some place are bad.
 
     Attributes:
-        what: What one of them is, in words: `release of onnxruntime`, `file`.
+        what: Noun for one of them: `release of onnxruntime`, `file`.
         names: Their names in order.
         varied: The label of the backend whose runs are judged; empty for all.
         runtime: The package of the runtime that they are releases of; empty where they are something else.

@@ -50,7 +50,7 @@ class Converters:
 
     @property
     def what(self) -> str:
-        """What one of them is."""
+        """Noun for one of them."""
         return f"release of {self.package}"
 
     @property

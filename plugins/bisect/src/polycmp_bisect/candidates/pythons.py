@@ -29,7 +29,7 @@ class Pythons(Releases):
 
     @property
     def what(self) -> str:
-        """What one of them is."""
+        """Noun for one of them."""
         return "version of Python"
 
     @property

@@ -54,7 +54,7 @@ class Releases:
 
     @property
     def what(self) -> str:
-        """What one of them is."""
+        """Noun for one of them."""
         return f"release of {self.package}"
 
     @property

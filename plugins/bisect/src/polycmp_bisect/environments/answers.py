@@ -20,7 +20,7 @@ _HOLDS = 600.0
 
 
 def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
-    """Return what `known_releases` does, from the disk if somebody asked a few minutes ago, or if no index answers.
+    """Return the result of `known_releases`, from the disk if somebody asked a few minutes ago, or if no index answers.
 
     Folders that the user names are looked at each time: a wheel may have been put there a moment ago.
 

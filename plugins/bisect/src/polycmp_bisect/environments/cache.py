@@ -40,7 +40,7 @@ class Kept:
     Attributes:
         name: The name of its folder.
         folder: The folder.
-        size: Its size in bytes when it was made.
+        size: Size in bytes when it was made.
         used: When it was last used, in seconds since 1970.
         complete: Whether it was made to the end.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong with an environment: a release that cannot be had is skipped, all else ends the search."""
+"""Errors of environments: a release that cannot be had is skipped, all else ends the search."""
 
 from __future__ import annotations
 

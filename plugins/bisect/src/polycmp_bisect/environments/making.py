@@ -29,7 +29,7 @@ _FOR_NUMPY_1 = "compiled using NumPy 1.x"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an environment shall have.
+    """Contents of an environment to make.
 
     Attributes:
         packages: Releases, such as "onnxruntime==1.20.1", that of the package in question first.
@@ -68,8 +68,8 @@ class Maker:
         """Return the interpreter of an environment.
 
         Args:
-            wanted: What it shall have.
-            ours: What of polycmp it shall have besides.
+            wanted: The packages that it shall have.
+            ours: The packages of polycmp that it shall have besides.
 
         Raises:
             NotInstallableError: A release cannot be installed, or not be imported.

@@ -1,4 +1,4 @@
-"""What of polycmp an environment needs: the packages installed here, linked into it, and what those require."""
+"""Packages of polycmp that an environment needs: those installed here, linked into it, and what those require."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ours:
 
     Attributes:
         places: The folders and files to link, by the name that they have among installed packages.
-        requirements: What they need of others.
+        requirements: Packages of others that they need.
     """
 
     places: Mapping[str, Path]
@@ -40,7 +40,7 @@ class Ours:
 
 
 def ours_for(registry: Registry, backend: str) -> Ours:
-    """Return what an environment needs to run a backend.
+    """Return the packages that an environment needs to run a backend.
 
     Raises:
         PluginError: The backend is unknown, or its package cannot be found on the disk.

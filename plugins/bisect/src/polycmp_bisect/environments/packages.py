@@ -1,4 +1,4 @@
-"""Which package a backend's runtime is, and which release somebody means."""
+"""Package of a backend's runtime, and its release by the version that a user types."""
 
 from __future__ import annotations
 

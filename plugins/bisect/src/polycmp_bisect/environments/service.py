@@ -24,7 +24,7 @@ log = logging.getLogger("polycmp.environments")
 
 
 def make(registry: Registry) -> Environments:
-    """Return what finds or makes environments."""
+    """Return the lookup of environments, which makes those that are missing."""
     return Environments(registry, Maker(tell=log.info))
 
 

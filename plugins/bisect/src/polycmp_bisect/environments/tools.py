@@ -36,7 +36,7 @@ class Done:
 
     Attributes:
         status: The exit status.
-        text: What it printed, errors last.
+        text: Output of the tool, errors last.
     """
 
     status: int
@@ -50,7 +50,7 @@ class Done:
 
     @property
     def last_line(self) -> str:
-        """What says why it failed: the last error and what belongs to it, else the last line."""
+        """Reason why it failed: the last error with its further lines, else the last line."""
         lines = [" ".join(line.split()) for line in self.text.splitlines() if line.strip()]
         starts = [place for place, line in enumerate(lines) if line.lower().startswith(_ERRORS)]
         text = " ".join(lines[starts[-1] :]) if starts else lines[-1] if lines else f"exit status {self.status}"
@@ -141,8 +141,8 @@ class Installer:
 
         Args:
             folder: The environment.
-            requirements: What is wanted.
-            pins: What the releases of other packages have to be, where those are needed at all.
+            requirements: Packages to install, with their versions.
+            pins: Versions of other packages, where those are needed at all.
             alone: Whether what they need is left out.
         """
         python = folder / "bin" / "python"

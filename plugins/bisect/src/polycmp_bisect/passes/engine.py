@@ -29,7 +29,7 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class FoundPasses:
-    """What a search over passes has found.
+    """Result of a search over passes.
 
     Attributes:
         label: The backend in question.
@@ -38,7 +38,7 @@ class FoundPasses:
         off: In words, what is left out there; empty without one.
         words: The `-b` value that leaves it out; empty if no text says that.
         plan: The run with it left out; None without one.
-        replaced: What the passes make of the model's operators, as far as the backend tells.
+        replaced: Operators that the passes put in place of the model's, as far as the backend tells.
         together: Operators that the backend does not run together where nothing is left out.
     """
 
@@ -146,7 +146,7 @@ def search_passes(
 
 
 def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
-    """Return what a setting is called: `without A, B`, or `with optimization=basic`."""
+    """Return the name of a setting: `without A, B`, or `with optimization=basic`."""
     if switch is None:
         return "as it is"
     return (
@@ -167,7 +167,7 @@ def _reference(plan: Plan, resolved: Resolved) -> str:
 
 
 def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Rewrite, ...]:
-    """Return what is rewritten as the backend is, and no longer with the setting that helps."""
+    """Return the rewrites that the backend does as it is, and no longer with the setting that helps."""
     before, after = switches.rewritten(), switches.rewritten(guilty.switch, guilty.value)
     if before is None or after is None:
         return ()
@@ -182,7 +182,7 @@ def labels_of(nodes: Sequence[GraphNode]) -> str:
 
 
 def replaced_words(replaced: Sequence[Rewrite]) -> str:
-    """Return what becomes of a model's operators, in words; empty if nothing is known."""
+    """Describe what becomes of a model's operators; empty if nothing is known."""
     parts = [
         f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}" for item in replaced[:_MOST]
     ]

@@ -18,10 +18,10 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, 
     """Return the result.
 
     Args:
-        found: What was found.
+        found: The result of the search.
         run_words: A command that runs the model with the way round; empty if none is known.
         command: The command line as typed.
-        seconds: How long it took.
+        seconds: Duration of the search.
         page: The file with the text of an issue, if one was written.
     """
     return Result(

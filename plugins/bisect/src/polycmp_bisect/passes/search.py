@@ -20,7 +20,7 @@ class Guilty:
 
     Attributes:
         switch: The switch.
-        value: Its value; of a switch that takes several, the fewest of them that are needed, as a tuple.
+        value: Value of the switch; of one that takes several, the fewest of them that are needed, as a tuple.
         judgement: The judgement with it.
     """
 

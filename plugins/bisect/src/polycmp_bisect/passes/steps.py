@@ -157,7 +157,7 @@ def _name_of(left_out: Sequence[str]) -> str:
 
 
 def _replaced(source: str, made: Sequence[Path | None], registry: Registry) -> tuple[Rewrite, ...]:
-    """Return what the file with all passes has in place of the source's operators, and the one without some has not."""
+    """Return the operators that only the file with all passes has in place of the source's."""
     graph = _graph(source, registry) if source else None
     files = [_graph(str(path), registry) if path is not None else None for path in made]
     if graph is None or files[0] is None or files[1] is None:

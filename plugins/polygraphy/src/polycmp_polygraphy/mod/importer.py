@@ -75,7 +75,7 @@ def autoinstall(lazy_mod: Any) -> None:
 
 
 def import_from_script(path: str, name: str) -> Any:
-    """Return what a Python file calls by a name.
+    """Return an object of a Python file by its name.
 
     Raises:
         FileError: There is no such file or name, or the file cannot be run.

@@ -65,7 +65,7 @@ def unpack_args(args: Any, num: int) -> tuple[Any, ...]:
 
 
 def invoke_if_callable(func: Any, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
-    """Return what a function returns and True, or anything that is no function and False."""
+    """Call a function and return its result and True; return anything else as it is, and False."""
     return (func(*args, **kwargs), True) if callable(func) else (func, False)
 
 

@@ -153,12 +153,12 @@ class Answer:
     """Result of a command. It prints as the command does, and notebooks show it as a card.
 
     Args:
-        result: What was found, as reports render it.
+        result: The findings, as reports render them.
         registry: The plugins.
         plan: The plan of the run; None where nothing ran.
 
     Attributes:
-        result: What was found, as reports render it.
+        result: The findings, as reports render them.
     """
 
     def __init__(self, result: Result, registry: Registry, plan: Plan | None = None) -> None:
@@ -214,7 +214,7 @@ class Comparison(Answer, Mapping[str, OutputResult]):
     the worst of theirs; `candidates` has each.
 
     Args:
-        result: What was found, as reports render it.
+        result: The findings, as reports render them.
         outcome: The same with its figures.
         registry: The plugins.
         plan: The plan of the run; None where nothing ran.
@@ -319,7 +319,7 @@ class Run(Comparison):
     """A model run on several backends: a `Comparison` that can look inside the model.
 
     Args:
-        result: What was found, as reports render it.
+        result: The findings, as reports render them.
         outcome: The same with its figures.
         registry: The plugins.
         plan: The plan of the run.

@@ -63,7 +63,7 @@ def compare(
         compare_func: Names of compare functions, such as `"cosine_similarity"`; all must pass.
         map_output: Names in the candidate -> names in the reference, where they differ.
         allow_blind: Outputs that pass although nothing could have differed, by name or pattern; True for all.
-        names: What to call the two sides.
+        names: Labels of the two sides.
         options: Further words, as `polycmp compare` takes them: `["--nan", "equal"]`.
 
     Raises:
@@ -108,7 +108,7 @@ def run(
         shapes: Sizes of named dimensions (`{"batch": 4}`), and shapes of inputs (`{"image": [1, 3, 224, 224]}`).
         inputs: Inputs by name, a list of such, or a file of inputs; by default random numbers.
         iterations: Number of random inputs.
-        seed: Which of them.
+        seed: Seed of the random inputs.
         atol: Absolute tolerance, for all outputs or by name; 1e-5.
         rtol: Relative tolerance, likewise; 1e-5. An element fails if it is beyond both.
         tolerance: `"auto"` judges by the measured rounding error of the outputs.
@@ -229,7 +229,7 @@ class _Recording(Invocation):
         registry: The plugins.
 
     Attributes:
-        found: What was found; None as long as nothing was.
+        found: The result; None before there is one.
     """
 
     def __init__(self, command: BackendCommand, words: Sequence[str], registry: Registry) -> None:
