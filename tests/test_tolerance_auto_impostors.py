@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from toys import graph_model
 
-from polycmp.compare.noise import Level, explained, scales_of
+from polycmp.compare.noise import Level, Scales, explained, scales_of
 from polycmp.precision import UNITS
 
 FLOAT = TensorProto.FLOAT
@@ -142,6 +142,17 @@ def test_scores_that_share_the_scale_of_boxes_are_named_dead_and_auto_is_not_adv
     assert "a metric of the task" in " ".join(plain.out.split())
 
 
+@pytest.mark.parametrize("function", ["psnr", "snr", "cosine_similarity"])
+def test_one_figure_for_an_output_hides_no_dead_scores(polycmp, tmp_path, function):
+    onnx.save(detector(), tmp_path / "m.onnx")
+    for quantised, status in (("together", 3), ("apart", 0)):
+        onnx.save(detector(quantised=quantised), tmp_path / "int8.onnx")
+        done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--compare", function)
+        assert done.status == status, done.out
+        named = "6 of 10 channels (axis 1) are 0 here and not in the reference" in " ".join(done.out.split())
+        assert named is (quantised == "together"), done.out
+
+
 def test_scores_with_a_scale_of_their_own_are_not_dead(polycmp, tmp_path):
     onnx.save(detector(), tmp_path / "m.onnx")
     onnx.save(detector(quantised="apart"), tmp_path / "int8.onnx")
@@ -239,3 +250,15 @@ def test_channels_that_are_next_to_nothing_in_both_are_not_missed(size, dead):
     noise = [Level(0.1, 0.1) for _ in range(scales.count)]
     found = explained(candidate, reference, noise, scales, UNITS["float32"], "float32")
     assert ("32 of 64 channels" in found.why) is dead
+
+
+@pytest.mark.parametrize(("is_inner", "size", "word"), [(True, 0.07, ""), (True, 3.0, "fault"), (False, 0.07, "fault")])
+def test_channels_inside_a_model_may_be_lost_to_a_step_that_holds_others(is_inner, size, word):
+    """A pooling of small numbers, half of whose channels lie below half a step: what reads them tells what is lost."""
+    reference = np.random.default_rng(0).uniform(0.5, 1.0, (1, 64, 8, 8)).astype(np.float32)
+    reference[:, :32] *= np.float32(size)
+    candidate = reference.copy()
+    candidate[:, :32] = 0
+    noise = [Level(0.6, 0.3, 0.1, 0.1, 1.0)]
+    found = explained(candidate, reference, noise, Scales(), UNITS["int8"], "int8", is_inner=is_inner)
+    assert (found.word == "fault" and "channels" in found.why) is (word == "fault"), found

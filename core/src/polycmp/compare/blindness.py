@@ -193,6 +193,23 @@ def without_elements(pair: PairComparison, accepted: Iterable[str]) -> PairCompa
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
 
+def unmoved(pair: PairComparison, accepted: Iterable[str]) -> PairComparison:
+    """Return the verdict on a pair of models whose outputs are the same whatever the inputs are.
+
+    Args:
+        pair: The verdict so far.
+        accepted: Names or patterns of outputs that pass all the same.
+    """
+    if not pair.passed:
+        return pair
+    outputs = {
+        name: blind(item, "no output moves with the inputs: others make the same, and so would many a fault", accepted)
+        for name, item in pair.outputs.items()
+    }
+    verdict = verdict_over(outputs.values())
+    return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+
+
 def blind_by_figures(function: Any, verdict: Verdict, output: str) -> str:
     """Explain from figures alone why nothing could have differed; empty if something could.
 

@@ -143,8 +143,7 @@ class Impostors:
 
     @cached_property
     def _rounding(self) -> float:
-        unit = _unit(self._reference.dtype) if self._kind in {"float", "complex"} else 0.0
-        return min(_ROUNDINGS * unit, max(unit, _ROUNDED))
+        return _rounding_of(self._reference.dtype)
 
     def _made(self, kind: str, places: tuple[slice, ...], constant: Callable[[Array], Any]) -> Array:
         """Return the values of an impostor at some positions.
@@ -184,6 +183,16 @@ class Impostors:
 def sample_of(array: Array) -> Array:
     """Return some elements of an array, from all over it; all where there are few."""
     return array[_steps(array.shape)]
+
+
+def same_but_rounding(one: Array, two: Array) -> bool:
+    """Return whether two arrays of any types hold the same, or differ by no more than a few roundings."""
+    if one.shape != two.shape or one.dtype != two.dtype:
+        return False
+    if dtype_class(one.dtype) not in {"float", "complex", "integer", "bool"}:
+        return bool(np.array_equal(one, two))
+    scale = max((_top(np.abs(_wide(block))) for block in _chunks(two)), default=0.0)
+    return _largest_difference(one, two) <= _rounding_of(two.dtype) * scale
 
 
 def constant_like(array: Array, kind: str) -> Array | None:
@@ -270,6 +279,12 @@ def _largest_difference(impostor: Array, reference: Array) -> float:
         apart[np.isnan(apart)] = np.inf
         largest = max(largest, float(apart.max()))
     return largest
+
+
+def _rounding_of(dtype: np.dtype[Any]) -> float:
+    """Return the share of its largest magnitude by which arrays of a type have to differ to be two things."""
+    unit = _unit(dtype) if dtype_class(dtype) in {"float", "complex"} else 0.0
+    return min(_ROUNDINGS * unit, max(unit, _ROUNDED))
 
 
 def _unit(dtype: np.dtype[Any]) -> float:

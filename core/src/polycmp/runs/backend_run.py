@@ -98,6 +98,24 @@ class BackendRun:
 
         return self._guard(f"in iteration {self.result.iterations}", call)
 
+    def infer_beside(self, feed: Feed) -> Mapping[str, Any] | None:
+        """Run once beside the iterations and return copies of the outputs; None if that fails, which is no failure.
+
+        Args:
+            feed: Arrays by input name.
+        """
+        runner, inputs = self._runner, self.inputs()
+        if runner is None or inputs is None:
+            return None
+        try:
+            with np.errstate(), HERE.doing(f"with other inputs: {self._whose}"):
+                return copy_outputs(infer(runner, coerce_feed(self._own_names(feed), inputs, self.label)))
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
+            log.debug("%s failed with other inputs", self.label, exc_info=error)
+            return None
+
     def _own_names(self, feed: Feed) -> Feed:
         """Return a feed in which arrays have the names of this model's inputs."""
         found = {own: next((name for name in names if name in feed), "") for own, names in self.input_names.items()}

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from polycmp._arrays import copied
 from polycmp.errors import DataError, OthersCode
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.buffer_reuse import sharing
+from polycmp.runs.movement import are_unmoved, other_feed
 from polycmp.runs.pairing import InputPairing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
@@ -28,6 +30,7 @@ class Step:
         outputs: Outputs by the run's label; a run that failed is absent. Valid until the next step.
         seconds: Duration of the iteration in seconds, by the run's label.
         window: Number of the part of the model that the outputs come from, where they come part by part.
+        is_still: Tells of a run whether its outputs are the same with other inputs, which may run it again: asked last.
     """
 
     index: int
@@ -35,6 +38,7 @@ class Step:
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     window: int = 0
+    is_still: Callable[[str], bool] = lambda label: False
 
 
 @dataclass(frozen=True)
@@ -103,9 +107,39 @@ def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: 
             if made is None:
                 pace.tell(index, time.monotonic() - start)
             outputs = _infer_all(runs, feed) if made is None else made
-            yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
+            still = partial(_is_still, runs, feed, outputs, pace.iterations == 1) if index == 0 else _unknown
+            yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs}, is_still=still)
             if not any(run.is_active for run in runs):
                 return
+
+
+def _unknown(_label: str) -> bool:
+    return False
+
+
+def _is_still(
+    runs: Sequence[BackendRun], feed: Feed, outputs: Mapping[str, Mapping[str, Any]], alone: bool, label: str
+) -> bool:
+    """Return whether a run's outputs are the same with other inputs.
+
+    Args:
+        runs: All runs.
+        feed: The inputs.
+        outputs: Outputs by the run's label.
+        alone: Whether that run alone may have other inputs; where further iterations follow, random numbers that a
+            backend draws have to stay in step.
+        label: Label of the run.
+    """
+    other = other_feed(feed)
+    if other is None or label not in outputs:
+        return False
+    mine = next(run for run in runs if run.label == label)
+    kept = outputs[label] if mine.outputs_stay_valid else copy_outputs(outputs[label])
+    for run in runs:
+        if run is not mine and not alone:
+            run.infer_beside(other)
+    made = mine.infer_beside(other)
+    return made is not None and are_unmoved(kept, made)
 
 
 def _begun(
@@ -162,6 +196,7 @@ def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
 def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing) -> Iterator[Step]:
     feeds: list[Feed] | None = None
     collected: list[Step] = []
+    still: dict[str, bool] = {}
     for run in runs:
         pace.on_stage(f"running {run.label}")
         run.activate()
@@ -173,6 +208,8 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing:
                 feeds = [copy_feed(feed) for feed in open_feeds(source, inputs)]
                 made: list[dict[str, Mapping[str, Any]]] = [{} for _ in feeds]
                 collected = [Step(index, feed, made[index], {}) for index, feed in enumerate(feeds)]
+                if len(collected) == 1:
+                    collected[0] = replace(collected[0], is_still=lambda label: still.get(label, False))
             if feeds:
                 _warm_up([run], feeds[0], pace)
             for step in collected:
@@ -181,6 +218,8 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing:
                     break
                 made[step.index][run.label] = copy_outputs(result)
                 step.seconds[run.label] = run.last_seconds
+            if len(collected) == 1:
+                still[run.label] = _is_still([run], collected[0].feed, made[0], True, run.label)
         finally:
             run.deactivate()
     while collected:

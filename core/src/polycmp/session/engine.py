@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.blindness import without_elements
+from polycmp.compare.blindness import unmoved, without_elements
 from polycmp.compare.validity import find_invalid
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.errors import PolycmpError
@@ -17,11 +17,13 @@ from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, describe_environment
 from polycmp.results.runs import IterationResult
+from polycmp.runs.backend_run import copy_outputs
 from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import FeedbackObserver, Following, open_feedback
 from polycmp.runs.lacking import with_lacking_outputs
 from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.movement import are_unmoved, values_reach
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.pairing import InputPairing
@@ -167,6 +169,21 @@ def _outputs_of(resolved: Resolved) -> frozenset[str]:
     return frozenset(name for item in resolved.descriptions.values() if item is not None for name in item.outputs)
 
 
+@dataclass(frozen=True)
+class _Still:
+    """Outputs of a run that were the same for all inputs so far.
+
+    Attributes:
+        label: Label of the run.
+        outputs: Its outputs.
+        times: Number of other inputs for which they were the same.
+    """
+
+    label: str
+    outputs: Mapping[str, Any]
+    times: int
+
+
 class _Session:
     """The state of one run: who takes part, who is compared with whom, what was found."""
 
@@ -195,6 +212,7 @@ class _Session:
         )
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._differs = False
+        self._still: _Still | None = None
         self._names_checked = prepared.names_checked
         self._final = _outputs_of(resolved) if prepared.windows is not None else None
         self.outcome = outcome
@@ -248,7 +266,32 @@ class _Session:
         self._observers.on_step(compared)
         same = all(item.verdict != "failed" for found in compared.compared.values() for item in found)
         self._differs = self._differs or not same or bool(compared.invalid)
+        self._see_movement(step, reference)
         return not self._differs or not self._compare_plan.fail_fast
+
+    def _see_movement(self, step: Step, reference: str) -> None:
+        """Keep the outputs of one run for as long as they are the same, whatever the inputs are.
+
+        Where several iterations are drawn, these tell; else that run is fed with other inputs once.
+        """
+        live = [run.label for run in self._prepared.runs if run.label in step.outputs]
+        if self._prepared.windows is not None or self._differs or not live or not self._comparers:
+            return
+        if step.index == 0:
+            label, several = reference if reference in live else live[-1], self._resolved.plan.data.iterations > 1
+            if several or step.is_still(label):
+                self._still = _Still(label, copy_outputs(step.outputs[label]), 0 if several else 1)
+        elif self._still is not None:
+            made = step.outputs.get(self._still.label)
+            is_same = made is not None and are_unmoved(made, self._still.outputs)
+            self._still = replace(self._still, times=self._still.times + 1) if is_same else None
+
+    def _is_still(self) -> bool:
+        """Return whether no output moved with the inputs, although their numbers reach the outputs."""
+        still = self._still
+        if still is None or not still.times:
+            return False
+        return values_reach(self._resolved.backend(still.label).model.graph(), still.outputs)
 
     def judged(self) -> Outcome:
         """Return the outcome with the verdicts over all iterations."""
@@ -260,6 +303,8 @@ class _Session:
         ]
         accepted = self._compare_plan.allow_blind
         self.outcome.comparisons = [without_elements(pair, accepted) for pair in self.outcome.comparisons]
+        if any(pair.passed for pair in self.outcome.comparisons) and self._is_still():
+            self.outcome.comparisons = [unmoved(pair, accepted) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [self._with_lacking(pair) for pair in self.outcome.comparisons]
         self._suggest_shapes()
         notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)

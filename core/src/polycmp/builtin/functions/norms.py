@@ -25,6 +25,7 @@ from polycmp.compare import (
     differences,
     for_each_block,
     is_extended,
+    lost_channels,
     require_metric,
     shape_reason,
     worst_reason,
@@ -40,6 +41,8 @@ Floats = NDArray[np.float64]
 
 #: Squares of numbers between these neither overflow nor lose digits, however many are added.
 _SAFE = (1e-140, 1e140)
+#: Advice where a number for a whole output hides what is lost of it.
+_OF_TASK = "judge with real inputs and a metric of the task"
 
 
 @dataclass(frozen=True)
@@ -276,7 +279,9 @@ class Norm(OutputJudge):
             return DetailedVerdict(True, "there is nothing in it", tolerance=tolerance)
         verdict = self.judge_metrics({self.metric: self._compute(a, b)}, output=output)
         if verdict.passed:
-            return verdict
+            lost = lost_channels(a, b)
+            undecided = replace(verdict, passed=False, inconclusive="undecided", reason=f"{lost}: {_OF_TASK}")
+            return undecided if lost else verdict
         stats = differences(a, b)
         worst = f"; {worst_reason(stats.worst)}" if stats.worst else ""
         return replace(verdict, reason=verdict.reason + worst, stats=stats)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from polycmp.compare import (
     MARGIN,
-    USUAL,
     DetailedVerdict,
     Level,
     OutputJudge,
@@ -19,6 +18,7 @@ from polycmp.compare import (
     Simple,
     explained,
     scales_of,
+    usual,
     with_clipping,
 )
 from polycmp.precision import unit_of
@@ -116,7 +116,8 @@ class NoiseJudge(OutputJudge):
         options = replace(self.options, atol={"": largest}, rtol={"": 0.0})
         verdict = Simple(options, self.detail).judge(candidate, reference, output)
         verdict = replace(verdict, tolerance={"atol": largest, "rms": rms})
-        bound = f"rounding explains up to {USUAL * noise:.2g}, {USUAL * floor.rms:.2g} on average ({floor.source})"
+        times = usual(floor.kind)
+        bound = f"rounding explains up to {times * noise:.2g}, {times * floor.rms:.2g} on average ({floor.source})"
         if verdict.passed and reference.size:
             said = explained(candidate, reference, floor.levels, scales, unit_of(floor.kind), floor.kind)
             if said.word:

@@ -131,7 +131,7 @@ class PairNoise:
         least = one_rounding(other, unit_of(kind) * (math.sqrt(self._depth[name]) if levels is None else 1.0), scales)
         how = "estimated" if levels is None else "measured"
         noise = least if levels is None else tuple(item.at_least(one) for item, one in zip(levels, least, strict=True))
-        said = explained(own, other, noise, scales, unit_of(kind), kind)
+        said = explained(own, other, noise, scales, unit_of(kind), kind, is_inner=name in self._read)
         return self._verdict(name, said, noise, own, other, how)
 
     def _verdict(

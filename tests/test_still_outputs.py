@@ -1,0 +1,97 @@
+"""Models none of whose outputs moves with the inputs, as those of detectors of one word do: no comparison is a pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+node = helper.make_node
+FLOAT = TensorProto.FLOAT
+#: What a network ends with whose inner Relu is 0 for all inputs in use, and the type and shape of the output.
+ENDS = {
+    "zeros": ([node("Identity", ["z"], ["y"])], FLOAT, [2, 4]),
+    "a half": ([node("Sigmoid", ["z"], ["y"])], FLOAT, [2, 4]),
+    "one score": ([node("ReduceMax", ["z"], ["q"]), node("Sigmoid", ["q"], ["y"])], FLOAT, [1, 1]),
+    "one byte": ([node("ReduceMax", ["z"], ["q"]), node("QuantizeLinear", ["q", "s", "zp"], ["y"])], 2, [1, 1]),
+    "a class": ([node("ArgMax", ["z"], ["y"], axis=1, keepdims=0)], TensorProto.INT64, [2]),
+    "a mask": ([node("Greater", ["z", "s"], ["y"])], TensorProto.BOOL, [2, 4]),
+    "biases": ([node("Add", ["z", "c"], ["y"])], FLOAT, [2, 4]),
+}
+
+
+def network(end: str, factor: float = 1.0, bias: float = -30.0, also: bool = False) -> onnx.ModelProto:
+    """Return x [2,16] -> MatMul, Add, Relu, MatMul -> an end; and the sum of x, if asked for."""
+    rng = np.random.default_rng(0)
+    first = rng.standard_normal((16, 8)).astype(np.float32) * np.float32(factor)
+    weights = [
+        ("w", first), ("b", np.full(8, bias, np.float32)), ("v", rng.random((8, 4), np.float32)),
+        ("s", np.float32(1 / 255)), ("zp", np.uint8(0)), ("c", np.arange(1, 5, dtype=np.float32)),
+    ]  # fmt: skip
+    last, kind, shape = ENDS[end]
+    nodes = [
+        node("MatMul", ["x", "w"], ["m"]), node("Add", ["m", "b"], ["a"]), node("Relu", ["a"], ["r"]),
+        node("MatMul", ["r", "v"], ["z"]), *last,
+    ]  # fmt: skip
+    outputs = [("y", kind, shape)]
+    if also:
+        nodes.append(node("ReduceSum", ["x"], ["sum"], keepdims=0))
+        outputs.append(("sum", FLOAT, []))
+    used = {name for item in nodes for name in item.input}
+    weights = [item for item in weights if item[0] in used]
+    return graph_model(nodes, [("x", FLOAT, [2, 16])], outputs, weights)
+
+
+@pytest.fixture
+def against(polycmp, tmp_path):
+    """Compare two models, the first with a weight that is half as large again."""
+
+    def run(*words: str, command: str = "run", fault: float = 1.5, **kind):
+        onnx.save(network(factor=fault, **kind), tmp_path / "new.onnx")
+        onnx.save(network(**kind), tmp_path / "old.onnx")
+        return polycmp(command, "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", *words)
+
+    return run
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("words", [(), ("--tolerance", "auto")], ids=" ".join)
+def test_no_fault_is_passed_where_no_output_moves_with_the_inputs(against, end, words):
+    said = against(*words, end=end)
+    assert said.status == 3, said.out
+    assert "BLIND" in said.out and "no output moves with the inputs" in " ".join(said.out.split()), said.out
+    assert against(command="locate", end=end).status == 1
+
+
+@pytest.mark.parametrize("words", [("--iterations", "3"), ("--sequential-runners",)], ids=" ".join)
+def test_several_iterations_and_runs_one_by_one_show_it_too(against, words):
+    assert against(*words, end="one score").status == 3
+
+
+def test_inputs_of_a_file_are_varied_too(against, tmp_path):
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(1).random((2, 16), np.float32))
+    assert against("--load-inputs", "x.npz", end="one byte").status == 3
+
+
+def test_one_of_several_outputs_may_stay_as_it_is(against):
+    assert against(end="a class", also=True, fault=1.0).status == 0
+
+
+def test_an_output_may_be_accepted_as_it_is(against):
+    said = against("--allow-blind", "y", end="a mask")
+    assert said.status == 0 and "accepted: --allow-blind" in said.out, said.out
+
+
+@pytest.mark.parametrize("end", ["one score", "biases"])
+def test_outputs_that_move_are_compared(against, end):
+    assert [against(end=end, bias=0.0, fault=fault).status for fault in (1.0, 1.5)] == [0, 1]
+
+
+def test_outputs_that_follow_from_shapes_or_weights_need_not_move(polycmp, tmp_path):
+    nodes = [node("Shape", ["x"], ["y"]), node("Neg", ["w"], ["v"])]
+    outputs = [("y", TensorProto.INT64, [2]), ("v", FLOAT, [2])]
+    weights = [("w", np.float32([1, 2]))]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [2, 3])], outputs, weights), tmp_path / "m.onnx")
+    assert polycmp("run", "m.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old").status == 0
