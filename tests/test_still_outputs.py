@@ -84,6 +84,24 @@ def test_an_output_may_be_accepted_as_it_is(against):
     assert said.status == 0 and "accepted: --allow-blind" in said.out, said.out
 
 
+def test_outputs_that_weights_move_are_compared_although_inputs_do_not_move_them(polycmp, tmp_path):
+    """Ids that are drawn from 0 to 1 are all 0, and what is looked up goes through all of the network."""
+    rng = np.random.default_rng(0)
+    weights = [("table", rng.random((9, 8), np.float32)), ("w", rng.random((8, 4), np.float32))]
+    nodes = [
+        node("Cast", ["x"], ["ids"], to=TensorProto.INT64), node("Gather", ["table", "ids"], ["e"]),
+        node("MatMul", ["e", "w"], ["y"]),
+    ]  # fmt: skip
+    for name, factor in (("new", 1.5), ("old", 1.0)):
+        changed = [weights[0], ("w", weights[1][1] * np.float32(factor))]
+        onnx.save(
+            graph_model(nodes, [("x", FLOAT, [1, 6])], [("y", FLOAT, [1, 6, 4])], changed), tmp_path / f"{name}.onnx"
+        )
+    for new, status in (("old", 0), ("new", 1)):
+        said = polycmp("run", f"{new}.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
+        assert said.status == status, said.out
+
+
 @pytest.mark.parametrize("end", ["one score", "biases"])
 def test_outputs_that_move_are_compared(against, end):
     assert [against(end=end, bias=0.0, fault=fault).status for fault in (1.0, 1.5)] == [0, 1]

@@ -185,14 +185,21 @@ def sample_of(array: Array) -> Array:
     return array[_steps(array.shape)]
 
 
-def same_but_rounding(one: Array, two: Array) -> bool:
-    """Return whether two arrays of any types hold the same, or differ by no more than a few roundings."""
+def same_but_rounding(one: Array, two: Array, least: float = 0.0) -> bool:
+    """Return whether two arrays of any types hold the same, or differ by no more than a few roundings.
+
+    Args:
+        one: An array.
+        two: Another one.
+        least: The share of the largest magnitude by which real numbers have to differ, if that is more.
+    """
     if one.shape != two.shape or one.dtype != two.dtype:
         return False
     if dtype_class(one.dtype) not in {"float", "complex", "integer", "bool"}:
         return bool(np.array_equal(one, two))
     scale = max((_top(np.abs(_wide(block))) for block in _chunks(two)), default=0.0)
-    return _largest_difference(one, two) <= _rounding_of(two.dtype) * scale
+    share = max(_rounding_of(two.dtype), least) if dtype_class(two.dtype) in {"float", "complex"} else 0.0
+    return _largest_difference(one, two) <= share * scale
 
 
 def constant_like(array: Array, kind: str) -> Array | None:

@@ -1,4 +1,4 @@
-"""Whether a model's outputs move with its inputs: where none does, no comparison of them could have failed."""
+"""Whether a model's outputs move at all: where neither inputs nor weights move one, no comparison could have failed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.impostors import same_but_rounding
-from polycmp.graph import ModelGraph
+from polycmp.graph import ModelGraph, MovableGraph
+from polycmp.runs.backend_run import BackendRun
+from polycmp.runs.resolution import ResolvedBackend
 from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
 
 Array = NDArray[Any]
 #: What a single number, or a number that is everywhere, is multiplied by to be another one of that size.
 _LESS = 0.75
+#: Matrices move by up to half a step of 8 bits, at random, to see whether outputs move by this share at least (choice).
+_STEPS, _AT_RANDOM, _LEAST_MOVE = "int8", 2, 2.0**-14
+#: Bytes of weights up to which a model is changed so.
+_MOST_WEIGHTS = 1 << 30
 #: Operators whose results follow from shapes, whatever the numbers are.
 _OF_SHAPES = frozenset({"Shape", "Size", "EyeLike"})
 
@@ -49,16 +55,45 @@ def _drawn(array: Array) -> Array:
     return flat.reshape(array.shape)
 
 
-def are_unmoved(made: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+def are_unmoved(made: Mapping[str, Any], others: Mapping[str, Any], least: float = 0.0) -> bool:
     """Return whether two sets of outputs are the same but for rounding; nothing is the same where all are empty.
 
     Args:
         made: Arrays by output.
         others: Those for other inputs.
+        least: The share of the largest magnitude by which real numbers have to differ, if that is more than rounding.
     """
     pairs = [(to_numpy(array), to_numpy(others[name])) for name, array in made.items() if name in others]
     known = [(one, two) for one, two in pairs if one.size]
-    return bool(known) and all(same_but_rounding(one, two) for one, two in known)
+    return bool(known) and all(same_but_rounding(one, two, least) for one, two in known)
+
+
+def weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Mapping[str, Any]) -> bool:
+    """Return whether a model's outputs move if its matrices do: a fault inside shows there, whatever the inputs are.
+
+    Args:
+        backend: A backend that made the outputs. Where it runs no changed model, outputs of several numbers may move.
+        feed: The inputs.
+        outputs: Its outputs for them.
+    """
+    graph = backend.model.graph()
+    changed = None
+    if isinstance(graph, MovableGraph) and backend.inside == "graph" and sum(graph.weights.values()) <= _MOST_WEIGHTS:
+        made = {name: "" for node in graph.nodes if node.op_type != "Constant" for name in node.outputs}
+        changed = graph.moved({"": _STEPS, **made}, _AT_RANDOM)
+    if changed is not None:
+        loader = changed.mark(list(outputs))
+        run = BackendRun(backend.make_result(), lambda: backend.make_runner(loader), backend.needs)
+        run.activate()
+        others = run.infer_beside(feed)
+        run.deactivate()
+        if others is not None:
+            return not are_unmoved(outputs, others, _LEAST_MOVE)
+    return any(to_numpy(array).size > 1 and not _holds_one(to_numpy(array)) for array in outputs.values())
+
+
+def _holds_one(array: Array) -> bool:
+    return bool((array == array.reshape(-1)[0]).all())
 
 
 def values_reach(graph: ModelGraph | None, outputs: Iterable[str]) -> bool:

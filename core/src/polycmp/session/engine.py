@@ -22,8 +22,8 @@ from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import FeedbackObserver, Following, open_feedback
 from polycmp.runs.lacking import with_lacking_outputs
-from polycmp.runs.loop import Pace, Step, run_steps
-from polycmp.runs.movement import are_unmoved, values_reach
+from polycmp.runs.loop import Pace, Step, copy_feed, run_steps
+from polycmp.runs.movement import are_unmoved, values_reach, weights_reach
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.pairing import InputPairing
@@ -175,11 +175,13 @@ class _Still:
 
     Attributes:
         label: Label of the run.
-        outputs: Its outputs.
+        feed: The first inputs.
+        outputs: Its outputs for them.
         times: Number of other inputs for which they were the same.
     """
 
     label: str
+    feed: Feed
     outputs: Mapping[str, Any]
     times: int
 
@@ -280,18 +282,21 @@ class _Session:
         if step.index == 0:
             label, several = reference if reference in live else live[-1], self._resolved.plan.data.iterations > 1
             if several or step.is_still(label):
-                self._still = _Still(label, copy_outputs(step.outputs[label]), 0 if several else 1)
+                kept = copy_feed(step.feed), copy_outputs(step.outputs[label])
+                self._still = _Still(label, *kept, 0 if several else 1)
         elif self._still is not None:
             made = step.outputs.get(self._still.label)
             is_same = made is not None and are_unmoved(made, self._still.outputs)
             self._still = replace(self._still, times=self._still.times + 1) if is_same else None
 
     def _is_still(self) -> bool:
-        """Return whether no output moved with the inputs, although their numbers reach the outputs."""
+        """Return whether no output moves: not with the inputs, although their numbers reach them, nor with weights."""
         still = self._still
         if still is None or not still.times:
             return False
-        return values_reach(self._resolved.backend(still.label).model.graph(), still.outputs)
+        backend = self._resolved.backend(still.label)
+        reached = values_reach(backend.model.graph(), still.outputs)
+        return reached and not weights_reach(backend, still.feed, still.outputs)
 
     def judged(self) -> Outcome:
         """Return the outcome with the verdicts over all iterations."""
