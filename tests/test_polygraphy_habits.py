@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import io
 import logging
+import sys
+import types
 
 import numpy as np
 import pytest
 from scenes import identity_model
 
 from polycmp_polygraphy import constants, func, json, mod, util
-from polycmp_polygraphy.backend.base import BaseRunner
+from polycmp_polygraphy.backend.base import BaseLoader, BaseRunner
 from polycmp_polygraphy.backend.onnx import extract_subgraph, gs_from_onnx
 from polycmp_polygraphy.backend.onnx import util as onnx_util
 from polycmp_polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
@@ -379,9 +381,95 @@ class TestHelpers:
         assert two() == 2
         assert mod.version("1.2.3") < mod.version("1.10")
         assert mod.version("2.13.0+cpu") == mod.version("2.13.0")
+        assert mod.version("0.1b1") > mod.version("0.1b0")
+        assert mod.version("1.13.0a0+nv") >= mod.version("1.13")
         with pytest.raises(PolygraphyException):
             mod.import_from_script("absent.py", "name")
         assert (constants.DEFAULT_SHAPE_VALUE, constants.TAB) == (1, "    ")
+
+    def test_a_script_leaves_the_path_as_it_was(self, tmp_path):
+        (tmp_path / "own_loader.py").write_text("def load():\n    return 3\n", encoding="utf-8")
+        before = list(sys.path)
+        assert mod.import_from_script(str(tmp_path / "own_loader.py"), "load")() == 3
+        assert sys.path == before
+
+    def test_a_module_of_another_version_is_warned_of_once(self, caplog):
+        for name, told in (("numpy>=1.20", 0), ("numpy>=99", 1), ("numpy", 0)):
+            caplog.clear()
+            module = mod.lazy_import(name)
+            assert (module.ones(2).sum(), module.zeros(2).sum()) == (2, 0)
+            assert len(caplog.messages) == told
+
+
+class TestExport:
+    def exported(self, name, body, **given):
+        """Return a module in which a class of that body is exported."""
+        module = types.ModuleType(name)
+        sys.modules[name] = module
+        body = {"__module__": name, **body}
+        mod.export(**given)(type("OwnLoader", (BaseLoader,), body))
+        return module
+
+    def test_the_function_takes_the_parameters_of_both_methods(self):
+        def make(self, w: int, x: int = 1) -> None:
+            self.w, self.x = w, x
+
+        def call(self, y: int, *more: int, z: int = 3) -> object:
+            return (self.w, self.x, y, *more, z)
+
+        module = self.exported("both_methods", {"__init__": make, "call_impl": call}, funcify=True)
+        assert module.__all__ == ["OwnLoader", "own_loader"]
+        assert module.own_loader(-1, -2) == (-1, 1, -2, 3)
+        assert module.own_loader(0, 1, 2) == (0, 2, 1, 3)
+        assert module.own_loader(y=1, w=0, z=7) == (0, 1, 1, 7)
+        assert "OwnLoader" in module.own_loader.__doc__
+
+    def test_what_cannot_be_a_function_is_refused(self):
+        def same(self, x):
+            return x
+
+        with pytest.raises(AssertionError, match="same argument names"):
+            self.exported("same_names", {"__init__": same, "call_impl": same}, funcify=True)
+        with pytest.raises(AssertionError, match="must derive from BaseLoader"):
+            mod.export(funcify=True)(int)
+        with pytest.raises(AssertionError, match="must be a loader"):
+            mod.export(funcify=True)(lambda: 1)
+        both = {"call_impl": lambda self: 1}
+        assert self.exported("once", both, funcify=True, func_name="made").made() == 1
+
+
+class TestArrays:
+    def test_of_numpy(self):
+        array = np.arange(6, dtype=np.float32).reshape(2, 3)
+        assert util.array.is_numpy(array)
+        assert not util.array.is_torch(array)
+        assert (util.array.nbytes(array), util.array.size(array), util.array.shape(array)) == (24, 6, (2, 3))
+        assert util.array.dtype(array) == DataType.FLOAT32
+        assert util.array.data_ptr(array) == array.ctypes.data
+        assert util.array.is_on_cpu(array)
+        assert not util.array.is_on_gpu(array)
+        assert not util.array.is_contiguous(array.T)
+        assert util.array.is_contiguous(util.array.make_contiguous(array.T))
+        assert util.array.equal(util.array.view(array, DataType.UINT8, (24,)), array.view(np.uint8).ravel())
+        assert util.array.cast(array, DataType.INT64).dtype == np.int64
+        assert util.array.resize_or_reallocate(array, (2, 3)) is array
+        assert util.array.resize_or_reallocate(array.copy(), (3, 4)).shape == (3, 4)
+        assert util.array.resize_or_reallocate(array.T, (5,)).shape == (5,)
+        assert util.array.allclose(array, array + 1e-9)
+        assert not util.array.equal(array, array.T)
+        assert util.array.unravel_index(4, (2, 3)) == (1, 1)
+        with pytest.raises(PolygraphyException, match="Unrecognized array type"):
+            util.array.to_numpy([1])
+
+    def test_of_torch(self):
+        torch = pytest.importorskip("torch")
+        tensor = util.array.to_torch(np.arange(6, dtype=np.float32).reshape(2, 3))
+        assert isinstance(tensor, torch.Tensor)
+        assert util.array.is_torch(tensor)
+        assert (util.array.nbytes(tensor), util.array.dtype(tensor)) == (24, DataType.FLOAT32)
+        assert util.array.is_contiguous(util.array.make_contiguous(tensor.T))
+        assert util.array.equal(util.array.to_numpy(tensor), tensor)
+        assert util.array.cast(tensor, DataType.INT64).dtype == torch.int64
 
 
 class TestElementTypes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import wraps
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,28 +22,31 @@ _NAMES = ("verbose", "quiet", "verbosity", "silent", "log_format", "log_file")
 
 
 def behind_the_command(words: Sequence[str], commands: Collection[str]) -> list[str]:
-    """Return the words of a group of commands with the options of messages moved after those of the command.
+    """Return the words of a group of commands with the options of messages moved right behind the command.
 
-    `inspect -v model m.onnx` means the same as `inspect model m.onnx -v`.
+    `inspect -v model m.onnx` means the same as `inspect model -v m.onnx`. They are not moved to the end, where
+    `debug reduce m.onnx --check COMMAND …` would hand them to the check.
 
     Args:
         words: The words after the group's name.
         commands: Words that may come next: names of commands.
     """
-    position = 0
+    position, moved = 0, list[str]()
     while position < len(words) and _is_about_messages(words[position]):
         flag, equals, _ = words[position].partition("=")
         position += 1
+        values = []
         if flag in _ONE_VALUE and not equals:
-            position += 1
+            values = list(words[position : position + 1])
         elif flag in _SEVERAL_VALUES and not equals:
-            while position < len(words) and words[position] not in commands and not is_flag(words[position]):
-                position += 1
-    moved, rest = list(words[:position]), list(words[position:])
+            values = list(takewhile(lambda word: word not in commands and not is_flag(word), words[position:]))
+        # Each value with its flag: what follows the command is none of them.
+        moved += [f"{flag}={value}" for value in values] or [words[position - 1]]
+        position += len(values)
+    rest = list(words[position:])
     if not rest or is_flag(rest[0]):
         return list(words)
-    end = rest.index("--") if "--" in rest else len(rest)
-    return [*rest[:end], *moved, *rest[end:]]
+    return [rest[0], *moved, *rest[1:]]
 
 
 def _is_about_messages(word: str) -> bool:

@@ -125,6 +125,31 @@ class TestReduce:
         assert done.status == 0
         assert ("REDUCED" in done.out, Path("chain_reduced.onnx").exists()) == (reduced, reduced)
 
+    @pytest.mark.parametrize("options", [("-v",), ("--log-format", "no-colors", "timestamp"), ("--log-file", "a.log")])
+    def test_options_of_messages_before_the_command_are_not_the_checks(self, polycmp, tmp_path, options):
+        spoilt(tmp_path / "chain.onnx", 6, 3)
+        script("check.py", has_operator("n3"))
+        check = (PYTHON, "check.py", "polycmp_debug.onnx", "--words")
+        done = polycmp("debug", *options, "reduce", "chain.onnx", "-o", "small.onnx", "--check", *check)
+        assert done.status == 0, done.out + done.err
+        assert operators("small.onnx") == ["n3"]
+
+    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    def test_a_model_without_inputs(self, polycmp, tmp_path, mode):
+        constant = numpy_helper.from_array(np.ones((2, 2), np.float32))
+        nodes = [
+            helper.make_node("Constant", [], ["c"], name="constant", value=constant),
+            *(helper.make_node("Neg", [a], [b], name=f"n{b}") for a, b in ("c1", "12", "2y")),
+        ]
+        graph = helper.make_graph(nodes, "net", [], [helper.make_tensor_value_info("y", 1, [2, 2])])
+        onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), "none.onnx")
+        script("check.py", has_operator("n2"))
+        words = ("--mode", mode, "--no-shape-inference", "--minimal-good", "good.onnx", "-o", "small.onnx")
+        done = polycmp("debug", "reduce", "none.onnx", *words, "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        assert done.status == 0, done.out + done.err
+        assert operators("small.onnx") == ["n2"]
+        assert "--no-shape-inference has no effect" in done.err
+
     def test_another_name_for_the_file_between_and_the_number_of_the_step(self, polycmp, tmp_path):
         layers(tmp_path / "chain.onnx", 4)
         script("check.py", has_operator("n3"))

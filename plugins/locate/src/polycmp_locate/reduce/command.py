@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from polycmp_locate.reduce.search import Wishes
     from polycmp_locate.reduce.searching import Wanted
 
+_LOG = logging.getLogger("polycmp.locate")
+
 EPILOG = """\b
 The last backend is the reference, unless --reference names one. For a command that says what fails, each step writes
 polycmp_debug.onnx.
@@ -36,17 +39,22 @@ class ReduceSection:
         help="Halve, or go operator by operator: for faults that come and go along the model.",
         choices=("bisect", "linear"),
     )
-    min_good: str = opt("", help="Write the passing part that is nearest in size.", metavar="FILE", writes=True)
+    min_good: str = opt(
+        "", help="Write the passing part that is nearest in size.", alias="--minimal-good", metavar="FILE", writes=True
+    )
     no_reduce_inputs: bool = opt(False, help="Do not move the inputs.")
     no_reduce_outputs: bool = opt(False, help="Do not move the outputs.")
     save_repro: str = opt(
         "", help="Save the failing part with inputs, expected outputs and a script.", metavar="DIR", writes=True
     )
     model_input_shapes: tuple[str, ...] = opt(
-        (), help="The same as --input-shapes.", metavar="NAME:[D0,D1,…]", hidden=True
+        (), help="The same as --input-shapes.", alias="--model-inputs", metavar="NAME:[D0,D1,…]", hidden=True
     )
     force_fallback_shape_inference: bool = opt(
         False, help="With --check: run the model for the shapes of the tensors inside it, instead of inferring them."
+    )
+    no_shape_inference: bool = opt(
+        False, help="Of no effect: a part needs the shapes of the tensors inside the model.", hidden=True
     )
 
 
@@ -111,6 +119,8 @@ def _with_check(call: Invocation) -> Reduction:
     stepper = Stepper(make_check(saved.words, checking, call.registry), checking, artifact)
     with closing(saved), closing(stepper):
         model = call.open_model(input_shapes=section.model_input_shapes)
+        if section.no_shape_inference:
+            _LOG.warning("--no-shape-inference has no effect: a part needs the shapes of the tensors inside the model")
         model.describe()  # imports what reads models
         stepper.start()
         from polycmp_locate.reduce.checked import reduce_with_check

@@ -32,7 +32,8 @@ class Part:
 class Parts:
     """Cuts parts out of a graph.
 
-    A tensor that depends on weights alone is never an input of a part: the part computes it for itself.
+    A tensor that depends on weights alone is never an input of a part: the part computes it for itself. In a model
+    without inputs, where that would be all of them, this holds for weights and constants only.
 
     Args:
         graph: The model.
@@ -42,6 +43,8 @@ class Parts:
     def __init__(self, graph: ModelGraph, uncut: Collection[str] = ()) -> None:
         self.graph = graph
         self.static = static_tensors(graph)
+        if not graph.inputs:
+            self.static -= {name for node in graph.nodes if node.inputs for name in node.outputs}
         self.maker = makers(graph.nodes)
         self._uncut = {*uncut, *graph.opaque}
         self._own_inputs = set(graph.inputs)

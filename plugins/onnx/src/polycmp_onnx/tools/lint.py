@@ -13,7 +13,7 @@ from polycmp_onnx.tidy import sort_nodes
 from polycmp_onnx.tools.execute import has_onnxruntime, run_model
 from polycmp_onnx.tools.findings import LintReport
 
-CHECKER = "onnx.checker"
+CHECKER = "onnx_checker"
 #: Domains whose operators ONNX, or ONNX Runtime as everybody installs it, brings.
 _KNOWN_DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.microsoft"}
 Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]

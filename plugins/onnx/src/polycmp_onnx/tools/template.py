@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from polycmp.command import examples
+from polycmp.command import examples, with_messages
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.terminal import echo, visible
@@ -34,6 +34,7 @@ _HELP = "Write a Python script that changes MODEL with ONNX GraphSurgeon." + exa
 )
 
 
+@with_messages
 @click.command("onnx-gs", help=_HELP)
 @click.argument("model", metavar="MODEL")
 @click.option("-o", "--output", required=True, metavar="FILE.py", help="File to write the script to.")

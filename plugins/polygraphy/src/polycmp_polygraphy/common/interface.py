@@ -11,7 +11,7 @@ from polycmp.errors import DataError
 
 def _check(value: object, kind: type, what: str) -> None:
     if not isinstance(value, kind):
-        raise DataError(f"a {what} is of type {type(value).__name__} instead of {kind.__name__}")
+        raise DataError(f"Unsupported {what} type: {type(value).__name__} instead of {kind.__name__}")
 
 
 def TypedDict(key_type_func: Callable[[], type], value_type_func: Callable[[], type]) -> type:  # noqa: N802

@@ -13,7 +13,14 @@ from polycmp.comparator import RunResults as RunResults
 
 
 class LazyArray:
-    """An array that is loaded when it is asked for; here it is in memory all the time."""
+    """An array that is loaded when it is asked for; here it is in memory all the time.
+
+    Attributes:
+        arr: The array.
+        tmpfile: None: it lies in no file.
+    """
+
+    tmpfile = None
 
     def __init__(self, arr: Any) -> None:
         self.arr = arr
@@ -21,6 +28,10 @@ class LazyArray:
     def load(self) -> Any:
         """Return the array."""
         return self.arr
+
+    def numpy(self) -> Any:
+        """Return the array as NumPy's."""
+        return np.asarray(self.arr)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         made = np.asarray(self.arr, dtype)

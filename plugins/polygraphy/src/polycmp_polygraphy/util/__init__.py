@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+from polycmp_polygraphy.util import array as array
 from polycmp_polygraphy.util.util import *
