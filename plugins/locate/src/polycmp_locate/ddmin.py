@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+__all__ = ["ddmin", "least_passing"]
+
 T = TypeVar("T")
 
 

@@ -9,48 +9,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polycmp_onnx.convert import ConvertToBf16 as ConvertToBf16
-    from polycmp_onnx.convert import ConvertToFp16 as ConvertToFp16
-    from polycmp_onnx.convert import convert_to_bf16 as convert_to_bf16
-    from polycmp_onnx.convert import convert_to_fp16 as convert_to_fp16
-    from polycmp_onnx.external import ExternalModel as ExternalModel
-    from polycmp_onnx.extract import ExtractSubgraph as ExtractSubgraph
-    from polycmp_onnx.extract import extract_subgraph as extract_subgraph
-    from polycmp_onnx.fold import FoldConstants as FoldConstants
-    from polycmp_onnx.fold import fold_constants as fold_constants
-    from polycmp_onnx.graphsurgeon import GsFromOnnx as GsFromOnnx
-    from polycmp_onnx.graphsurgeon import gs_from_onnx as gs_from_onnx
-    from polycmp_onnx.inspect import model_text as model_text
-    from polycmp_onnx.load import OnnxFromBytes as OnnxFromBytes
-    from polycmp_onnx.load import OnnxFromPath as OnnxFromPath
-    from polycmp_onnx.load import OnnxLoader as OnnxLoader
-    from polycmp_onnx.load import onnx_from_bytes as onnx_from_bytes
-    from polycmp_onnx.load import onnx_from_path as onnx_from_path
-    from polycmp_onnx.model_graph import OnnxGraph as OnnxGraph
-    from polycmp_onnx.outputs import MARK_ALL as MARK_ALL
-    from polycmp_onnx.outputs import ModifyOutputs as ModifyOutputs
-    from polycmp_onnx.outputs import modify_outputs as modify_outputs
-    from polycmp_onnx.runner import ReferenceRunner as ReferenceRunner
-    from polycmp_onnx.save import BytesFromOnnx as BytesFromOnnx
-    from polycmp_onnx.save import SaveOnnx as SaveOnnx
-    from polycmp_onnx.save import bytes_from_onnx as bytes_from_onnx
-    from polycmp_onnx.save import save_onnx as save_onnx
-    from polycmp_onnx.scrub import left_as_it_is as left_as_it_is
-    from polycmp_onnx.scrub import redraw as redraw
-    from polycmp_onnx.scrub import redraw_weights as redraw_weights
-    from polycmp_onnx.scrub import replace_texts as replace_texts
-    from polycmp_onnx.scrub import scrub_names as scrub_names
-    from polycmp_onnx.scrub import scrub_texts as scrub_texts
-    from polycmp_onnx.shapes import InferShapes as InferShapes
-    from polycmp_onnx.shapes import infer_shapes as infer_shapes
-    from polycmp_onnx.shapes import value_types as value_types
-    from polycmp_onnx.structure import referring_to_itself as referring_to_itself
-    from polycmp_onnx.tidy import clean_up as clean_up
-    from polycmp_onnx.tidy import sort_nodes as sort_nodes
-    from polycmp_onnx.upper_bound import SetUpperBound as SetUpperBound
-    from polycmp_onnx.upper_bound import set_upper_bound as set_upper_bound
-    from polycmp_onnx.verify import save_part as save_part
-    from polycmp_onnx.verify import save_verified as save_verified
+    from polycmp_onnx.convert import ConvertToBf16, ConvertToFp16, convert_to_bf16, convert_to_fp16
+    from polycmp_onnx.external import ExternalModel
+    from polycmp_onnx.extract import ExtractSubgraph, extract_subgraph
+    from polycmp_onnx.fold import FoldConstants, fold_constants
+    from polycmp_onnx.graphsurgeon import GsFromOnnx, gs_from_onnx
+    from polycmp_onnx.inspect import model_text
+    from polycmp_onnx.load import OnnxFromBytes, OnnxFromPath, OnnxLoader, onnx_from_bytes, onnx_from_path
+    from polycmp_onnx.model_graph import OnnxGraph
+    from polycmp_onnx.outputs import MARK_ALL, ModifyOutputs, modify_outputs
+    from polycmp_onnx.runner import ReferenceRunner
+    from polycmp_onnx.save import BytesFromOnnx, SaveOnnx, bytes_from_onnx, save_onnx
+    from polycmp_onnx.scrub import left_as_it_is, redraw, redraw_weights, replace_texts, scrub_names, scrub_texts
+    from polycmp_onnx.shapes import InferShapes, infer_shapes, value_types
+    from polycmp_onnx.structure import referring_to_itself
+    from polycmp_onnx.tidy import clean_up, sort_nodes
+    from polycmp_onnx.upper_bound import SetUpperBound, set_upper_bound
+    from polycmp_onnx.verify import save_part, save_verified
+
+__all__ = [
+    "MARK_ALL",
+    "BytesFromOnnx",
+    "ConvertToBf16",
+    "ConvertToFp16",
+    "ExternalModel",
+    "ExtractSubgraph",
+    "FoldConstants",
+    "GsFromOnnx",
+    "InferShapes",
+    "ModifyOutputs",
+    "OnnxFromBytes",
+    "OnnxFromPath",
+    "OnnxGraph",
+    "OnnxLoader",
+    "ReferenceRunner",
+    "SaveOnnx",
+    "SetUpperBound",
+    "bytes_from_onnx",
+    "clean_up",
+    "convert_to_bf16",
+    "convert_to_fp16",
+    "extract_subgraph",
+    "fold_constants",
+    "gs_from_onnx",
+    "infer_shapes",
+    "left_as_it_is",
+    "model_text",
+    "modify_outputs",
+    "onnx_from_bytes",
+    "onnx_from_path",
+    "redraw",
+    "redraw_weights",
+    "referring_to_itself",
+    "replace_texts",
+    "save_onnx",
+    "save_part",
+    "save_verified",
+    "scrub_names",
+    "scrub_texts",
+    "set_upper_bound",
+    "sort_nodes",
+    "value_types",
+]
 
 _HOME = {
     "external": ("ExternalModel",),

@@ -11,6 +11,23 @@ import numpy as np
 
 from polycmp.tensors import TensorMetadata
 
+__all__ = [
+    "computed_tensors",
+    "element_type",
+    "graph_inputs",
+    "is_too_large",
+    "keep_items",
+    "known_values",
+    "nodes_within",
+    "reads",
+    "rename",
+    "shape_of",
+    "subgraphs",
+    "tensor_metadata",
+    "walk_back",
+    "with_names",
+]
+
 #: Operators whose results are sequences, optionals or maps: no backend compares those, so "all" leaves them out.
 NO_TENSOR = frozenset(
     {

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     GivenModel = ModelProto | str | Path | bytes | Graph
     ModelSource = GivenModel | Callable[[], GivenModel]
 
+__all__ = [
+    "OnnxFromBytes",
+    "OnnxFromPath",
+    "OnnxLoader",
+    "given_model",
+    "onnx_from_bytes",
+    "onnx_from_path",
+    "own_model",
+    "structure_from_path",
+]
+
 _MAGIC = (
     (b"PK\x03\x04", "a zip archive, as PyTorch and Keras save models"),
     (b"\x89HDF", "an HDF5 file, as Keras saves models"),

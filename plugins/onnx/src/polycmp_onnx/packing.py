@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["pack", "unpack"]
+
 
 def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
     """Return elements of `bits` bits packed into bytes, the first element lowest (the layout of ONNX)."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from polycmp_onnx.load import ModelSource
     from polycmp_onnx.plugin import RunnerOptions
 
+__all__ = ["ReferenceRunner"]
+
 
 class ReferenceRunner(Runner):
     """Runs a model on ONNX's reference operators, in the model's own precision or in another.

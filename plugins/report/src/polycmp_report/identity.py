@@ -14,6 +14,8 @@ from polycmp.errors import ModelError, OthersCode, PolycmpError
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
+__all__ = ["Identity", "digest_of", "identify"]
+
 
 @dataclass(frozen=True)
 class Identity:

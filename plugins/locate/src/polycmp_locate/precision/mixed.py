@@ -22,6 +22,8 @@ from polycmp_onnx.load import OnnxLoader
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+__all__ = ["Forced", "Layer", "Mixer"]
+
 #: Suffix of the names of tensors that layers compute alone.
 _ALONE = "_alone"
 _REAL = frozenset({1, 10, 11, 16})  # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto

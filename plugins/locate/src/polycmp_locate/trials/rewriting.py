@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import makers, static_tensors
 
+__all__ = ["Rewrite", "rewrites"]
+
 
 @dataclass(frozen=True)
 class Rewrite:
