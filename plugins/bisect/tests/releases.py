@@ -83,6 +83,7 @@ RELEASES = {
     "toyrt": {
         "0.8.1": "good", "0.9": "stuck", "1.0": "good", "1.1": "good", "1.2": "unloadable", "1.3": "broken",
         "1.4": "bad", "1.5": "bad", "1.6": "good", "1.7": "unfinished", "2.0": "flaky",
+        "2.1rc1": "broken",
     },
     "toyconv": {
         "1.0": "good", "1.1": "broken", "1.2": "bad", "1.3": "broken", "2.0": "good", "2.0.1": "good", "2.1": "last",

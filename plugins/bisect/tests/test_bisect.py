@@ -193,6 +193,11 @@ def test_files_that_are_not_there_are_missed_before_anything_is_installed(place,
     assert place.made() == set()
 
 
+def test_the_latest_release_is_a_final_one(place):
+    place.polycmp("run", "m.onnx", "-b", "toy:version=latest", "-b", "onnx")
+    assert "toyrt-2.0" in place.made()
+
+
 def test_one_backend_alone_is_judged_by_whether_it_runs(place):
     words = ("m.onnx", "-b", "toy", "--over", "toyrt")
     done, _ = place.bisect(*words)

@@ -7,8 +7,10 @@ import sys
 import threading
 
 import pytest
+from in_process import plugins_installed
 
 from polycmp_bisect.environments.cache import Cache
+from polycmp_bisect.environments.packages import Asked, parse_version, runtimes_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of files")
 
@@ -111,3 +113,12 @@ def test_two_that_make_the_same_wait_for_each_other_and_make_it_once(cache):
         assert not cache.is_complete("shared")
     other.join()
     assert made == [True]
+
+
+def test_a_backend_with_two_runtimes_takes_releases_of_each():
+    pytest.importorskip("polycmp_tf")
+    runtimes = dict(runtimes_of(plugins_installed(), "tf"))
+    assert runtimes == {"tensorflow": "tensorflow", "ai-edge-litert": "ai_edge_litert.interpreter"}
+    asked = parse_version("ai_edge_litert==1.4.0,numpy==1.26.4,python==3.10", list(runtimes))
+    assert asked == Asked("ai-edge-litert", "1.4.0", ("numpy==1.26.4",), "3.10")
+    assert parse_version("2.16", ["tensorflow", "ai-edge-litert"]).package == "tensorflow"

@@ -334,10 +334,10 @@ def lacks(modules: Sequence[str]) -> str:
 
 def install_command(contribution: Contribution, module: str) -> str:
     """Return the command that installs a module, through an extra of the plugin's package where one brings it."""
-    top = module.partition("|")[0].partition(".")[0]
-    extras = _extras_with(contribution.distribution, top)
+    tops = [name.partition(".")[0] for name in module.split("|")]
+    extras = list(dict.fromkeys(extra for top in tops for extra in _extras_with(contribution.distribution, top)))
     if not extras:
-        return f"pip install {top}"
+        return f"pip install {tops[0]}"
     command = f"pip install '{contribution.distribution}[{extras[0]}]'"
     others = ", ".join(f"[{extra}]" for extra in extras[1:])
     return f"{command} (or its extra {others})" if others else command

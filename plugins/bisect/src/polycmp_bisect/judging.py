@@ -153,5 +153,6 @@ def words_of(judgement: Judgement) -> str:
         return f"{judgement.state}, {duration(judgement.error)}"
     if judgement.state == "bad" and judgement.seconds is None:
         return f"cannot run it: {judgement.reason}"
-    shown = "" if judgement.error is None else f", {judgement.detail} off by {figure(judgement.error)} of its range"
-    return f"{judgement.state}{shown}"
+    if judgement.error is None:
+        return f"{judgement.state}: {judgement.reason}" if judgement.reason else judgement.state
+    return f"{judgement.state}, {judgement.detail} off by {figure(judgement.error)} of its range"

@@ -86,6 +86,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         factory="polycmp_tf.runner:make_runner",
         options=Options,
         accepts=("tf",),
+        needs=("tensorflow|ai_edge_litert.interpreter",),
         intermediates="none",
         aliases=("tensorflow", "tflite", "litert", "keras"),
     )

@@ -18,6 +18,7 @@ from polycmp_bisect.environments.packages import (
     installed_release,
     pick_release,
     runtime_of,
+    runtimes_of,
     wanted_for,
 )
 
@@ -87,7 +88,10 @@ class Releases:
 
     def plan(self, place: int) -> Plan:
         """Return the run in which the backend has a release."""
-        return self.with_version(version_text(self.names[place], self.beside, self.pythons[self.names[place]]))
+        name = self.names[place]
+        default, _ = runtime_of(self.registry, self.backend.backend)
+        release = name if self.package == default else f"{self.package}=={name}"
+        return self.with_version(version_text(release, self.beside, self.pythons[name]))
 
     def with_version(self, version: str) -> Plan:
         """Return the run in which the backend has an environment."""
@@ -158,15 +162,15 @@ def open_releases(
 
 def _backend_of(package: str, plan: Plan, registry: Registry) -> tuple[BackendPlan, str]:
     """Return the first backend that runs on a package, and the module that it imports."""
-    known = []
+    known: list[str] = []
     for item in plan.backends:
         try:
-            name, module = runtime_of(registry, item.backend)
+            runtimes = dict(runtimes_of(registry, item.backend))
         except PolycmpError:
             continue
-        if name == package and not item.python:
-            return item, module
-        known.append(name)
+        if package in runtimes and not item.python:
+            return item, runtimes[package]
+        known += runtimes
     raise UsageError(
         f"no backend of this run is driven by {package}",
         whose="--over",

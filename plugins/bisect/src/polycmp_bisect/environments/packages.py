@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -22,49 +23,74 @@ if TYPE_CHECKING:
 PYTHON = "python"
 
 
-def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:
-    """Return the package that is a backend's runtime, and the module to import.
+def runtimes_of(registry: Registry, backend: str) -> list[tuple[str, str]]:
+    """Return the packages that can be a backend's runtime, each with the module to import, those installed here first.
 
     Raises:
         PluginError: The backend is unknown, or does not say what drives it.
     """
     found = registry.find_runner(backend)
-    modules = [name for item in found.spec.needs for name in item.split("|")]
+    modules = [name for item in found.spec.needs[:1] for name in item.split("|")]  # what it needs first drives it
     if not modules:
         raise PluginError(f"the backend {backend!r} does not say which package drives it", whose=found.label)
     installed = metadata.packages_distributions()
-    for module in modules:
-        if module.partition(".")[0] in installed:
-            return canonicalize_name(installed[module.partition(".")[0]][0]), module
     named = [canonicalize_name(item.name) for item in requirements_of([found.distribution])]
+    ranked: list[tuple[int, str, str]] = []
     for module in modules:
-        if canonicalize_name(module.partition(".")[0]) in named:
-            return canonicalize_name(module.partition(".")[0]), module
-    return canonicalize_name(modules[0].partition(".")[0]), modules[0]
+        top = module.partition(".")[0]
+        package = canonicalize_name(installed[top][0] if top in installed else top)
+        ranked.append((0 if top in installed else 1 if package in named else 2, package, module))
+    return [(package, module) for _, package, module in sorted(ranked, key=lambda item: item[0])]
 
 
-def parse_version(text: str, package: str) -> tuple[str, tuple[str, ...], str]:
-    """Return the release, further packages and the version of Python of a `version=` value.
+def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:
+    """Return the package that is a backend's runtime here, and the module to import.
+
+    Raises:
+        PluginError: The backend is unknown, or does not say what drives it.
+    """
+    return runtimes_of(registry, backend)[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a `version=` value asks for.
+
+    Attributes:
+        package: The package of the runtime.
+        release: Its release; empty for the one that is installed here.
+        beside: Releases of further packages, `NAME==VERSION`.
+        python: The version of Python; empty for any.
+    """
+
+    package: str
+    release: str
+    beside: tuple[str, ...]
+    python: str
+
+
+def parse_version(text: str, packages: Sequence[str]) -> Asked:
+    """Return what a `version=` value asks for.
 
     Args:
         text: A release, alone or with what else shall be there: `1.20.1,onnx==1.16.0,python==3.10`.
-        package: The package of the backend's runtime.
+        packages: The packages that can be the backend's runtime; the first one is meant where none is named.
 
     Raises:
         UsageError: A part is no release.
     """
-    release, python, beside = "", "", []
+    package, release, python, beside = packages[0], "", "", []
     for part in (item.strip() for item in text.strip("[] ").split(",")):
         name, equals, value = part.partition("==")
         if equals and canonicalize_name(name) == PYTHON:
             python = value
-        elif equals and canonicalize_name(name) != package:
+        elif equals and canonicalize_name(name) not in packages:
             beside.append(f"{canonicalize_name(name)}=={value}")
         elif release or not part:
             raise UsageError(f"{text!r} is no release of {package}", hint="version=1.20.1")
         else:
-            release = value if equals else name
-    return release, tuple(beside), python
+            package, release = (canonicalize_name(name), value) if equals else (package, name)
+    return Asked(package, release, tuple(beside), python)
 
 
 def installed_release(package: str) -> str:

@@ -12,7 +12,7 @@ from polycmp_bisect.environments.packages import (
     installed_release,
     parse_version,
     pick_release,
-    runtime_of,
+    runtimes_of,
     wanted_for,
 )
 from polycmp_bisect.environments.tools import interpreters
@@ -51,15 +51,18 @@ class Environments:
         Raises:
             PolycmpError: The environment cannot be made.
         """
-        package, module = runtime_of(self._registry, backend)
-        release, beside, python = parse_version(version, package)
+        runtimes = dict(runtimes_of(self._registry, backend))
+        asked = parse_version(version, list(runtimes))
+        package, module = asked.package, runtimes[asked.package]
         ours = ours_for(self._registry, backend)
-        release = release or installed_release(package) or "latest"
-        for known in [python] if python else interpreters():  # nothing is asked where it is there
-            wanted = wanted_for(release, package, module, beside, known)
+        release = asked.release or installed_release(package) or "latest"
+        for known in [asked.python] if asked.python else interpreters():  # nothing is asked where it is there
+            wanted = wanted_for(release, package, module, asked.beside, known)
             if self._maker.has(wanted, ours):
                 return str(self._maker.environment(wanted, ours))
-        releases = kept_releases(package, self._maker.find_links, pre=any(mark in release for mark in "abrd"))
+        before_final = release != "latest" and any(mark in release for mark in "abrd")
+        releases = kept_releases(package, self._maker.find_links, pre=before_final)
         release = pick_release(release, list(releases), package)
-        wanted = wanted_for(release, package, module, beside, python or releases.get(release, own_python()))
+        python = asked.python or releases.get(release, own_python())
+        wanted = wanted_for(release, package, module, asked.beside, python)
         return str(self._maker.environment(wanted, ours))
