@@ -14,12 +14,9 @@ from polycmp.errors import FileError, describe_exception
 
 __all__ = [
     "atomic_write",
-    "discard_unfinished",
     "located",
     "make_folder",
-    "plain",
     "same_folder",
-    "starting_folder",
     "to_bytes",
     "write_document",
 ]

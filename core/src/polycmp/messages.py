@@ -28,7 +28,6 @@ __all__ = [
     "log_file_handler",
     "logger_name",
     "only_errors",
-    "setup_logging",
 ]
 
 ROOT = "polycmp"

@@ -26,9 +26,6 @@ from typing import Any, NoReturn, Protocol
 from polycmp._shutdown import ENDING, abandon_threads, end_with
 
 __all__ = [
-    "LONGEST_MESSAGE",
-    "OUTPUT_SECONDS",
-    "STOP_SECONDS",
     "ChildProcess",
     "Connection",
     "CopiedProcess",

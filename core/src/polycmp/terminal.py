@@ -18,13 +18,7 @@ from typing import Any, TextIO
 from polycmp.errors import FileError, PolycmpError, describe_exception
 
 __all__ = [
-    "PRINTED",
-    "SHOWN",
-    "Guarded",
     "echo",
-    "error_text",
-    "guarded",
-    "open_standard_streams",
     "shorten",
     "visible",
     "visible_lines",
