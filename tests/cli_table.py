@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
 from polycmp.command import BackendCommand
 from polycmp.plugins import Registry
 
@@ -20,12 +22,17 @@ DIFFERENCES: Mapping[str, Mapping[str, Mapping[str, str]]] = json.loads((DATA / 
 ABSENT = DIFFERENCES["commands"]
 
 
-def flags_of(command: str, registry: Registry) -> set[str]:
-    """All spellings of all options of a command of ours; none if there is no such command."""
+def flags_of(command: str, registry: Registry, *, with_value: bool = False) -> set[str]:
+    """All spellings of all options of a command of ours, or of those that take a value; none if there is none."""
     if command not in registry.commands:
         return set()
     found = registry.commands[command]
     made: Any = registry.load(found, found.spec.target)
+    if with_value:
+        plain = [param for param in made.params if isinstance(param, click.Option) and not param.is_flag]
+        valued = {flag for param in plain if not param.count for flag in param.opts}
+        granted = made.table_of(registry).by_flag if isinstance(made, BackendCommand) else {}
+        return valued | {flag for flag, target in granted.items() if target.field.kind != "flag"}
     flags = {flag for param in made.params for flag in (*param.opts, *param.secondary_opts)}
     if isinstance(made, BackendCommand):
         table = made.table_of(registry)

@@ -31,6 +31,13 @@ def test_every_option_is_there_or_listed(registry, command):
     assert missing == set(listed) - replaced
 
 
+@pytest.mark.parametrize("command", BUILT)
+def test_every_option_that_takes_a_value_takes_it_behind_an_equals_sign(registry, polycmp, command):
+    flags = sorted(spellings(command) & flags_of(command, registry, with_value=True))
+    done = polycmp(*command.split(), *(f"{flag}={at}" for at, flag in enumerate(flags)), "--help")
+    assert done.status == 0, done.err
+
+
 def test_every_command_is_there_or_listed(registry):
     there = {command for command in COMMANDS if command in registry.commands}
     assert set(COMMANDS) - there <= set(ABSENT)

@@ -79,10 +79,11 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:
-            if flag not in own and (meant := _meant(word, queue, ctx, table)) is not None:
-                queue[:0] = meant
-                continue
-            if flag not in own:
+            if flag not in own and flag not in table.by_flag:  # what is in the table comes here with `=` and a value
+                meant = _meant(word, queue, ctx, table)
+                if meant is not None:
+                    queue[:0] = meant
+                    continue
                 _refuse(flag, ctx, table, words)
             result.append(own.get(word, word))
             if word in TAKES_A_WORD and queue:
