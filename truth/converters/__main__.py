@@ -45,7 +45,7 @@ from truth.converters.judging import (
     loads,
 )
 from truth.converters.making import target_of
-from truth.converters.producers import PRODUCERS, Producer
+from truth.converters.producers import CHANGED, PRODUCERS, Producer
 from truth.converters.trained import trained
 
 HERE = Path(__file__).parent
@@ -104,7 +104,8 @@ class Corpus:
                     feed = list(held.values())
                 made = target_of(folder, producer.name)
                 what = f"{producer.name} x {folder.name}"
-                self._judge(count, Case(what, made, folder / "model.onnx", feed, every=every))
+                changed = CHANGED.get((producer.name, folder.name), "")
+                self._judge(count, Case(what, made, folder / "model.onnx", feed, every=every, changed=changed))
             print(producer.name, count.grades, flush=True)
         return counts
 

@@ -15,7 +15,7 @@ import onnx
 from numpy.typing import NDArray
 
 from truth.converters.faults import faults_of
-from truth.converters.measuring import LEAST, RUINED, defect, is_visible, noise, outputs
+from truth.converters.measuring import LEAST, RUINED, born, defect, is_visible, noise, outputs
 from truth.judge import run_words
 
 GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE = "good", "accused", "no answer", "ruined", "not made"
@@ -65,6 +65,7 @@ class Case:
         every: Whether each fault is planted, or only the first one that shows.
         least: The share of the signal that a fault has to make.
         apart: Whether backends run in processes of their own, as `polycmp` has them go on after a crash.
+        changed: What the tool did to the model that is no rounding; the file is none to call good then.
     """
 
     what: str
@@ -75,6 +76,7 @@ class Case:
     every: bool = True
     least: float = LEAST
     apart: bool = False
+    changed: str = ""
 
 
 def _fed(file: Path, feed: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -197,7 +199,7 @@ def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
     except Exception:  # noqa: BLE001  a file that the runtime cannot load is none to judge
         count.add(NOT_MADE)
         return count
-    wrong = defect(model)
+    wrong = case.changed or defect(model) or _born(case)
     with tempfile.TemporaryDirectory() as folder:
         asked = _Asked(case, Path(folder), expected, other, lambda command: tell(count, command))
         status, sentence, _ = asked.locate(case.made)
@@ -217,6 +219,13 @@ def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
             for fault in _planted(case, model, Path(folder), expected, apart, lambda: tell(count, ALONE)):
                 count.join(_blamed(case, asked, fault, apart))
     return count
+
+
+def _born(case: Case) -> str:
+    try:
+        return born(case.made, _fed(case.made, case.feed), case.source, _fed(case.source, case.feed))
+    except Exception:  # noqa: BLE001  a tensor that the runtime does not show
+        return ""
 
 
 class _Planted(NamedTuple):

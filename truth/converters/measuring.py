@@ -52,6 +52,31 @@ def _array(value: Any) -> NDArray[Any]:
     return np.asarray(value)
 
 
+def born(made: Path, feed: Feed, source: Path, source_feed: Feed) -> str:
+    """Return the tensor inside a file that holds Inf or NaN where its source has none; empty if there is none.
+
+    Args:
+        made: The file.
+        feed: Its inputs.
+        source: What it was made of.
+        source_feed: The inputs of that.
+    """
+    if _first_infinite(source, source_feed):
+        return ""
+    return _first_infinite(made, feed)
+
+
+def _first_infinite(file: Path, feed: Feed) -> str:
+    model = onnx.load(file)
+    shown = {item.name for item in model.graph.output}
+    model.graph.output.extend(
+        onnx.ValueInfoProto(name=name)
+        for node in model.graph.node for name in node.output if name and name not in shown
+    )  # fmt: skip
+    found = outputs(model.SerializeToString(), feed)
+    return next((name for name, array in found.items() if array.dtype.kind == "f" and not np.isfinite(array).all()), "")
+
+
 def noise(made: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]) -> float:
     """Return the largest noise of any output: its root mean square over that of the signal; infinite if unlike.
 
