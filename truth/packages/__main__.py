@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="forget what was done before")
     parser.add_argument("--output", type=Path, default=HERE / "results.md")
     options = parser.parse_args()
-    models = [item for item in fetch(options.folder) if re.search(options.only, item.name)]
+    models = fetch(options.folder, options.only)
 
     def work(shipped: Shipped) -> list[Said]:
         place = options.folder / "work" / re.sub(r"[^\w.]+", "_", shipped.name)

