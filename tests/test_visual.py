@@ -152,3 +152,118 @@ def test_statistics_of_saved_outputs_stand_beside_the_tensors(polycmp, model, tm
     assert re.search(r"tensor +min +max +mean\n.*\n(.*\n)* +r +\S+ +\S+ +\S+\n", shown)
     found = json.loads(polycmp("inspect", "model", model, *words, "--json").out)
     assert set(found["tensor_info"]) >= {"h", "r", "y"}
+
+
+def quantised_model():
+    """Two blocks of a Conv each, with QuantizeLinear and DequantizeLinear between them, named as PyTorch does."""
+    floats = {"w": np.ones((2, 2, 1, 1), np.float32), "s": np.array(0.1, np.float32)}
+    weights = [numpy_helper.from_array(array, name) for name, array in floats.items()]
+    weights.append(numpy_helper.from_array(np.array(0, np.int8), "z"))
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], "/block.0/conv/Conv"),
+        helper.make_node("Relu", ["a"], ["b"], "/block.0/act/Relu"),
+        helper.make_node("QuantizeLinear", ["b", "s", "z"], ["q"], "/block.0/QuantizeLinear"),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "/block.1/DequantizeLinear"),
+        helper.make_node("Conv", ["d", "w"], ["c"], "/block.1/conv/Conv"),
+        helper.make_node("Relu", ["c"], ["y"], "/block.1/act/Relu"),
+    ]
+    shape = [1, 2, 4, 4]
+    graph = helper.make_graph(
+        nodes,
+        "blocks",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+        weights,
+    )
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_modules_and_quantising_operators_are_folded(polycmp, tmp_path):
+    onnx.save(quantised_model(), tmp_path / "m.onnx")
+    assert polycmp("inspect", "model", "m.onnx", "--save-visual", "page.html").status == 0
+    script = """
+        const shown = () => [...document.querySelectorAll('.node text:first-of-type')].map((item) => item.textContent);
+        const said = document.body.dataset;
+        said.all = shown().join();
+        document.getElementById('quantising').click();
+        said.folded = shown().join();
+        said.edges = document.querySelectorAll('svg path').length;
+        const depth = document.getElementById('depth');
+        depth.value = 1;
+        depth.dispatchEvent(new Event('change'));
+        said.modules = shown().join();
+        document.querySelector('.node.module').dispatchEvent(new MouseEvent('click', {bubbles: true}));
+        [...document.querySelectorAll('#details button')].find((item) => item.textContent === 'Open it').click();
+        said.opened = shown().join();
+    """
+    document, complaints = opened(tmp_path / "page.html", script)
+    assert complaints == []
+    said = dict(re.findall(r'data-(all|folded|edges|modules|opened)="([^"]*)"', document))
+    assert said["all"].count("Linear") == 2
+    assert said["folded"].split(",") == ["input", "Conv", "Relu", "Conv", "Relu", "output"]
+    assert said["edges"] == "5"  # what was folded is read through
+    assert said["modules"].split(",") == ["input", "block.0", "block.1", "output"]
+    assert said["opened"].split(",") == ["input", "Conv", "Relu", "block.1", "output"]
+
+
+def test_the_overview_leads_elsewhere_and_a_telephone_has_the_graph_above_the_words(polycmp, tmp_path):
+    onnx.save(long_model(200), tmp_path / "deep.onnx")
+    assert polycmp("inspect", "model", "deep.onnx", "--save-visual", "page.html").status == 0
+    script = """{
+        const said = document.body.dataset, at = () => document.querySelector('svg > g').getAttribute('transform');
+        const [before, overview] = [at(), document.getElementById('overview')];
+        const {left, top, height} = overview.getBoundingClientRect();
+        const place = {clientX: left + 40, clientY: top + height - 20, buttons: 1, bubbles: true};
+        overview.dispatchEvent(new PointerEvent('pointerdown', place));
+        said.moved = before !== at();
+        const [main, aside] = ['main', 'aside'].map((name) => document.querySelector(name).getBoundingClientRect());
+        said.boxes = [main.width, aside.width, main.bottom <= aside.top, document.documentElement.scrollWidth].join();
+    }"""
+    wide, complaints = opened(tmp_path / "page.html", script)
+    assert complaints == []
+    assert 'data-moved="true"' in wide
+    assert 'data-boxes="860,340,false,1200"' in wide
+    page = (tmp_path / "opened.html").read_text(encoding="utf-8").replace("<body>", '<body style="width:390px">')
+    narrow = re.sub(r"@media \(max-width: 700px\) \{(.*?\n)\}", r"\1", page, flags=re.DOTALL)
+    (tmp_path / "opened.html").write_text(narrow, encoding="utf-8")
+    found = browser.opened(tmp_path / "opened.html", "--virtual-time-budget=20000", "--dump-dom", timeout=200).stdout
+    assert re.search(r'data-boxes="390,390,true,', found)
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_model_explorer_gets_the_graph_and_its_errors(polycmp, model, tmp_path, judged):
+    report = {"kind": "locate", "tensors": [{"tensor": "h", "relative_error": 0.25, "passed": False}]}
+    (tmp_path / "found.json").write_text(json.dumps(report))
+    words = ("--errors", "found.json") if judged else ()
+    done = polycmp("inspect", "model", model, "--save-visual", "graph.json", *words)
+    assert done.status == 0, done.err
+    assert "next: pip install ai-edge-model-explorer && model-explorer graph.json" in done.out
+    assert ("--node_data_paths=graph.errors.json" in done.out) == judged
+    [collection] = json.loads((tmp_path / "graph.json").read_text())
+    [graph] = collection["graphs"]
+    source = onnx.load(model).graph
+    ids = {node["id"] for node in graph["nodes"]}
+    assert [node["label"] for node in graph["nodes"]].count("input") == 1
+    assert len(graph["nodes"]) == len(source.node) + len(source.output) + 1
+    assert all(edge["sourceNodeId"] in ids for node in graph["nodes"] for edge in node["incomingEdges"])
+    if not judged:
+        assert not (tmp_path / "graph.errors.json").exists()
+        return
+    data = json.loads((tmp_path / "graph.errors.json").read_text())
+    assert [item["value"] for item in data[graph["id"]]["results"].values()] == [0.25]
+    builder = pytest.importorskip("model_explorer.node_data_builder", reason="ai-edge-model-explorer")
+    known = data[graph["id"]]
+    results = {key: builder.NodeDataResult(**value) for key, value in known["results"].items()}
+    gradient = [builder.GradientItem(**item) for item in known["gradient"]]
+    made = builder.ModelNodeData({graph["id"]: builder.GraphNodeData(results, name=known["name"], gradient=gradient)})
+    assert json.loads(made.to_json_string())[graph["id"]]["results"] == known["results"]
+    shapes = pytest.importorskip("model_explorer.graph_builder")
+    fields = {field.name for field in shapes.dataclasses.fields(shapes.GraphNode)}
+    assert all(set(node) <= fields for node in graph["nodes"])
+
+
+def test_a_model_too_large_for_a_page_is_recommended_another_program(polycmp, tmp_path):
+    onnx.save(long_model(1100), tmp_path / "deep.onnx")
+    done = polycmp("inspect", "model", "deep.onnx", "--save-visual", "page.html")
+    assert "1100 operators are many for a page" in done.out
+    assert "next: --save-visual page.json" in done.out

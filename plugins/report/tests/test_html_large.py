@@ -39,7 +39,7 @@ def series(*points):
 
 def test_infinity_and_nan_have_a_shape_and_a_place_of_their_own():
     page = page_of(series(("a", 1e-3), ("b", math.inf), ("c", math.nan)))
-    assert (page.count('<path class="endless"'), page.count("<circle")) == (2, 1)
+    assert (page.count('<path class="endless"'), page.count('class="point"')) == (2, 1)
     assert "∞" in page
     assert "∞" not in page_of(series(("a", 1e-3), ("b", 1.0)))
 
@@ -64,6 +64,25 @@ def test_groups_are_as_fine_as_there_is_room_for():
     assert groups_of(["a", "b", "c"]) == groups_of([]) == groups_of(["/m/a", "/m/b"]) == []
 
 
-def test_notes_are_one_paragraph():
-    page = page_of(Note("the first"), Note("the second.", subject="onnxrt"))
-    assert "<p>the first. onnxrt: the second.</p>" in page
+def test_notes_are_a_list_of_which_the_first_are_shown():
+    page = page_of(Note("the first"), Note("the second.", subject="onnxrt"), Note("a third", label="cause"))
+    assert "<li>the first</li>" in page
+    assert "<li><strong>onnxrt: </strong>the second.</li>" in page
+    assert "<li><strong>cause: </strong>a third</li>" in page
+    many = page_of(*(Note(f"note {index}") for index in range(20)))
+    shown, _, folded = many.partition("<summary>14 more</summary>")
+    assert "<li>note 5</li>" in shown
+    assert "<li>note 19</li>" in folded
+
+
+def test_marks_of_a_series_have_shapes_and_a_legend():
+    points = (
+        Point("a", 1e-7, "passed", ring=1e-7), Point("b", 1e-3, "info"), Point("c", 0.1, "failed"), Point("d", 0.2),
+    )  # fmt: skip
+    meant = {"passed": "within", "info": "explained", "failed": "outside", "blind": "never", "ring": "its own"}
+    page = page_of(Series("Errors", points, legend=meant))
+    legend = page.partition('<ul class="legend">')[2].partition("</ul>")[0]
+    assert [words for words in meant.values() if words in legend] == ["within", "explained", "outside", "its own"]
+    assert '<g class="failed"><path class="point"' in legend
+    assert '<g class="info"><rect class="point"' in legend
+    assert '<g class="passed"><circle class="point"' in legend

@@ -126,6 +126,7 @@ class Series:
         remark: Explanation of how to read it.
         summary: The drawing in one sentence, for those who cannot see it.
         ends: Names of the first and the last point.
+        legend: What a state of a point means, and a `ring`, in words.
     """
 
     title: str
@@ -133,6 +134,7 @@ class Series:
     remark: str = ""
     summary: str = ""
     ends: tuple[str, str] = ("", "")
+    legend: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,10 @@ def _main(result: Result, series: tuple[Series, ...]) -> Markup:
         tools(result),
         *(series_card(item, places) for item in series),
         *(outline_card(item, places) for item in series if isinstance(item, AlongGraph) and item.places),
+        *(() if series else sections),  # what was judged comes before what is known around it
         *(diagram_card(row.looks[KEY], places) for table in tables for row in table.rows if KEY in row.looks),
         *(facts_card(item) for item in result.blocks(Facts) if not item.background),
-        *sections,
+        *(sections if series else ()),
         *(information(table, number) for number, table in enumerate(tables) if not table.judged),
         about(result),
     )

@@ -14,6 +14,12 @@ from polycmp_locate.values.measured import Row
 
 #: Method shown for a tensor without a counterpart.
 ALONE = "no counterpart"
+_LEGEND = {
+    "passed": "within the tolerance",
+    "info": "outside, and rounding explains it",
+    "failed": "outside the tolerance",
+    "ring": "the operator's own error",
+}
 
 
 def along_graph(found: Located) -> AlongGraph:
@@ -24,15 +30,17 @@ def along_graph(found: Located) -> AlongGraph:
     """
     judged = found.judged
     bad = sum(not row.passed for row in judged.rows)
+    explained = _explained(found)
     places = tuple(_places(found))
     differ = found.pairing is not None
     return AlongGraph(
         title="Error along the graph",
-        points=tuple(_point(row, found) for row in judged.rows),
-        remark="relative error as it came through the model; rings are the operator's own error; click a point",
+        points=tuple(_point(row, found, index < explained) for index, row in enumerate(judged.rows)),
+        remark="relative error, as it came through the model; click a point",
         summary=f"Relative error of {len(judged.rows)} tensors in the order of the graph; "
         f"{bad} are outside the tolerance",
         ends=("first operator", "last operator"),
+        legend=_LEGEND,
         headings=(f"In {found.reference}", "Paired by", "Made by") if differ else ("Made by",),
         measures=(Measure("Relative"), Measure("Own")),
         places=places if differ or any(place.modules for place in places) else (),
@@ -40,12 +48,20 @@ def along_graph(found: Located) -> AlongGraph:
     )
 
 
-def _point(row: Row, found: Located) -> Point:
+def _explained(found: Located) -> int:
+    """Return how many of the first rows are no more than rounding explains, whether within the tolerance or not."""
+    judged = found.judged
+    if judged.first_bad is None:
+        return len(judged.rows)
+    return next((index for index, row in enumerate(judged.rows) if row is judged.first_bad), 0)
+
+
+def _point(row: Row, found: Located, explained: bool) -> Point:
     text = f"{row.tensor} ({row.node.op_type}): {row.relative:.3g} relative"
     return Point(
         name=row.tensor,
         value=float(row.relative),
-        state="passed" if row.passed else "failed",
+        state="passed" if row.passed else "info" if explained else "failed",
         text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
         ring=None if row.standalone is None else float(row.standalone.relative),
         mark=f"{row.node.op_type} makes {row.tensor}" if row is found.judged.first_bad else "",

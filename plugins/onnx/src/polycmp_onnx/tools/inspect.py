@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from polycmp.plugins import Contribution
 
 
+#: Operators above which a page of its own draws worse than a program made for it.
+_MANY = 1000
+
+
 @dataclass(frozen=True)
 class InspectSection:
     """Showing."""
@@ -36,7 +40,10 @@ class InspectSection:
         metavar="FILE",
     )
     save_visual: str = opt(
-        "", help="Draw the graph of an ONNX model on a page that needs no network.", metavar="FILE.html", writes=True
+        "",
+        help="Draw the graph of an ONNX model on a page that needs no network; FILE.json is for Model Explorer.",
+        metavar="FILE.html",
+        writes=True,
     )
     errors: str = opt(
         "", help="With --save-visual: colour tensors by the errors in this report of `locate`.", metavar="FILE.json"
@@ -115,6 +122,8 @@ def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
 
         save_visual(proto, section.save_visual, section.errors, info)
         echo(visible(f"wrote {section.save_visual}"))
+        for line in _how_to_look(len(proto.graph.node), section):
+            echo(visible(line))
     if section.json:
         import json
 
@@ -125,6 +134,24 @@ def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
         text = _text_of(call, model, section)
         _show_text("\n".join([text, *_unbounded(proto, section), *(visible(line) for line in _figures(info))]))
     return 0
+
+
+def _how_to_look(operators: int, section: InspectSection) -> list[str]:
+    """Return what to type next: for a file that a program opens, and for models that are too large for a page."""
+    from polycmp_onnx.tools.model_explorer import data_file
+
+    path = section.save_visual
+    if path.endswith(".json"):
+        beside = data_file(path)
+        data = f" --node_data_paths={beside}" if section.errors else ""
+        written = [f"wrote {beside}"] if section.errors else []
+        return [*written, f"  next: pip install ai-edge-model-explorer && model-explorer {path}{data}"]
+    if operators <= _MANY:
+        return []
+    return [
+        f"{operators} operators are many for a page; Model Explorer draws such a graph better",
+        f"  next: --save-visual {path.rpartition('.')[0] or path}.json",
+    ]
 
 
 def _unbounded(proto: Any, section: InspectSection) -> list[str]:

@@ -1,4 +1,4 @@
-"""`inspect model --save-visual`: the graph of an ONNX model on one page that needs no network."""
+"""`inspect model --save-visual`: the graph of an ONNX model on one page without network, or for Model Explorer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def save_visual(proto: Any, path: str, errors: str = "", info: Mapping[str, Mapp
 
     Args:
         proto: An `onnx.ModelProto`, which need not hold its external weights.
-        path: The file to write.
+        path: The file to write: a page, or with the suffix `.json` a graph for Model Explorer.
         errors: A JSON report of `locate` whose errors colour the nodes; empty for none.
         info: Statistics by tensor to show with it.
 
@@ -32,6 +32,11 @@ def save_visual(proto: Any, path: str, errors: str = "", info: Mapping[str, Mapp
     """
     report = _report(errors) if errors else {}
     graph = _graph(proto, report, info or {})
+    if path.endswith(".json"):
+        from polycmp_onnx.tools.model_explorer import save_graph
+
+        save_graph(graph, path)
+        return
     words = "Search names and operators"
     text = page(
         graph["title"],
@@ -42,6 +47,7 @@ def save_visual(proto: Any, path: str, errors: str = "", info: Mapping[str, Mapp
             *(_verdict(report) if report else ()),
             tag("input", type="search", placeholder=words, aria_label=words),
             tag("ul", id="found"),
+            tag("div", id="tools"),
             tag("div", id="details"),
         ),
         tag("main", tag("svg", role="group", aria_label="Graph of the model")),
@@ -127,7 +133,13 @@ def _nodes(graph: Any) -> Iterator[dict[str, Any]]:
 
 def _node(number: int, kind: str, op: str, name: str, inputs: list[str], outputs: list[str]) -> dict[str, Any]:
     node = {"id": number, "kind": kind, "op": op, "name": name, "inputs": inputs, "outputs": outputs}
-    return {**node, "domain": "", "attributes": {}}
+    return {**node, "path": modules_of(name), "domain": "", "attributes": {}}
+
+
+def modules_of(name: str) -> list[str]:
+    """Return the modules that an exporter has written into an operator's name, the outermost first."""
+    parts = [part for part in name.split("/") if part] if "/" in name else name.split(".")
+    return parts[:-1]
 
 
 def _mark(nodes: list[dict[str, Any]], report: Mapping[str, Any]) -> None:

@@ -36,7 +36,7 @@ def diagram_card(diagram: Diagram, places: Mapping[str, str]) -> Markup:
         places: The element with a row's details, by the row's name.
     """
     more = f"; {diagram.left_out} more beside them are left out" if diagram.left_out else ""
-    remark = f"up to {STEPS} operators before and after it, with ranges and errors of what they make{more}"
+    remark = f"up to {STEPS} operators before and after it, with the errors of what they make{more}"
     head = tag(
         "div",
         tag("h2", "The graph around ", tag("span", diagram.tensor, class_="name")),
@@ -116,7 +116,9 @@ def _known(box: Box, x: float, y: float, diagram: Diagram) -> Iterator[Markup]:
     """Yield labels for the output tensors of a box, below it, where their edges begin."""
     known = [(name, diagram.edges[name]) for name in box.makes if name in diagram.edges]
     for line, (name, text) in enumerate(known[:_EDGES]):
-        label = f"{text[:_EDGE]}…" if len(text) > _EDGE + 1 else text
+        error = text.rpartition("error ")  # the range is in the title: labels of neighbours have to leave room
+        label = f"error {error[2]}" if error[1] else text
+        label = f"{label[:_EDGE]}…" if len(label) > _EDGE + 1 else label
         at = f"{y + 14 + 13 * line:.0f}"
         yield tag("text", label, class_=diagram.states.get(name) or None, x=f"{x:.0f}", y=at, text_anchor="middle")
 

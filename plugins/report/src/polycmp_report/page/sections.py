@@ -8,6 +8,8 @@ from polycmp_report.models import file_names, named
 
 #: Problems of the same kind that are told one by one.
 PROBLEMS = 12
+#: Notes that are shown without being asked for.
+NOTES = 6
 _QUESTION = "M8.5 9.2a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.8-1.1 1.7M12 17.5v.5"
 SYMBOLS = {
     "passed": "M5 12.5l4.5 4.5L19 7.5",
@@ -54,7 +56,7 @@ def problems(result: Result) -> Markup | None:
     items = _problems(result.blocks(Problem))
     notes = [_note(note) for note in result.blocks(Note)]
     if notes:
-        items.append(tag("li", tag("p", " ".join(notes)), class_="callout note"))
+        items.append(tag("li", _listed(notes), class_="callout note"))
     items += [
         tag("li", f"{item.inputs}: {item.failed}; to repeat it: {item.command}", class_="callout note")
         for item in result.blocks(Repeat)
@@ -65,11 +67,22 @@ def problems(result: Result) -> Markup | None:
     return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
 
 
-def _note(note: Note) -> str:
-    """Return a note as a sentence among others."""
-    words = f"{note.subject}: {note.text}" if note.subject else note.text
-    words = words if note.label in {"note", ""} else f"{note.label}: {words}"
-    return words if words.rstrip()[-1:] in {".", "!", "?", "…"} else f"{words.rstrip()}."
+def _listed(notes: list[Markup]) -> Markup:
+    """Return notes as a list, those after the first ones folded."""
+    first, rest = notes[:NOTES], notes[NOTES:]
+    if len(rest) < 2:
+        first, rest = notes, []
+    shown = tag("ul", *first, class_="notes")
+    if not rest:
+        return shown
+    return join(shown, tag("details", tag("summary", f"{len(rest)} more"), tag("ul", *rest, class_="notes")))
+
+
+def _note(note: Note) -> Markup:
+    """Return a note, what it is about first."""
+    label = note.label if note.label not in {"note", ""} else ""
+    lead = ": ".join(filter(None, (label, note.subject)))
+    return tag("li", tag("strong", f"{lead}: ") if lead else None, note.text)
 
 
 def _problems(found: tuple[Problem, ...]) -> list[Markup]:

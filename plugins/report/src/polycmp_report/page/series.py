@@ -20,9 +20,12 @@ STYLE = """
 .drift { width: 100%; height: auto; display: block; padding: 4px 14px 14px; }
 .drift .axis { stroke: var(--line); stroke-width: 1; } .drift text { font: 11px var(--mono); fill: var(--soft); }
 .drift .path { fill: none; stroke: var(--bar-soft); stroke-width: 1.5; }
-.drift circle { fill: var(--pass); } .drift .failed circle { fill: var(--fail); }
-.drift .own { fill: none; stroke: var(--note); stroke-width: 1.8; }
-.drift a:hover circle, .drift a:focus circle { stroke: var(--focus); stroke-width: 3; }
+.point { fill: var(--pass); } .failed .point { fill: var(--fail); }
+.info .point { fill: var(--card); stroke: var(--soft); stroke-width: 1.5; }
+.drift .own, .legend .own { fill: none; stroke: var(--note); stroke-width: 1.8; }
+.drift a:hover .point, .drift a:focus .point { stroke: var(--focus); stroke-width: 3; }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; padding: 0 20px; font-size: 13px; }
+.legend li { color: var(--soft); } .legend svg { width: 14px; height: 14px; margin-right: 5px; vertical-align: -2px; }
 .drift .first { stroke: var(--fail); stroke-dasharray: 4 3; } .drift text.first { fill: var(--fail); stroke: none; }
 .drift .band { fill: var(--hover); } .drift .endless { fill: var(--fail); }
 .drift a:hover .endless, .drift a:focus .endless { stroke: var(--focus); stroke-width: 3; }
@@ -39,7 +42,32 @@ def series_card(series: Series, places: Mapping[str, str]) -> Markup:
     """
     remark = tag("p", series.remark, class_="soft") if series.remark else None
     head = tag("div", tag("h2", series.title), remark, class_="section-head")
-    return tag("section", head, _svg(series, places), class_="card")
+    return tag("section", head, _legend(series), _svg(series, places), class_="card")
+
+
+def _legend(series: Series) -> Markup | None:
+    """Return what the marks mean, of those that are there; None where one kind needs no words."""
+    there = {point.state for point in series.points} | {"ring" for point in series.points if point.ring is not None}
+    items = [(state, words) for state, words in series.legend.items() if state in there]
+    if len(items) < 2:
+        return None
+    drawn = [tag("li", _key(state), words) for state, words in items]
+    return tag("ul", *drawn, class_="legend")
+
+
+def _key(state: str) -> Markup:
+    ring = tag("circle", class_="own", cx="7", cy="7", r="5")
+    inner = ring if state == "ring" else tag("g", _shape(7, 7, state), class_=state)
+    return tag("svg", inner, viewBox="0 0 14 14", aria_hidden="true")
+
+
+def _shape(x: float, y: float, state: str) -> Markup:
+    """Return the mark of a state, whose shape says as much as its colour."""
+    if state == "failed":
+        return tag("path", class_="point", d=f"M{x:.1f} {y - 4.6:.1f}l4.6 4.6l-4.6 4.6l-4.6 -4.6z")
+    if state == "info":
+        return tag("rect", class_="point", x=f"{x - 2.8:.1f}", y=f"{y - 2.8:.1f}", width="5.6", height="5.6")
+    return tag("circle", class_="point", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2")
 
 
 def _svg(series: Series, places: Mapping[str, str]) -> Markup:
@@ -134,7 +162,7 @@ def _point(point: Point, index: int, place: _Place, places: Mapping[str, str]) -
     if _is_endless(point.value):  # beyond every axis: no circle at a place that a number could have
         shape = tag("path", class_="endless", d=f"M{x:.1f} {y - 5:.1f}l5 9h-10z")
     else:
-        shape = tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2")
+        shape = _shape(x, y, point.state)
     drawn = (tag("title", point.text or point.name), shape)
     target = places.get(point.name)
     if target is None:

@@ -43,10 +43,10 @@ def along_graph(found: Ranking) -> AlongGraph:
     return AlongGraph(
         title="Noise along the graph",
         points=tuple(map(_point, found.layers)),
-        remark="noise as a share of the signal, as it came through the smaller model; rings are what the layer alone "
-        "brings; red stays in float",
+        remark="noise as a share of the signal, as it came through the smaller model",
         summary=f"Noise of {len(found.layers)} layers in the order of the graph; {kept} stay in float",
         ends=("first layer", "last layer"),
+        legend={"passed": "in the smaller type", "failed": "stays in float", "ring": "what the layer alone brings"},
         headings=("Operator", f"Its tensors in {found.reference}", f"In {found.candidate}", "Paired by"),
         measures=(Measure("Arrives", "dB", falls=True), Measure("Own", "dB", falls=True), Measure("Gain", "dB")),
         places=tuple(_places(found)),

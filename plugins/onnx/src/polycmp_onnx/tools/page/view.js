@@ -12,46 +12,108 @@
     if (parent) parent.append(element);
     return element;
   };
-  const bandOf = (node) => Math.floor(node.rank / BAND);
-  const bands = [];
-  for (const node of data.nodes) (bands[bandOf(node)] ??= []).push(node);
+  const bandOf = (item) => Math.floor(item.rank / BAND);
   const short = (text, length) => (text.length <= length ? text : "…" + text.slice(1 - length));
-  for (const node of data.nodes) {
-    node.width = Math.max(90, 7.2 * Math.max(node.op.length, Math.min(node.name.length, 30) * 0.75) + 16);
-    node.height = 34;
+
+  // --- folding: what is drawn are items, which are operators or modules of several
+  const QUANTISING = new Set(["QuantizeLinear", "DequantizeLinear"]);
+  const folds = { depth: 0, quantising: false }, opened = new Set();
+  let items = [], links = [], drawnAs = new Map();
+  const moduleOf = (node) => {
+    if (!folds.depth || node.path.length < folds.depth) return "";
+    let length = folds.depth;
+    while (length <= node.path.length && opened.has(node.path.slice(0, length).join("/"))) length += 1;
+    return length <= node.path.length ? node.path.slice(0, length).join("/") : "";
+  };
+  function fold() {
+    const modules = new Map();
+    const hidden = (node) => folds.quantising && QUANTISING.has(node.op);
+    for (const node of data.nodes) {
+      const name = moduleOf(node);
+      if (name && !hidden(node)) modules.set(name, [...(modules.get(name) ?? []), node]);
+    }
+    const made = new Map();
+    items = [];
+    drawnAs = new Map();
+    for (const node of data.nodes) {
+      const name = moduleOf(node), members = modules.get(name) ?? [];
+      if (hidden(node)) continue;
+      if (members.length < 2) { items.push(node); drawnAs.set(node, node); continue; }
+      if (!made.has(name)) {
+        const errors = members.map((member) => member.error).filter((error) => error !== undefined);
+        const item = {
+          id: data.nodes.length + made.size, kind: "module", op: name.split("/").at(-1), name, members,
+          inputs: [], outputs: [], attributes: {}, domain: "", rank: Math.min(...members.map((member) => member.rank)),
+          first: members.some((member) => member.first), ...(errors.length ? { error: Math.max(...errors) } : {}),
+        };
+        made.set(name, item);
+        items.push(item);
+      }
+      drawnAs.set(node, made.get(name));
+    }
+    const into = new Map();
+    for (const edge of data.edges) into.set(edge.to, [...(into.get(edge.to) ?? []), edge.from]);
+    const sources = (id) => {  // of an operator that is not drawn: what it reads is read in its place
+      const node = data.nodes[id];
+      return drawnAs.has(node) ? [node] : (into.get(id) ?? []).flatMap(sources);
+    };
+    const seen = new Set();
+    links = [];
+    for (const edge of data.edges) {
+      const to = drawnAs.get(data.nodes[edge.to]);
+      if (!to) continue;
+      for (const source of sources(edge.from)) {
+        const from = drawnAs.get(source), key = `${from.id} ${to.id}`;
+        if (from === to || seen.has(key)) continue;
+        seen.add(key);
+        links.push({ from, to, tensor: edge.tensor });
+      }
+    }
+    for (const node of data.nodes) if (!drawnAs.has(node)) drawnAs.set(node, drawnAs.get(sources(node.id)[0]));
   }
 
-  const inside = new Map(), across = [];
-  for (const edge of data.edges) {
-    const [from, to] = [data.nodes[edge.from], data.nodes[edge.to]];
-    if (bandOf(from) === bandOf(to)) inside.set(bandOf(from), [...(inside.get(bandOf(from)) ?? []), edge]);
-    else across.push(edge);
+  // --- layout
+  let areas = [], bands = [], inside = new Map(), across = [];
+  function lay() {
+    bands = [];
+    for (const item of items) (bands[bandOf(item)] ??= []).push(item);
+    bands = bands.filter(Boolean);
+    const bandAt = new Map(bands.flatMap((band, index) => band.map((item) => [item, index])));
+    for (const item of items) {
+      item.width = Math.max(90, 7.2 * Math.max(item.op.length, Math.min(item.name.length, 30) * 0.75) + 16);
+      [item.height, item.band] = [34, bandAt.get(item)];
+    }
+    [inside, across] = [new Map(), []];
+    const into = new Map();
+    for (const link of links) {
+      const { from, to } = link;
+      if (from.band === to.band) inside.set(from.band, [...(inside.get(from.band) ?? []), link]);
+      else { across.push(link); into.set(to.band, [...(into.get(to.band) ?? []), link]); }
+    }
+    let top = 0;
+    areas = [];
+    bands.forEach((band, index) => {
+      const graph = new dagre.graphlib.Graph({ multigraph: true });
+      graph.setGraph({ nodesep: 14, edgesep: 8, ranksep: 26, ranker: "longest-path" });
+      for (const item of band) graph.setNode(String(item.id), { width: item.width, height: item.height });
+      for (const { from, to, tensor } of inside.get(index) ?? []) graph.setEdge(String(from.id), String(to.id), {}, tensor);
+      dagre.layout(graph);
+      const shifts = (into.get(index) ?? []).filter(({ from }) => from.x !== undefined && from.band < index)
+        .map(({ from, to }) => from.x - graph.node(String(to.id)).x);
+      const left = shifts.length ? shifts.reduce((sum, item) => sum + item, 0) / shifts.length : 0;
+      for (const item of band) {
+        const place = graph.node(String(item.id));
+        [item.x, item.y] = [place.x + left, place.y + top];
+      }
+      for (const link of inside.get(index) ?? []) {
+        const points = graph.edge(String(link.from.id), String(link.to.id), link.tensor).points;
+        link.points = points.map((point) => [point.x + left, point.y + top]);
+      }
+      const height = graph.graph().height;
+      areas[index] = { top, bottom: top + height };
+      top += height + 40;
+    });
   }
-  const into = new Map();
-  for (const edge of across) into.set(bandOf(data.nodes[edge.to]), [...(into.get(bandOf(data.nodes[edge.to])) ?? []), edge]);
-
-  let top = 0;
-  const areas = [];
-  bands.forEach((nodes, band) => {
-    const graph = new dagre.graphlib.Graph({ multigraph: true });
-    graph.setGraph({ nodesep: 14, edgesep: 8, ranksep: 26, ranker: "longest-path" });
-    for (const node of nodes) graph.setNode(String(node.id), { width: node.width, height: node.height });
-    for (const edge of inside.get(band) ?? []) graph.setEdge(String(edge.from), String(edge.to), {}, edge.tensor);
-    dagre.layout(graph);
-    const shifts = (into.get(band) ?? []).map((edge) => data.nodes[edge.from].x - graph.node(String(edge.to)).x);
-    const left = shifts.length ? shifts.reduce((sum, item) => sum + item, 0) / shifts.length : 0;
-    for (const node of nodes) {
-      const place = graph.node(String(node.id));
-      [node.x, node.y] = [place.x + left, place.y + top];
-    }
-    for (const edge of inside.get(band) ?? []) {
-      const points = graph.edge(String(edge.from), String(edge.to), edge.tensor).points;
-      edge.points = points.map((point) => [point.x + left, point.y + top]);
-    }
-    const height = graph.graph().height;
-    areas[band] = { top, bottom: top + height };
-    top += height + 40;
-  });
 
   // --- colours
   const errors = data.nodes.map((node) => node.error).filter((error) => error > 0 && Number.isFinite(error));
@@ -62,19 +124,26 @@
   };
 
   // --- drawing
-  const scene = make("g", {}, svg), lines = make("g", {}, scene), groups = [];
-  for (const edge of across) {
-    const [from, to] = [data.nodes[edge.from], data.nodes[edge.to]];
-    const [x, y, u, v] = [from.x, from.y + from.height / 2, to.x, to.y - to.height / 2];
-    const path = make("path", { d: `M${x},${y}C${x},${y + 60} ${u},${v - 60} ${u},${v}` }, lines);
-    if (bandOf(to) - bandOf(from) > 1) path.classList.add("long");
+  const scene = make("g", {}, svg);
+  let groups = [];
+  function drawAll() {
+    scene.replaceChildren();
+    const lines = make("g", {}, scene);
+    groups = [];
+    for (const { from, to } of across) {
+      const [x, y, u, v] = [from.x, from.y + from.height / 2, to.x, to.y - to.height / 2];
+      const path = make("path", { d: `M${x},${y}C${x},${y + 60} ${u},${v - 60} ${u},${v}` }, lines);
+      if (Math.abs(to.band - from.band) > 1) path.classList.add("long");
+    }
+    bands.forEach((band, index) => {
+      const group = (groups[index] = make("g", {}, scene));
+      for (const link of inside.get(index) ?? []) {
+        make("path", { d: "M" + link.points.map((point) => point.join()).join("L") }, group);
+      }
+      for (const item of band) draw(item, group);
+    });
+    document.body.dataset.drawn = String(items.length);
   }
-  bands.forEach((nodes, band) => {
-    const group = (groups[band] = make("g", {}, scene));
-    for (const edge of inside.get(band) ?? []) make("path", { d: "M" + edge.points.map((point) => point.join()).join("L") }, group);
-    for (const node of nodes) draw(node, group);
-  });
-
   function draw(node, group) {
     const kinds = ["node", node.kind, ...(node.error === undefined ? [] : ["judged"]), ...(node.first ? ["first"] : [])];
     const box = make("g", { class: kinds.join(" "), transform: `translate(${node.x},${node.y})`, tabindex: 0, role: "button" }, group);
@@ -82,10 +151,64 @@
     const rect = make("rect", { x: -node.width / 2, y: -node.height / 2, width: node.width, height: node.height }, box);
     if (node.error !== undefined) rect.style.fill = colour(node.error);
     make("text", { y: node.name ? -5 : 0 }, box).textContent = node.op;
-    make("text", { y: 9, class: "name" }, box).textContent = short(node.name, 30);
+    const name = node.kind === "module" ? `${node.members.length} operators` : short(node.name, 30);
+    make("text", { y: 9, class: "name" }, box).textContent = name;
     make("title", {}, box).textContent = node.name || node.op;
     node.box = box;
   }
+  function arrange(node) {
+    fold();
+    lay();
+    drawAll();
+    drawOverview();
+    if (node && drawnAs.get(node)) choose(node, true);
+    else home();
+  }
+
+  // --- the whole graph, small
+  const overview = document.createElement("canvas"), frame = document.createElement("div");
+  frame.id = "frame";
+  overview.id = "overview";
+  overview.title = "The whole graph";
+  main.append(overview, frame);
+  let small = null;
+  function drawOverview() {
+    const [width, height] = [overview.clientWidth, overview.clientHeight];
+    if (!width || !items.length) { small = null; return; }
+    [overview.width, overview.height] = [width, height];
+    const [left, right] = [Math.min(...items.map((item) => item.x)), Math.max(...items.map((item) => item.x))];
+    const [top, bottom] = [Math.min(...items.map((item) => item.y)), Math.max(...items.map((item) => item.y))];
+    const across = Math.min((width - 12) / Math.max(right - left, 1), 0.5), down = (height - 12) / Math.max(bottom - top, 1);
+    small = { left: left - (width - 12 - (right - left) * across) / 2 / across, top, across, down: Math.min(down, 0.5) };
+    const pen = overview.getContext("2d"), pale = getComputedStyle(document.body).getPropertyValue("--pale");
+    for (const item of items) {
+      pen.fillStyle = item.error === undefined ? pale : colour(item.error);
+      const [x, y] = [6 + (item.x - small.left) * small.across, 6 + (item.y - small.top) * small.down];
+      const size = item.first ? 6 : 3;
+      pen.fillRect(x - size / 2, y - size / 2, size, size);
+    }
+  }
+  function frameView() {
+    frame.style.display = small ? "" : "none";
+    if (!small) return;
+    const [x, y] = [-view.x / view.scale, -view.y / view.scale];
+    const [w, h] = [main.clientWidth / view.scale, main.clientHeight / view.scale];
+    const clip = (value, most) => Math.min(Math.max(value, 0), most);
+    const [left, top] = [6 + (x - small.left) * small.across, 6 + (y - small.top) * small.down];
+    const from = [clip(left, overview.clientWidth - 4), clip(top, overview.clientHeight - 4)];
+    const to = [clip(left + w * small.across, overview.clientWidth), clip(top + h * small.down, overview.clientHeight)];
+    [frame.style.left, frame.style.top] = [`${overview.offsetLeft + from[0]}px`, `${overview.offsetTop + from[1]}px`];
+    [frame.style.width, frame.style.height] = [`${Math.max(4, to[0] - from[0])}px`, `${Math.max(4, to[1] - from[1])}px`];
+  }
+  const goTo = (event) => {
+    if (!small || !(event.buttons & 1)) return;
+    event.stopPropagation();
+    const y = small.top + (event.offsetY - 6) / small.down, x = small.left + (event.offsetX - 6) / small.across;
+    [view.x, view.y] = [main.clientWidth / 2 - x * view.scale, main.clientHeight / 2 - y * view.scale];
+    show();
+  };
+  overview.addEventListener("pointerdown", goTo);
+  overview.addEventListener("pointermove", goTo);
 
   // --- moving and zooming
   const view = { x: 0, y: 0, scale: 1 };
@@ -97,6 +220,7 @@
       const away = areas[band].bottom < from - 100 || areas[band].top > to + 100;
       group.style.display = away ? "none" : "";
     });
+    frameView();
   };
   const zoom = (factor, x, y) => {
     const scale = Math.min(4, Math.max(0.02, view.scale * factor));
@@ -119,7 +243,7 @@
     show();
   });
   window.addEventListener("pointerup", () => { drag = null; main.classList.remove("dragged"); });
-  window.addEventListener("resize", show);
+  window.addEventListener("resize", () => { drawOverview(); show(); });
 
   // --- choosing
   const link = (text, node) => {
@@ -154,18 +278,24 @@
   let chosen = null;
   function choose(node, centre) {
     if (chosen) chosen.box.classList.remove("chosen");
-    chosen = node;
-    node.box.classList.add("chosen");
+    const item = (chosen = node.kind === "module" ? node : drawnAs.get(node)) ?? null;
+    item?.box.classList.add("chosen");
     details.replaceChildren();
     add("h2", node.name || "(no name)");
     add("p", node.domain ? `${node.domain}::${node.op}` : node.op);
     tensors("Inputs", node.inputs, (name) => makers.get(name) ?? []);
     tensors("Outputs", node.outputs, (name) => readers.get(name) ?? []);
     if (Object.keys(node.attributes).length) { add("h2", "Attributes"); pairs(Object.entries(node.attributes)); }
-    if (centre) {
+    if (node.kind === "module") {
+      const button = add("button", "Open it", add("p", ""));
+      button.addEventListener("click", () => open(node));
+      const list = add("ul", "");
+      for (const member of node.members.slice(0, 50)) add("li", link(`${member.op} ${member.name}`, member), list);
+    }
+    if (centre && item) {
       if (view.scale < 0.6) view.scale = 1;
-      view.x = main.clientWidth / 2 - node.x * view.scale;
-      view.y = main.clientHeight / 2 - node.y * view.scale;
+      view.x = main.clientWidth / 2 - item.x * view.scale;
+      view.y = main.clientHeight / 2 - item.y * view.scale;
       show();
     }
     history.replaceState(null, "", "#" + encodeURIComponent(node.name || node.outputs[0] || node.op));
@@ -177,13 +307,15 @@
   }
   const chosenBy = (event) => {
     const box = event.target.closest(".node");
-    if (box && !drag?.moved) choose(data.nodes[Number(box.dataset.id)], false);
+    if (box && !drag?.moved) choose(items.find((item) => item.id === Number(box.dataset.id)), false);
   };
+  const open = (item) => { opened.add(item.name); arrange(item.members.find((member) => member.first) ?? item.members[0]); };
+  svg.addEventListener("dblclick", () => { if (chosen?.kind === "module") open(chosen); });
   svg.addEventListener("click", chosenBy);
   svg.addEventListener("keydown", (event) => { if (event.key === "Enter") chosenBy(event); });
 
   // --- searching
-  const search = document.querySelector("input");
+  const search = document.querySelector("input[type=search]");
   search.addEventListener("input", () => {
     const words = search.value.toLowerCase();
     const hits = !words ? [] : data.nodes.filter((node) =>
@@ -194,12 +326,54 @@
   });
   search.addEventListener("keydown", (event) => { if (event.key === "Enter") found.querySelector("button")?.click(); });
 
-  const box = data.nodes[0] ?? { x: 0, y: 0 };
-  [view.x, view.y] = [main.clientWidth / 2 - box.x, 60 - box.y];
-  show();
+  function home() {
+    const item = items[0] ?? { x: 0, y: 0 };
+    [view.x, view.y] = [main.clientWidth / 2 - item.x * view.scale, 60 - item.y * view.scale];
+    show();
+  }
+
+  // --- what can be folded
+  const tools = document.getElementById("tools");
+  const deepest = Math.max(0, ...data.nodes.map((node) => node.path.length));
+  const current = () => (chosen?.kind === "module" ? chosen.members[0] : chosen);
+  if (deepest) {
+    const select = document.createElement("select"), label = document.createElement("label");
+    for (let depth = 0; depth <= Math.min(deepest, 4); depth += 1) {
+      const option = document.createElement("option");
+      [option.value, option.textContent] = [depth, depth ? `modules, ${depth} deep` : "all operators"];
+      select.append(option);
+    }
+    select.id = "depth";
+    select.addEventListener("change", () => {
+      const node = current();
+      folds.depth = Number(select.value);
+      opened.clear();
+      chosen = null;
+      arrange(node);
+    });
+    label.append("Show ", select);
+    tools.append(label);
+  }
+  if (data.nodes.some((node) => QUANTISING.has(node.op))) {
+    const box = document.createElement("input"), label = document.createElement("label");
+    [box.type, box.id] = ["checkbox", "quantising"];
+    box.addEventListener("change", () => {
+      const node = current();
+      folds.quantising = box.checked;
+      chosen = null;
+      arrange(node);
+    });
+    label.append(box, " fold QuantizeLinear and DequantizeLinear");
+    tools.append(label);
+  }
+
+  fold();
+  lay();
+  drawAll();
+  drawOverview();
+  home();
   const wanted = decodeURIComponent(location.hash.slice(1));
   const start = data.nodes.find((node) => wanted && (node.name === wanted || node.outputs.includes(wanted)));
   const first = start ?? data.nodes.find((node) => node.first);
   if (first) choose(first, true);
-  document.body.dataset.drawn = String(data.nodes.length);
 })();
