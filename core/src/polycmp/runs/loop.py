@@ -30,7 +30,8 @@ class Step:
         outputs: Outputs by the run's label; a run that failed is absent. Valid until the next step.
         seconds: Duration of the iteration in seconds, by the run's label.
         window: Number of the part of the model that the outputs come from, where they come part by part.
-        is_still: Tells of a run whether its outputs are the same with other inputs, which may run it again: asked last.
+        find_still: Runs the fastest backend with other inputs, and returns its label if its outputs are the same; empty
+            if they are not. Asked last, since a backend may overwrite its outputs.
     """
 
     index: int
@@ -38,7 +39,7 @@ class Step:
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     window: int = 0
-    is_still: Callable[[str], bool] = lambda label: False
+    find_still: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True)
@@ -107,39 +108,39 @@ def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: 
             if made is None:
                 pace.tell(index, time.monotonic() - start)
             outputs = _infer_all(runs, feed) if made is None else made
-            still = partial(_is_still, runs, feed, outputs, pace.iterations == 1) if index == 0 else _unknown
-            yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs}, is_still=still)
+            step = Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
+            if index == 0:
+                step = replace(step, find_still=partial(_find_still, runs, step, pace.iterations == 1))
+            yield step
             if not any(run.is_active for run in runs):
                 return
 
 
-def _unknown(_label: str) -> bool:
-    return False
+def _known(label: str) -> Callable[[], str]:
+    return lambda: label
 
 
-def _is_still(
-    runs: Sequence[BackendRun], feed: Feed, outputs: Mapping[str, Mapping[str, Any]], alone: bool, label: str
-) -> bool:
-    """Return whether a run's outputs are the same with other inputs.
+def _find_still(runs: Sequence[BackendRun], step: Step, alone: bool) -> str:
+    """Return the label of the fastest run if its outputs are the same with other inputs; else an empty text.
 
     Args:
         runs: All runs.
-        feed: The inputs.
-        outputs: Outputs by the run's label.
+        step: Their outputs, and the inputs.
         alone: Whether that run alone may have other inputs; where further iterations follow, random numbers that a
             backend draws have to stay in step.
-        label: Label of the run.
     """
-    other = other_feed(feed)
-    if other is None or label not in outputs:
-        return False
-    mine = next(run for run in runs if run.label == label)
-    kept = outputs[label] if mine.outputs_stay_valid else copy_outputs(outputs[label])
+    other = other_feed(step.feed)
+    made = [run for run in runs if run.label in step.outputs]
+    if other is None or not made:
+        return ""
+    fastest = min(made, key=lambda run: run.last_seconds)
+    outputs = step.outputs[fastest.label]
+    kept = outputs if fastest.outputs_stay_valid else copy_outputs(outputs)
     for run in runs:
-        if run is not mine and not alone:
+        if run is not fastest and not alone:
             run.infer_beside(other)
-    made = mine.infer_beside(other)
-    return made is not None and are_unmoved(kept, made)
+    others = fastest.infer_beside(other)
+    return fastest.label if others is not None and are_unmoved(kept, others) else ""
 
 
 def _begun(
@@ -196,7 +197,6 @@ def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
 def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing) -> Iterator[Step]:
     feeds: list[Feed] | None = None
     collected: list[Step] = []
-    still: dict[str, bool] = {}
     for run in runs:
         pace.on_stage(f"running {run.label}")
         run.activate()
@@ -208,8 +208,6 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing:
                 feeds = [copy_feed(feed) for feed in open_feeds(source, inputs)]
                 made: list[dict[str, Mapping[str, Any]]] = [{} for _ in feeds]
                 collected = [Step(index, feed, made[index], {}) for index, feed in enumerate(feeds)]
-                if len(collected) == 1:
-                    collected[0] = replace(collected[0], is_still=lambda label: still.get(label, False))
             if feeds:
                 _warm_up([run], feeds[0], pace)
             for step in collected:
@@ -218,8 +216,9 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing:
                     break
                 made[step.index][run.label] = copy_outputs(result)
                 step.seconds[run.label] = run.last_seconds
-            if len(collected) == 1:
-                still[run.label] = _is_still([run], collected[0].feed, made[0], True, run.label)
+            if len(collected) == 1 and list(made[0]) == [run.label]:
+                found = _find_still([run], collected[0], True)
+                collected = [replace(collected[0], find_still=_known(found))]
         finally:
             run.deactivate()
     while collected:

@@ -268,20 +268,21 @@ class _Session:
         self._observers.on_step(compared)
         same = all(item.verdict != "failed" for found in compared.compared.values() for item in found)
         self._differs = self._differs or not same or bool(compared.invalid)
-        self._see_movement(step, reference)
+        self._see_movement(step)
         return not self._differs or not self._compare_plan.fail_fast
 
-    def _see_movement(self, step: Step, reference: str) -> None:
+    def _see_movement(self, step: Step) -> None:
         """Keep the outputs of one run for as long as they are the same, whatever the inputs are.
 
-        Where several iterations are drawn, these tell; else that run is fed with other inputs once.
+        Where several iterations are drawn, these tell; else one run, the fastest, is fed with other inputs once.
         """
         live = [run.label for run in self._prepared.runs if run.label in step.outputs]
         if self._prepared.windows is not None or self._differs or not live or not self._comparers:
             return
         if step.index == 0:
-            label, several = reference if reference in live else live[-1], self._resolved.plan.data.iterations > 1
-            if several or step.is_still(label):
+            several = self._resolved.plan.data.iterations > 1
+            label = live[-1] if several else step.find_still()
+            if label:
                 kept = copy_feed(step.feed), copy_outputs(step.outputs[label])
                 self._still = _Still(label, *kept, 0 if several else 1)
         elif self._still is not None:
