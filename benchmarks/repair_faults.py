@@ -26,7 +26,7 @@ from onnx import TensorProto
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from planted import Fault, faults, frozen_batch
+from conversion_faults import Fault, faults, frozen_batch
 from unet import unet
 
 from polycmp.cli.main import main

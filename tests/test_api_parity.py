@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 
 TESTS = Path(__file__).parent
 THEIRS = json.loads((TESTS / "data/polygraphy-0.53.6/api.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli_table import ABSENT, COMMANDS, DIFFERENCES, PAGE, differences, flags_of, spellings, table
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 
 from polycmp.plugins import Registry
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from scenes import identity_model, script
+from tutorial_folders import identity_model, script
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

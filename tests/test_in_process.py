@@ -10,7 +10,7 @@ import textwrap
 import time
 from pathlib import Path
 
-import guilty
+import faulty_models
 import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to speak of")
@@ -112,7 +112,7 @@ def test_a_command_leaves_the_process_as_it_was(model, other, tmp_path, words):
         time.sleep(5)
         print("it goes on")
     """
-    guilty.chain(tmp_path / "chain.onnx", length=4)
+    faulty_models.chain(tmp_path / "chain.onnx", length=4)
     done = subprocess.run(program(code, *words), capture_output=True, text=True, cwd=tmp_path, check=False)
     said = done.stdout[done.stdout.index("changed:") :]
     assert (said.strip(), done.returncode) == ("changed:", -signal.SIGTERM), done.stderr

@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from oddities import odd_site
+from odd_backend import odd_site
 
 RUN = ("run", "model.onnx", "-b", "onnx", "-b", "onnx:dtype=float64")
 

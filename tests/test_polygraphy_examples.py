@@ -11,7 +11,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 from polygraphy_examples import NEEDS, PAGE, PROGRAMS, REFUSED, SAME, WITH_TENSORRT, commands, make_files, table
 from test_examples import ported
 

@@ -13,7 +13,7 @@ import types
 
 import numpy as np
 import pytest
-from scenes import identity_model
+from tutorial_folders import identity_model
 
 from polycmp_polygraphy import constants, func, json, mod, util
 from polycmp_polygraphy.backend.base import BaseLoader, BaseRunner

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 
 TESTS = Path(__file__).parent
 LINES = (TESTS / "data/polygraphy_public_names.txt").read_text(encoding="utf-8").splitlines()

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper, numpy_helper, save
-from scenes import identity_model
+from tutorial_folders import identity_model
 
 TESTS = Path(__file__).parent
 PROGRAMS = sorted((TESTS / "polygraphy_programs").glob("*.py"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polygraphy_examples
 import pytest
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 from public_lines import LINES, PAGE, TENSORRT, commands, is_right, make_files, script_of, table
 
 GROUPS = {**LINES, "TensorRT": TENSORRT}

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import guilty
+import faulty_models
 import numpy as np
 import onnx
 import pytest
@@ -40,7 +40,7 @@ def quoted(text):
 def chains(tmp_path):
     """A good chain of operators, and one whose ninth has another weight."""
     for name, changed in (("good", None), ("bad", 8)):
-        guilty.chain(tmp_path / f"{name}.onnx", length=9, changed=changed)
+        faulty_models.chain(tmp_path / f"{name}.onnx", length=9, changed=changed)
     return tmp_path
 
 

@@ -19,7 +19,7 @@ from copied import CopiedSite
 from fakes import FakeSite
 from hypothesis import given
 from hypothesis import strategies as st
-from oddities import odd_site
+from odd_backend import odd_site
 from onnx import TensorProto, helper
 
 from polycmp.results.files import OutputsWriter

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from scenes import image_model, make_images, make_scene, script, tokens_model
+from tutorial_folders import image_model, make_images, make_scene, script, tokens_model
 
 from polycmp.json import load_json
 from polycmp.results.files import open_inputs, open_runs

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from live import POLYGRAPHY_PYTHON, live
+from live_polygraphy import POLYGRAPHY_PYTHON, live
 from tool_commands import lines, make_files
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 
-import guilty
+import faulty_models
 import numpy as np
 import onnx
 import pytest
@@ -27,7 +27,7 @@ def report(polycmp, tmp_path, *words):
 
 @pytest.mark.parametrize("iterations", [1, 3])
 def test_windows_say_what_one_pass_says(polycmp, tmp_path, iterations):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--iterations", iterations)
     at_once, one = report(polycmp, tmp_path, *words, "--max-memory", "1G")
     windowed, many = report(polycmp, tmp_path, *words, "--max-memory", "20K")
@@ -43,7 +43,7 @@ def test_windows_say_what_one_pass_says(polycmp, tmp_path, iterations):
 
 
 def test_metrics_of_windows_are_saved_as_those_of_one_pass(polycmp, tmp_path):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--iterations", 2)
     saved = []
     for memory in ("1G", "20K"):
@@ -58,7 +58,7 @@ def test_metrics_of_windows_are_saved_as_those_of_one_pass(polycmp, tmp_path):
 
 
 def test_tensors_that_live_across_windows_and_weights_that_operators_change(polycmp, tmp_path):
-    model = guilty.residual(tmp_path / "m.onnx")
+    model = faulty_models.residual(tmp_path / "m.onnx")
     words = (model, *TWO, "--mark-all", "--input-shapes", "x:[5,8]")
     done, found = report(polycmp, tmp_path, *words, "--max-memory", "64")
     assert done.status == 0
@@ -68,7 +68,7 @@ def test_tensors_that_live_across_windows_and_weights_that_operators_change(poly
 
 
 def test_another_shape_in_a_later_iteration(polycmp, tmp_path):
-    model = guilty.residual(tmp_path / "m.onnx")
+    model = faulty_models.residual(tmp_path / "m.onnx")
     for index, rows in enumerate((2, 3, 3)):
         np.savez(tmp_path / f"x{index}.npz", x=np.ones((rows, 8), np.float32))
     files = [tmp_path / f"x{index}.npz" for index in range(3)]
@@ -83,7 +83,7 @@ def test_a_backend_that_fails_in_one_window_has_failed_and_the_others_go_on(poly
     nodes = [onnx.helper.make_node("Relu", ["x"], ["t0"])]
     nodes += [onnx.helper.make_node("Relu", [f"t{i}"], [f"t{i + 1}"]) for i in range(8)]
     nodes += [onnx.helper.make_node("Mish", ["t8"], ["y"], name="mish")]
-    model = guilty.save(tmp_path / "m.onnx", nodes, [4], {}, opset=18)
+    model = faulty_models.save(tmp_path / "m.onnx", nodes, [4], {}, opset=18)
     (tmp_path / "ops.py").write_text(
         "from onnx.reference.op_run import OpRun\n"
         "class Mish(OpRun):\n"
@@ -103,7 +103,7 @@ def test_a_backend_that_fails_in_one_window_has_failed_and_the_others_go_on(poly
 
 
 def test_stopping_at_the_first_difference_stops_between_windows(polycmp, tmp_path):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--max-memory", "20K")
     done, found = report(polycmp, tmp_path, *words, "--fail-fast")
     assert done.status == 1
@@ -115,7 +115,7 @@ def test_stopping_at_the_first_difference_stops_between_windows(polycmp, tmp_pat
 
 @pytest.fixture
 def layout(tmp_path):
-    model = Model(str(guilty.chain(tmp_path / "m.onnx")), Registry.discover())
+    model = Model(str(faulty_models.chain(tmp_path / "m.onnx")), Registry.discover())
     graph = model.graph()
     wanted = [name for node in graph.nodes for name in node.outputs]
     return Layout(graph, wanted, graph.types(TensorMetadata(graph.inputs)))
@@ -164,7 +164,7 @@ SHUT = """
 def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that_is_said(tmp_path, order):
     site = CopiedSite(tmp_path / "site")
     site.plugin("shut", SHUT)
-    model = guilty.chain(tmp_path / "m.onnx")
+    model = faulty_models.chain(tmp_path / "m.onnx")
     words = ("-b", order[0], "-b", order[1], "--mark-all", "--max-memory", "20K", "--report", tmp_path / "r.json")
     done = site.polycmp("run", model, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -178,7 +178,7 @@ def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that
 def test_such_a_backend_gets_the_same_inputs_under_its_own_names(tmp_path):
     site = CopiedSite(tmp_path / "site")
     site.plugin("shut", SHUT)
-    model = guilty.chain(tmp_path / "m.onnx")
+    model = faulty_models.chain(tmp_path / "m.onnx")
     other = onnx.load(model)
     own = other.graph.input[0].name
     for node in other.graph.node:
@@ -268,7 +268,7 @@ class TestTensorsThatABackendRefuses:
 
     @pytest.mark.parametrize("memory", ["1G", "64"], ids=["one window", "many"])
     def test_what_computes_shapes_is_tried_first(self, shy, tmp_path, memory):
-        model = guilty.residual(tmp_path / "m.onnx")
+        model = faulty_models.residual(tmp_path / "m.onnx")
         words = ("run", "--mark-all", "--input-shapes", "x:[5,8]", "--max-memory", memory, "--iterations", "2")
         done, found = self.run(shy("s") if memory == "1G" else shy("wt"), tmp_path, model, *words)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -280,7 +280,7 @@ class TestTensorsThatABackendRefuses:
         assert f"shy: does not show 1 tensor inside the model, not compared: '{hidden}'" in said
 
     def test_several_real_numbers(self, shy, tmp_path):
-        model = guilty.chain(tmp_path / "m.onnx")
+        model = faulty_models.chain(tmp_path / "m.onnx")
         done, found = self.run(shy("conv3", "relu9"), tmp_path, model, "run", "--mark-all")
         assert done.returncode == 0, done.stdout + done.stderr
         [pair] = found["comparison_results"]
@@ -288,7 +288,7 @@ class TestTensorsThatABackendRefuses:
         assert not {"conv3", "relu9"} & set(pair["outputs"])
 
     def test_what_is_needed_behind_a_window_is_a_failure(self, shy, tmp_path):
-        model = guilty.chain(tmp_path / "m.onnx")
+        model = faulty_models.chain(tmp_path / "m.onnx")
         refused = [f"{kind}{number}" for kind in ("conv", "relu") for number in range(3, 9)]
         done, found = self.run(shy(*refused), tmp_path, model, "run", "--mark-all", "--max-memory", "16")
         assert done.returncode == 3
@@ -296,7 +296,7 @@ class TestTensorsThatABackendRefuses:
 
     @pytest.mark.parametrize("way", [(), ("--bisect",)], ids=["all", "bisect"])
     def test_locating_names_the_next_one_and_says_so(self, shy, tmp_path, way):
-        good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+        good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
         path = tmp_path / "r.json"
         words = ("locate", bad, "-b", "shy", "-b", f"onnxrt:name=ref,model={good}", "--report", path, *way)
         done = shy("conv8").polycmp(*words, cwd=tmp_path)

@@ -11,7 +11,7 @@ import textwrap
 import threading
 import time
 
-import guilty
+import faulty_models
 import pytest
 from copied import CopiedSite
 
@@ -22,7 +22,7 @@ from polycmp.runner import all_cores, usable_cores
 from polycmp.runs.resolution import ResolvedBackend
 from polycmp_onnxrt.plugin import Options
 
-SHAPES = {guilty.chain: ["x:[1,4,16,16]"], guilty.residual: ["x:[5,8]"]}
+SHAPES = {faulty_models.chain: ["x:[1,4,16,16]"], faulty_models.residual: ["x:[5,8]"]}
 
 PLUGIN = """
     from dataclasses import dataclass
@@ -117,7 +117,7 @@ def side(tmp_path, monkeypatch):
 
 
 def compare(site, tmp_path, *backends):
-    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    model = faulty_models.chain(tmp_path / "m.onnx", length=4)
     words = [word for backend in backends for word in ("-b", backend)]
     report = tmp_path / "r.json"
     done = site.polycmp("run", model, *words, "--mark-all", "--max-memory", "2K", "--report", report, cwd=tmp_path)
@@ -149,7 +149,7 @@ def test_a_backend_that_may_not_run_beside_others_takes_turns_with_all_cores(sid
 
 
 def test_backends_that_may_run_at_the_same_time_are_activated_at_once_and_run_in_turn(side, tmp_path):
-    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    model = faulty_models.chain(tmp_path / "m.onnx", length=4)
     backends = [f"side:mode=meet-activated,name={name}" for name in ("one", "two")]
     done = side.polycmp("run", model, "-b", backends[0], "-b", backends[1], cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -159,7 +159,7 @@ def test_backends_that_may_run_at_the_same_time_are_activated_at_once_and_run_in
 
 @pytest.mark.parametrize("bad", ["one", "two"])
 def test_one_that_cannot_be_activated_beside_another_has_failed_and_the_other_runs(side, tmp_path, bad):
-    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    model = faulty_models.chain(tmp_path / "m.onnx", length=4)
     modes = {"one": "", "two": "", bad: ",mode=break"}
     words = [word for name, mode in modes.items() for word in ("-b", f"side:name={name}{mode}")]
     done = side.polycmp("run", model, *words, "--report", tmp_path / "r.json", cwd=tmp_path)
@@ -184,7 +184,7 @@ def test_one_that_fails_beside_another_has_failed_and_the_other_goes_on(side, tm
 def compared_by_a_script(site, tmp_path, *words):
     """Compare a model of several windows with the script; return the first letters of what was noted, in order."""
     (script := tmp_path / "c.py").write_text(textwrap.dedent(COMPARE))
-    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    model = faulty_models.chain(tmp_path / "m.onnx", length=4)
     done = site.polycmp("run", model, *words, "--mark-all", "--max-memory", "2K", "--compare-func-script", script)
     assert done.returncode == 0, done.stdout + done.stderr
     return "".join(line[0][0] for line in site.notes())
@@ -231,7 +231,7 @@ def test_what_was_compared_before_a_window_failed_ahead_stays(side, tmp_path, ba
 
 
 def test_ctrl_c_ends_a_run_of_several_at_once(side, tmp_path):
-    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    model = faulty_models.chain(tmp_path / "m.onnx", length=4)
     words = ["run", model, "-b", "side:mode=hang,name=one", "-b", "side:mode=hang,name=two", "--mark-all"]
     process = subprocess.Popen(
         [sys.executable, "-m", "polycmp", *words],
@@ -271,7 +271,7 @@ def test_onnx_runtime_runs_beside_others_unless_the_user_chose_a_device_or_threa
     assert not in_a_process.runs_beside_others
 
 
-@pytest.mark.parametrize("make", [guilty.chain, guilty.residual])
+@pytest.mark.parametrize("make", [faulty_models.chain, faulty_models.residual])
 def test_running_at_once_gives_what_taking_turns_gives(polycmp, tmp_path, make):
     model = make(tmp_path / "m.onnx")
     found = []

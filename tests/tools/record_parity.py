@@ -18,7 +18,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 
-from workshop import make_workshop  # noqa: E402 - the tests' folder is no package
+from parity_folder import make_workshop  # noqa: E402 - the tests' folder is no package
 
 
 def record(path: Path, polygraphy: str) -> None:

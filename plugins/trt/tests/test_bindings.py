@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import guilty
+import faulty_models
 import pytest
 
 from polycmp_trt import features
@@ -358,7 +358,7 @@ def _has_driver() -> bool:
 @pytest.mark.parametrize("release", list(RELEASES))
 def test_without_a_driver_a_run_says_that_one_is_missing(release: str, tmp_path: Path) -> None:
     folder = str(importable(release))
-    model = guilty.chain(tmp_path / "m.onnx", length=2)
+    model = faulty_models.chain(tmp_path / "m.onnx", length=2)
     done = subprocess.run(
         [sys.executable, "-m", "polycmp", "run", str(model), "-b", "trt", "-b", "onnx"],
         cwd=tmp_path,

@@ -7,7 +7,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-import guilty
+import faulty_models
 import pytest
 
 from polycmp.cli.main import main
@@ -36,7 +36,7 @@ def test_two_engines_never_share_a_file():
 
 
 def test_other_backends_are_refused(tmp_path, capsys):
-    model = guilty.chain(tmp_path / "m.onnx")
+    model = faulty_models.chain(tmp_path / "m.onnx")
     assert main(["build", str(model), "-b", "trt", "-b", "onnxrt", "-o", str(tmp_path / "out")]) == 2
     assert "onnxrt builds no engines" in capsys.readouterr().err
     assert main(["build", str(model)]) == 2
@@ -45,7 +45,7 @@ def test_other_backends_are_refused(tmp_path, capsys):
 
 @pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is installed")
 def test_each_engine_that_was_not_built_says_why(tmp_path, capsys):
-    model, report = guilty.chain(tmp_path / "m.onnx"), tmp_path / "r.json"
+    model, report = faulty_models.chain(tmp_path / "m.onnx"), tmp_path / "r.json"
     words = ["-b", "trt", "-b", "trt:fp16", "-j", "2", "-o", str(tmp_path / "out"), "--report", str(report)]
     assert main(["build", str(model), *words]) == 3
     shown = capsys.readouterr()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-import guilty
+import faulty_models
 import pytest
 from commandline import core_alone_with, polycmp, toybox
 
@@ -15,7 +15,7 @@ __all__ = ["polycmp", "toybox"]
 @pytest.fixture
 def model(tmp_path):
     """A model in the folder where commands run."""
-    return guilty.chain(tmp_path / "model.onnx")
+    return faulty_models.chain(tmp_path / "model.onnx")
 
 
 def test_a_file_of_any_kind_that_a_plugin_writes(polycmp, model):

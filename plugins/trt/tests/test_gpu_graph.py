@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import guilty
+import faulty_models
 import numpy as np
 import pytest
 from engines import affine, batches, model, plan_of, runner_of
@@ -106,7 +106,7 @@ class TestGraph:
             assert runner._graph is None
 
     def test_as_an_option(self, tmp_path, capsys):
-        path, report = guilty.chain(tmp_path / "chain.onnx"), tmp_path / "r.json"
+        path, report = faulty_models.chain(tmp_path / "chain.onnx"), tmp_path / "r.json"
         words = (
             "-b",
             "trt:name=trt,cuda_graph",

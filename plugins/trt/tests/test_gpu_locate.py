@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import guilty
+import faulty_models
 import numpy as np
 import pytest
 from onnx import helper
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu
 
 
 def test_all_tensors_in_windows(call, tmp_path):
-    model = guilty.chain(tmp_path / "chain.onnx")
+    model = faulty_models.chain(tmp_path / "chain.onnx")
     for memory in ("1G", "20K"):
         words = ("run", model, "-b", "trt", "-b", "onnxrt", "--mark-all", "--max-memory", memory, "--atol", "1e-3")
         status, text, report = call(*words)
@@ -57,7 +57,7 @@ def test_parts_take_over_the_timings_of_the_whole_or_a_note_says_why_not(convolu
 
 @pytest.mark.parametrize("way", [(), ("--bisect",), ("--use-subprocess",)], ids=["all", "bisect", "process"])
 def test_a_changed_weight_is_found(call, tmp_path, way):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     status, text, report = call("locate", bad, "-b", "trt", "-b", f"onnxrt:name=ref,model={good}", *way)
     assert status == 1, text
     assert "FOUND: wrong: Conv 'c8'" in text
@@ -73,13 +73,13 @@ def test_what_float16_rounds_is_no_fault_if_it_was_asked_for(call, tmp_path):
         target = "y" if number == 5 else f"t{number}"
         nodes.append(helper.make_node("MatMul", [source, f"w{number}"], [target], name=f"m{number}"))
         source = target
-    model = guilty.save(tmp_path / "products.onnx", nodes, [64, 64], weights)
+    model = faulty_models.save(tmp_path / "products.onnx", nodes, [64, 64], weights)
     tight = "trt:fp16,precision_constraints=obey,layer_precisions=m2:float16"
     status, text, report = call("locate", model, "-b", tight, "-b", "trt")
     assert status == 0, text
     assert "rounding to float16" in report["sentence"], text
-    good = guilty.chain(tmp_path / "good.onnx")
-    bad = guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good = faulty_models.chain(tmp_path / "good.onnx")
+    bad = faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     status, text, report = call("locate", bad, "-b", "trt:fp16", "-b", f"onnxrt:name=ref,model={good}")
     assert (status, report["first_bad"]) == (1, "conv8"), text
 
@@ -94,7 +94,7 @@ def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):
         helper.make_node("Relu", ["e8"], ["y"], name="relu"),
     ]
     weights = {"none": np.int64([-1, -1]), "one": np.int64([1, 1])}
-    model = guilty.save(tmp_path / "m.onnx", nodes, ["n", 8], weights)
+    model = faulty_models.save(tmp_path / "m.onnx", nodes, ["n", 8], weights)
     words = ("-b", "trt", "-b", "onnxrt", "--input-shapes", "x:[3,8]", "--atol", "1e-4")
     status, text, report = call("run", model, "--mark-all", *words)
     assert status == 0, text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import guilty
+import faulty_models
 import numpy as np
 import pytest
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.gpu
 
 @pytest.fixture
 def models(tmp_path):
-    return guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    return faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
 
 
 def refittable(path):
@@ -62,7 +62,9 @@ def test_what_cannot_be_refitted_says_why(models, tmp_path):
     assert "--refittable" in caught.value.hint
     with pytest.raises(FileError, match="no such model file"):
         RefitEngine(refittable(good), tmp_path / "none.onnx")()
-    other = guilty.save(tmp_path / "other.onnx", [guilty.helper.make_node("Relu", ["x"], ["y"], name="r")], [1, 4], {})
+    other = faulty_models.save(
+        tmp_path / "other.onnx", [faulty_models.helper.make_node("Relu", ["x"], ["y"], name="r")], [1, 4], {}
+    )
     with pytest.raises(DataError, match=r"lacks weights|cannot refit"):
         RefitEngine(refittable(good), other)()
 

@@ -6,7 +6,7 @@ import ast
 import os
 from pathlib import Path
 
-import guilty
+import faulty_models
 import pytest
 from commandline import polycmp, toybox
 
@@ -17,7 +17,7 @@ COMMANDS = {"trt-network": "load_network", "trt-config": "load_config"}
 
 @pytest.mark.parametrize(("name", "word"), COMMANDS.items())
 def test_writes_an_executable_script(polycmp, tmp_path, name, word):
-    guilty.chain(tmp_path / "model.onnx")
+    faulty_models.chain(tmp_path / "model.onnx")
     done = polycmp("template", name, "model.onnx", "-o", "script.py")
     assert done.status == 0, done.err
     source = Path("script.py").read_text()
@@ -44,7 +44,7 @@ def test_a_model_is_not_needed(polycmp, name):
     ],
 )  # fmt: skip
 def test_options_of_the_builder_stand_in_the_script(polycmp, tmp_path, words, text):
-    guilty.chain(tmp_path / "model.onnx")
+    faulty_models.chain(tmp_path / "model.onnx")
     done = polycmp("template", *words, "-o", "script.py")
     assert done.status == 0, done.err
     source = Path("script.py").read_text()
@@ -68,6 +68,6 @@ def test_a_model_that_is_not_there(polycmp, name):
 )
 @pytest.mark.parametrize("name", COMMANDS)
 def test_any_file_name(polycmp, tmp_path, name, text):
-    guilty.chain(tmp_path / text)
+    faulty_models.chain(tmp_path / text)
     assert polycmp("template", name, text, "-o", "script.py").status == 0
     ast.parse(Path("script.py").read_text())

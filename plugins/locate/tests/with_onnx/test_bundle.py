@@ -10,7 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-import guilty
+import faulty_models
 import ml_dtypes
 import numpy as np
 import onnx
@@ -108,7 +108,7 @@ def test_what_the_fault_needs_is_kept(polycmp, tmp_path):
     weight = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
     weight[3, 3] = 12345.0
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="n")]
-    guilty.save(tmp_path / "model.onnx", nodes, [2, 8], {"w": weight})
+    faulty_models.save(tmp_path / "model.onnx", nodes, [2, 8], {"w": weight})
     Path("case").mkdir()
     os.replace("model.onnx", "case/model.onnx")
     script = "import onnx, sys\nfrom onnx import numpy_helper as h\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 
-import guilty
+import faulty_models
 import numpy as np
 import pytest
 from copied import CopiedSite
@@ -92,7 +92,7 @@ def two_faults(path, changed=(), prefix="t"):
         target = "y" if number == 7 else f"{prefix}{number}"
         nodes.append(helper.make_node("MatMul", [source, f"w{number}"], [target], name=f"m{number}"))
         source = target
-    return guilty.save(path, nodes, [4, 8], weights)
+    return faulty_models.save(path, nodes, [4, 8], weights)
 
 
 @pytest.mark.parametrize("way", [(), ("--use-subprocess",)], ids=["here", "worker"])
@@ -175,7 +175,7 @@ def test_every_piece_computes_shapes_for_itself(mark_all, tmp_path):
         nodes.append(helper.make_node("Reshape", [f"e{i}", "s"], [f"b{i}"], name=f"back{i}"))
         source = f"b{i}"
     nodes.append(helper.make_node("Relu", ["b4"], ["y"], name="relu"))
-    model = guilty.save(tmp_path / "m.onnx", nodes, ["n", 8], {"one": np.int64([1])})
+    model = faulty_models.save(tmp_path / "m.onnx", nodes, ["n", 8], {"one": np.int64([1])})
     status, found, _ = mark_all(model, "compiler:name=compiler,outputs=4", "--input-shapes", "x:[3,8]")
     shown = {f"{kind}{i}" for kind in "reb" for i in range(5)} | {"y"}
     assert status == 0, found

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import guilty
+import faulty_models
 import numpy as np
 import onnx
 import pytest
-from guilty import branches, layers, operators
+from faulty_models import branches, layers, operators
 from onnx import helper, numpy_helper
 
 PYTHON = sys.executable
@@ -53,7 +53,7 @@ def heavy(path):
         helper.make_node("MatMul", ["a", "w2"], ["b"], name="n2"),
         helper.make_node("MatMul", ["b", "w3"], ["y"], name="n3"),
     ]
-    return guilty.save(path, nodes, [2, 1024], weights)
+    return faulty_models.save(path, nodes, [2, 1024], weights)
 
 
 def script(path, text):
@@ -271,7 +271,7 @@ class TestReduce:
             helper.make_node("Tanh", ["b"], ["c"], name="n3"),
             helper.make_node("Sigmoid", ["c"], ["y"], name="n4"),
         ]
-        path = guilty.save(tmp_path / "chain.onnx", nodes, [2, 8], {})
+        path = faulty_models.save(tmp_path / "chain.onnx", nodes, [2, 8], {})
         model = onnx.load(path)
         model.opset_import.append(helper.make_opsetid("of.nobody", 1))
         float32 = onnx.TensorProto.FLOAT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from guilty import layers
+from faulty_models import layers
 from onnx import TensorProto
 
 #: Fails unless a convolution's weight is still float32.

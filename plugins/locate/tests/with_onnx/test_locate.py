@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import guilty
+import faulty_models
 import numpy as np
 import onnx
 import pytest
@@ -37,7 +37,7 @@ REPORT = ("--report", "found.json", "--explain")
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "20K")], ids=["at once", "in windows"])
 @pytest.mark.parametrize("mode", [(), ("--bisect",)], ids=["full", "bisect"])
 def test_a_changed_weight_names_its_convolution(polycmp, tmp_path, mode, memory):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *REPORT, *mode, *memory)
     assert done.status == 1
     found = located(tmp_path)
@@ -55,7 +55,7 @@ def test_a_changed_weight_names_its_convolution(polycmp, tmp_path, mode, memory)
 
 
 def test_nothing_wrong_is_status_0(polycmp, tmp_path):
-    model = guilty.chain(tmp_path / "m.onnx")
+    model = faulty_models.chain(tmp_path / "m.onnx")
     done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnxrt:optimization=off", "--atol", "1e-2", *REPORT)
     assert done.status == 0
     assert "NO FAULT" in done.out
@@ -72,7 +72,7 @@ def test_amplification_is_told_from_origin(polycmp, tmp_path, inputs):
             onnx.helper.make_node("Mul", ["near", "huge"], ["y"], name="blow_up"),
         ]
         weights = {"k": np.float32(weight), "one": np.float32(1), "huge": np.float32(1e4)}
-        return guilty.save(path, nodes, [4], weights)
+        return faulty_models.save(path, nodes, [4], weights)
 
     good, bad = model(tmp_path / "good.onnx", 1), model(tmp_path / "bad.onnx", 1 + 5e-6)
     words = inputs(x=np.array([1.001, 1.002, 1.003, 1.004], np.float32))
@@ -124,7 +124,7 @@ def folding(tmp_path):
 
 
 def test_a_fused_operator_that_probing_cures_is_named_and_can_be_avoided(folding, tmp_path, inputs):
-    model = guilty.pad_pool(tmp_path / "m.onnx")
+    model = faulty_models.pad_pool(tmp_path / "m.onnx")
     words = ("-b", "folding", "-b", "onnx", *inputs(x=np.full((1, 1, 3, 3), -1, np.float32)))
     done = folding("locate", model, *words, *REPORT, "--save-marked", "marked.onnx", "--save-repro", "case")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -158,7 +158,7 @@ def test_a_fault_that_hides_from_probes_is_found_though_all_tensors_seen_are_onl
     site = CopiedSite(tmp_path / "site")
     site.plugin("fusing", runner("fusing", factory="fusing_impl:make"))
     (site.folder / "fusing_impl.py").write_text(FUSING)
-    model = guilty.chain(tmp_path / "m.onnx", 3)
+    model = faulty_models.chain(tmp_path / "m.onnx", 3)
     words = ("locate", model, "-b", "fusing", "-b", "onnxrt", "--atol", 0, "--rtol", 0, *REPORT)
     done = site.polycmp(*words, cwd=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -166,7 +166,7 @@ def test_a_fault_that_hides_from_probes_is_found_though_all_tensors_seen_are_onl
 
 
 def test_probing_that_moves_the_result_by_no_more_than_rounding_is_said(polycmp, tmp_path, inputs):
-    model = guilty.conv_norm(tmp_path / "m.onnx")
+    model = faulty_models.conv_norm(tmp_path / "m.onnx")
     words = inputs(x=np.random.default_rng(0).standard_normal((1, 16, 32, 32)).astype(np.float32))
     done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT)
     assert polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *words).status == 1
@@ -183,7 +183,9 @@ def test_an_overflow_that_ends_in_finite_constants(polycmp, tmp_path, inputs, or
     x = np.random.default_rng(0).standard_normal((4, 64)) * 64
     x[:, 7] = 800
     words = inputs(x=x.astype(np.float16))
-    done = polycmp("locate", guilty.layer_norm(tmp_path / "m.onnx"), "-b", order[0], "-b", order[1], *words, *REPORT)
+    done = polycmp(
+        "locate", faulty_models.layer_norm(tmp_path / "m.onnx"), "-b", order[0], "-b", order[1], *words, *REPORT
+    )
     assert done.status == 1
     found = located(tmp_path)
     assert (found["words"], found["first_bad"]) == ("NaN/Inf born here", "sq")
@@ -200,7 +202,7 @@ def test_a_constant_output_without_any_infinity(polycmp, tmp_path):
             onnx.helper.make_node("Mul", ["x", "k"], ["a"], name="scale"),
             onnx.helper.make_node("Add", ["a", "b"], ["y"], name="shift"),
         ]
-        return guilty.save(path, nodes, [16], {"k": np.float32(factor), "b": np.float32(0.5)})
+        return faulty_models.save(path, nodes, [16], {"k": np.float32(factor), "b": np.float32(0.5)})
 
     good, bad = model(tmp_path / "good.onnx", 2), model(tmp_path / "bad.onnx", 0)
     done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *REPORT)
@@ -210,7 +212,7 @@ def test_a_constant_output_without_any_infinity(polycmp, tmp_path):
 
 
 def test_backends_that_agree_on_a_wrong_answer(polycmp, tmp_path):
-    done = polycmp("locate", guilty.cancellation(tmp_path / "m.onnx"), "-b", "onnxrt", "-b", "onnx", *REPORT)
+    done = polycmp("locate", faulty_models.cancellation(tmp_path / "m.onnx"), "-b", "onnxrt", "-b", "onnx", *REPORT)
     assert done.status == 0
     found = located(tmp_path)
     assert found["words"] == "equal"
@@ -220,7 +222,7 @@ def test_backends_that_agree_on_a_wrong_answer(polycmp, tmp_path):
 
 def test_infinities_born_in_a_smaller_type(polycmp, tmp_path, inputs):
     words = inputs(x=np.full(8, 12, np.float32))
-    model = guilty.overflow(tmp_path / "m.onnx")
+    model = faulty_models.overflow(tmp_path / "m.onnx")
     done = polycmp("locate", model, "-b", "onnx:dtype=float16", "-b", "onnx", *words, *REPORT)
     assert done.status == 1
     found = located(tmp_path)
@@ -248,7 +250,7 @@ def polycmp_runners():
 def test_less_precision_than_declared_is_recognised(tmp_path, dtype, words, more):
     site = CopiedSite(tmp_path / "site")
     site.plugin("sly", SLY)
-    model = guilty.chain(tmp_path / "m.onnx", 3)
+    model = faulty_models.chain(tmp_path / "m.onnx", 3)
     done = site.polycmp("locate", model, "-b", f"sly:dtype={dtype}", "-b", "onnx", *REPORT, *more, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     found = located(tmp_path)
@@ -260,7 +262,7 @@ def test_less_precision_than_declared_is_recognised(tmp_path, dtype, words, more
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_what_a_type_rounds_that_was_asked_for_is_no_fault(polycmp, tmp_path, dtype):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     candidate = f"onnx:name=narrow,dtype={dtype}"
     done = polycmp("run", good, "-b", candidate, "-b", "onnx")
     assert done.status == 1
@@ -274,7 +276,7 @@ def test_what_a_type_rounds_that_was_asked_for_is_no_fault(polycmp, tmp_path, dt
 
 
 def test_with_three_backends_the_odd_one_out_is_named(folding, tmp_path, inputs):
-    model = guilty.pad_pool(tmp_path / "m.onnx")
+    model = faulty_models.pad_pool(tmp_path / "m.onnx")
     words = inputs(x=np.full((1, 1, 3, 3), -1, np.float32))
     three = ("-b", "onnxrt:optimization=off", "-b", "onnx", "-b", "folding")
     done = folding("locate", model, *three, *words, *REPORT)
@@ -285,7 +287,7 @@ def test_with_three_backends_the_odd_one_out_is_named(folding, tmp_path, inputs)
 
 
 def test_the_saved_case_repeats_the_fault_in_a_shell(polycmp, tmp_path):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--save-repro", "case")
     case = tmp_path / "case"
     assert [node.name for node in onnx.load(case / "model.onnx").graph.node] == ["c8"]
@@ -297,34 +299,34 @@ def test_the_saved_case_repeats_the_fault_in_a_shell(polycmp, tmp_path):
 
 
 def test_models_of_different_structure_are_an_error_in_words(polycmp, tmp_path):
-    one, two = guilty.chain(tmp_path / "one.onnx", 2), guilty.residual(tmp_path / "two.onnx")
+    one, two = faulty_models.chain(tmp_path / "one.onnx", 2), faulty_models.residual(tmp_path / "two.onnx")
     done = polycmp("locate", one, "-b", "onnxrt", "-b", f"onnxrt:model={two}")
     assert done.status == 3
     assert "have different operators" in done.err
 
 
 def test_one_backend_is_wrong_usage(polycmp, tmp_path):
-    done = polycmp("locate", guilty.chain(tmp_path / "m.onnx", 2), "-b", "onnxrt")
+    done = polycmp("locate", faulty_models.chain(tmp_path / "m.onnx", 2), "-b", "onnxrt")
     assert done.status == 2
     assert "needs two backends" in done.err
 
 
 def test_options_that_only_run_has_are_refused(polycmp, tmp_path):
-    model = guilty.chain(tmp_path / "m.onnx", 2)
+    model = faulty_models.chain(tmp_path / "m.onnx", 2)
     done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", "--save-outputs", "o.npz")
     assert done.status == 2
     assert "--save-outputs" in done.err
 
 
 def test_outputs_that_the_loader_marks_do_not_hide_the_model_s_own(polycmp, tmp_path):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", *REPORT)
     assert done.status == 1
     assert located(tmp_path)["first_bad"] == "conv8"
 
 
 def test_the_page_draws_every_tensor_and_needs_no_network(polycmp, tmp_path):
-    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     words = ("-b", "onnxrt", "-b", f"onnxrt:name=<ref>,model={good}")
     polycmp("locate", bad, *words, "--report", "found.html", "--report", "found.xml")
     page = (tmp_path / "found.html").read_text()
@@ -340,7 +342,7 @@ def test_the_page_draws_every_tensor_and_needs_no_network(polycmp, tmp_path):
 
 @pytest.mark.parametrize("pair", [("onnxrt", "onnx"), ("onnxrt", "onnx:dtype=float64")], ids=" against ".join)
 def test_rounding_that_adds_up_is_no_fault_however_strict_the_tolerance(polycmp, tmp_path, pair):
-    model = guilty.chain(tmp_path / "m.onnx", channels=24)
+    model = faulty_models.chain(tmp_path / "m.onnx", channels=24)
     words = (model, "-b", pair[0], "-b", pair[1], "--atol", 0, "--rtol", 0)
     if polycmp("run", *words).status == 0:
         assert pair[1] == "onnx"
@@ -351,7 +353,7 @@ def test_rounding_that_adds_up_is_no_fault_however_strict_the_tolerance(polycmp,
 
 
 def test_the_operator_that_kills_a_backend_is_named(polycmp, tmp_path):
-    model = guilty.chain(tmp_path / "m.onnx", 4)
+    model = faulty_models.chain(tmp_path / "m.onnx", 4)
     words = ("-b", "faulty:backend=onnxrt,fault=crash,at=c3", "-b", "onnxrt", "--use-subprocess", *REPORT)
     done = polycmp("locate", model, *words)
     assert done.status == 1
@@ -362,7 +364,7 @@ def test_the_operator_that_kills_a_backend_is_named(polycmp, tmp_path):
 
 def test_the_operator_that_a_backend_lacks_is_named(polycmp, tmp_path):
     """Found without any process of its own, since the backend only raises."""
-    model = onnx.load(guilty.chain(tmp_path / "m.onnx", 4))
+    model = onnx.load(faulty_models.chain(tmp_path / "m.onnx", 4))
     (tmp_path / "ops.py").write_text(
         "from onnx.reference.op_run import OpRun\n"
         "class Softplus(OpRun):\n"
@@ -381,7 +383,7 @@ def test_the_operator_that_a_backend_lacks_is_named(polycmp, tmp_path):
 
 
 def test_a_backend_in_a_process_of_its_own_is_looked_into_as_well(polycmp, tmp_path):
-    good, bad = guilty.chain(tmp_path / "good.onnx", 4), guilty.chain(tmp_path / "bad.onnx", 4, changed=2)
+    good, bad = faulty_models.chain(tmp_path / "good.onnx", 4), faulty_models.chain(tmp_path / "bad.onnx", 4, changed=2)
     words = ("-b", f"onnxrt:python={sys.executable}", "-b", f"onnxrt:name=ref,model={good}", *REPORT)
     done = polycmp("locate", bad, *words)
     assert done.status == 1

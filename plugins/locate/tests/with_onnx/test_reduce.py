@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import guilty
+import faulty_models
 import numpy as np
 import pytest
-from guilty import branches, layers, operators
+from faulty_models import branches, layers, operators
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -35,7 +35,7 @@ class TestWithBackends:
         assert operators("ok.onnx") == ["n32"]
 
     def test_the_reduced_model_fails_and_the_passing_one_passes(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         pair = ("-b", faulty("c5"), "-b", "onnxrt")
         polycmp("debug", "reduce", "chain.onnx", *pair, "-o", "small.onnx", "--min-good", "ok.onnx")
         assert polycmp("run", "small.onnx", *pair).status == 1
@@ -50,14 +50,14 @@ class TestWithBackends:
         assert (done.status, operators("model_reduced.onnx")) == (0, [at]), done.out + done.err
 
     def test_a_shape_that_the_model_computes(self, polycmp, tmp_path):
-        guilty.residual(tmp_path / "model.onnx")
+        faulty_models.residual(tmp_path / "model.onnx")
         words = ("-b", faulty("last"), "-b", "onnxrt", "--input-shapes", "x:[3,8]")
         assert polycmp("debug", "reduce", "model.onnx", *words).status == 0
         assert operators("model_reduced.onnx") == ["last"]
 
     def test_a_fault_of_two_operators_together_keeps_both(self, polycmp, tmp_path):
         """ONNX Runtime folds a padding with zeros into a pooling that pads with minus infinity."""
-        guilty.pad_pool(tmp_path / "model.onnx")
+        faulty_models.pad_pool(tmp_path / "model.onnx")
         np.savez(tmp_path / "x.npz", x=-np.ones((1, 1, 3, 3), np.float32))
         words = ("-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz")
         before = polycmp("run", "model.onnx", *words)
@@ -67,7 +67,7 @@ class TestWithBackends:
         assert operators("model_reduced.onnx") == ["pad", "pool"]
 
     def test_leaves_inputs_or_outputs_where_they_are(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         words = ("-b", faulty("c5"), "-b", "onnxrt")
         polycmp("debug", "reduce", "chain.onnx", *words, "--no-reduce-inputs")
         assert operators("chain_reduced.onnx")[0] == "c1"
@@ -77,7 +77,7 @@ class TestWithBackends:
         assert operators("chain_reduced.onnx")[-1] == "r12"
 
     def test_only_a_later_input_shows_the_fault(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         feeds = [np.zeros((1, 4, 16, 16), np.float32), np.full((1, 4, 16, 16), 0.3, np.float32)]
         for index, feed in enumerate(feeds):
             np.savez(tmp_path / f"{index}.npz", x=feed)
@@ -87,21 +87,21 @@ class TestWithBackends:
         assert operators("chain_reduced.onnx") == ["c5"]
 
     def test_a_backend_that_crashes(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx", length=4)
+        faulty_models.chain(tmp_path / "chain.onnx", length=4)
         words = ("-b", faulty("c3", "crash"), "-b", "onnxrt", "--use-subprocess", "--save-repro", "case")
         done = polycmp("debug", "reduce", "chain.onnx", *words)
         assert (done.status, operators("chain_reduced.onnx")) == (0, ["c3"]), done.out + done.err
         assert "died with signal" in done.out
 
     def test_nothing_fails(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         done = polycmp("debug", "reduce", "chain.onnx", "-b", "onnxrt:threads=1", "-b", "onnxrt")
         assert done.status == 0
         assert "NOTHING FAILS: the whole model passes" in done.out
         assert not Path("chain_reduced.onnx").exists()
 
     def test_the_reference_fails(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx", length=2)
+        faulty_models.chain(tmp_path / "chain.onnx", length=2)
         words = ("-b", "onnxrt", "-b", faulty("c1", "crash"), "--use-subprocess")
         done = polycmp("debug", "reduce", "chain.onnx", *words)
         assert done.status == 3
@@ -117,15 +117,15 @@ class TestWithBackends:
         ],
     )
     def test_wrong_usage(self, polycmp, tmp_path, words, status, text):
-        guilty.chain(tmp_path / "chain.onnx")
-        guilty.chain(tmp_path / "other.onnx", length=3)
+        faulty_models.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "other.onnx", length=3)
         done = polycmp("debug", "reduce", "chain.onnx", *words)
         assert (done.status, text in done.out + done.err) == (status, True), done.out + done.err
 
 
 class TestCase:
     def test_the_script_shows_the_fault(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         done = polycmp("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--save-repro", "case")
         assert "did not show the fault" not in done.out
         again = subprocess.run(
@@ -137,7 +137,7 @@ class TestCase:
 
 class TestReplay:
     def test_a_search_goes_on_after_the_steps_of_an_earlier_one(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         words = ("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--report", "found.json")
         first = polycmp(*words, "--save-debug-replay", "steps.json").report(tmp_path / "found.json")
         steps = json.loads(Path("steps.json").read_text())
@@ -149,7 +149,7 @@ class TestReplay:
         assert second["failing"] == first["failing"]
 
     def test_another_file_is_refused(self, polycmp, tmp_path):
-        guilty.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx")
         Path("other.json").write_text('{"a": 1}')
         done = polycmp(
             "debug", "reduce", "chain.onnx", "-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "other.json"

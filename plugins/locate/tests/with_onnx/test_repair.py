@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from conversion_faults import faults, frozen_batch
 from onnx import numpy_helper
 from packaging.version import Version
-from planted import faults, frozen_batch
 from unet import unet
 
 SOURCE = unet()
