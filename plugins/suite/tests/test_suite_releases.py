@@ -94,7 +94,9 @@ def results(**verdicts):
             "right since 2, not compared with 1; not compared since 3, right with 2",
         ),
         ({"v1": "passed", "v2": "passed"}, "right with all"),
-        ({"v1": "skipped", "v2": "failed"}, "differs with all"),
+        ({"v1": "skipped", "v2": "failed"}, "differs with 2; nothing is told of 1"),
+        ({"v1": "failed", "v2": "blind"}, "right since 2, differs with 1"),
+        ({"v1": "passed", "v2": "blind"}, "right with 1; nothing is told of 2"),
         ({"v1": "blind", "v2": "skipped"}, "nothing is told of any"),
     ],
 )

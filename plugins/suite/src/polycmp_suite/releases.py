@@ -30,27 +30,37 @@ class Row:
     results: Mapping[str, CaseResult]
 
     @property
+    def told(self) -> Mapping[str, str]:
+        """Verdict of each release that tells something.
+
+        Where another release differs, one that is blind is right: the comparison could fail, and did.
+        """
+        found = {name: item.verdict for name, item in self.results.items()}
+        if "failed" in found.values():
+            found = {name: "passed" if verdict == "blind" else verdict for name, verdict in found.items()}
+        return {name: verdict for name, verdict in found.items() if verdict in _NOW}
+
+    @property
     def turns(self) -> Sequence[tuple[str, str]]:
-        """The releases between which the verdict changes; those that tell nothing are passed over."""
-        told = [name for name, item in self.results.items() if item.verdict in _NOW]
-        return [(old, new) for old, new in pairwise(told) if self.results[old].verdict != self.results[new].verdict]
+        """Pairs of releases between which the verdict changes; those that tell nothing are passed over."""
+        told = self.told
+        return [(old, new) for old, new in pairwise(told) if told[old] != told[new]]
 
     @property
     def state(self) -> State:
         """State of the last release of which something is known."""
-        verdicts = [item.verdict for item in self.results.values() if item.verdict in _NOW]
-        return _STATES[verdicts[-1]] if verdicts else "skipped"
+        return _STATES[[*self.told.values()][-1]] if self.told else "skipped"
 
     @property
     def since(self) -> str:
         """Since which release it differs, in words."""
+        told = self.told
         if self.turns:
-            return "; ".join(
-                f"{_NOW[self.results[new].verdict]} since {new}, {_NOW[self.results[old].verdict]} with {old}"
-                for old, new in self.turns
-            )
-        verdicts = [item.verdict for item in self.results.values() if item.verdict in _NOW]
-        return f"{_NOW[verdicts[-1]]} with all" if verdicts else "nothing is told of any"
+            return "; ".join(f"{_NOW[told[new]]} since {new}, {_NOW[told[old]]} with {old}" for old, new in self.turns)
+        if not told:
+            return "nothing is told of any"
+        now, silent = _NOW[[*told.values()][-1]], [name for name in self.results if name not in told]
+        return f"{now} with {', '.join(told)}; nothing is told of {', '.join(silent)}" if silent else f"{now} with all"
 
 
 def rows_of(cases: Iterable[CaseResult]) -> list[Row]:
