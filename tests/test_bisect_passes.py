@@ -23,12 +23,15 @@ from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
 class Options:
     without: tuple[str, ...] = opt((), help="Passes to leave out.")
     broken: bool = opt(False, help="Wrong whatever is left out.")
+    kernel: bool = opt(False, help="Wrong with the kernels of any source, not with a pass.")
+    sources: tuple[str, ...] | None = opt(None, help="The only sources of kernels.", bare="")
 
 @hookimpl
 def polycmp_runners():
     passes = tuple(f"Pass{number}" for number in range(20))
     yield RunnerSpec(name="optimising", summary="Adds 1 unless two passes are left out.",
-                     factory="optimising_heavy:make", options=Options, switches=(Switch("without", passes),))
+                     factory="optimising_heavy:make", options=Options,
+                     switches=(Switch("without", passes), Switch("sources", ((),))))
 """
 HEAVY = """
 import numpy as np
@@ -38,7 +41,8 @@ from polycmp.tensors import TensorMetadata
 class Optimising(Runner):
     def __init__(self, options, name):
         super().__init__(name)
-        self.right = {"Pass3", "Pass11"} <= set(options.without) and not options.broken
+        passes = {"Pass3", "Pass11"} <= set(options.without)
+        self.right = (options.sources == () if options.kernel else passes) and not options.broken
     def activate_impl(self):
         pass
     def get_input_metadata_impl(self):
@@ -87,6 +91,17 @@ def test_a_backend_that_was_typed_with_options_keeps_them_and_no_name_in_the_way
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.status == 1, done.err
     assert found["switch"]["words"] == f"-b optimising:without=[Pass3,Pass11],model={same.name}"
+
+
+def test_an_option_that_names_what_stays_is_set_to_nothing(polycmp, same, tmp_path):
+    done = polycmp("bisect", same, "-b", "optimising:kernel", "-b", "onnx", "--over", "passes", *REPORT)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.status == 1, done.err
+    assert found["switch"] == {"option": "sources", "value": [], "words": "-b optimising:kernel,sources=[]"}
+    assert "with sources=none" in found["sentence"]
+    assert polycmp("run", same, *found["switch"]["words"].split(), "-b", "onnx").status == 0
+    given = "optimising:kernel,sources=a"  # what the user chose is no reason to add to it
+    assert polycmp("bisect", same, "-b", given, "-b", "onnx", "--over", "passes").status == 1
 
 
 def test_no_pass_is_blamed_for_a_fault_that_stays(polycmp, same):

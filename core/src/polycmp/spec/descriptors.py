@@ -84,7 +84,7 @@ class Switch:
         option: The field of the backend's options.
         values: Values to set the option to. Of one that takes several values: all that can be left out, in any number;
             a search finds the fewest that help, and adds them to those the user gave. Of any other option: its settings
-            from the one that leaves out least to the one that leaves out most.
+            from the one that leaves out least to the one that leaves out most; tuples if it names what stays.
         values_from: Optional, `"package.module:attribute"`, called as `values_from(model, options) -> Iterable` where
             the values depend on the model or on what is installed; `model` is a `ModelHandle`. It takes the place of
             `values` where the backend runs in this environment, and is imported only when a search asks.

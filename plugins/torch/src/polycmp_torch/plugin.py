@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, check_at_least_one, hookimpl, opt
+from polycmp_torch.compiled import COMPILERS, OPTIMIZATIONS
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,27 @@ class Options:
         choices=("", "float64", "float32", "bfloat16", "float16"),
     )
     compile: bool = opt(False, help="Run the module compiled with torch.compile.")
+    compiler: str = opt(
+        "inductor",
+        help="Compiler of torch.compile: eager runs the graph that Dynamo caught, aot_eager ATen's operators singly.",
+        choices=("inductor", "aot_eager", "eager"),
+    )
+    disable: tuple[str, ...] = opt(
+        (),
+        help="Optimizations of Inductor to leave out, as torch._inductor.list_options calls them: pattern_matcher, "
+        "epilogue_fusion, …",
+        metavar="NAME",
+    )
     threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
 
     def __post_init__(self) -> None:
         check_at_least_one(self, "threads")
         if not self.device.strip():
             raise ValueError("a device is needed, for example cpu")
+        if (self.disable or self.compiler != "inductor") and not self.compile:
+            raise ValueError("compiler and disable have an effect only with compile")
+        if self.disable and self.compiler != "inductor":
+            raise ValueError(f"{self.compiler} has no optimizations to leave out: disable is for inductor")
 
 
 @hookimpl
@@ -48,7 +64,11 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         precise=(("dtype", "float64"),),
         narrows=(("dtype", ""),),
         threads="threads",
-        switches=(Switch("compile", (False,)),),
+        switches=(
+            Switch("disable", OPTIMIZATIONS, values_from="polycmp_torch.compiled:optimizations"),
+            Switch("compiler", COMPILERS, values_from="polycmp_torch.compiled:compilers"),
+            Switch("compile", (False,)),
+        ),
         aliases=("pytorch",),
     )
 

@@ -10,6 +10,7 @@ from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
+from polycmp_torch.compiled import compile_arguments
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.plugin import Options
@@ -54,7 +55,7 @@ class TorchRunner(Runner):
                 module = module if self._dtype is None else module.to(self._dtype)
             else:
                 self._torch.empty(0, device=options.device)
-            self._call = self._torch.compile(module) if options.compile else module
+            self._call = self._torch.compile(module, **compile_arguments(options)) if options.compile else module
         except Exception as error:
             raise BackendError(
                 f"the module cannot be brought to {options.device} {options.dtype}".rstrip(),

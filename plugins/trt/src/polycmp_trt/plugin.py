@@ -31,6 +31,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         ),
         switches=(
             Switch("builder_optimization_level", (2, 1, 0)),
+            Switch("tactic_sources", ((),)),
             *(Switch(field, (False,)) for field in ("fp8", "int8", "bf16", "fp16", "tf32")),
         ),
     )

@@ -44,7 +44,8 @@ class Switches:
 
     def takes_several(self, switch: Switch) -> bool:
         """Return whether a switch takes several values at a time."""
-        return isinstance(getattr(self._backend.plan.options, switch.option), tuple)
+        is_tuple = isinstance(getattr(self._backend.plan.options, switch.option), tuple)
+        return is_tuple and not any(isinstance(value, tuple) for value in switch.values)
 
     def values(self, switch: Switch) -> tuple[Any, ...]:
         """Return the values of a switch that leave out more than the backend was told to."""

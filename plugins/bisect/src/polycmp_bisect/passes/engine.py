@@ -149,9 +149,9 @@ def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
     """Return the name of a setting: `without A, B`, or `with optimization=basic`."""
     if switch is None:
         return "as it is"
-    return (
-        f"without {', '.join(map(str, value))}" if switches.takes_several(switch) else f"with {switch.option}={value}"
-    )
+    if switches.takes_several(switch):
+        return f"without {', '.join(map(str, value))}"
+    return f"with {switch.option}={'none' if value == () else value}"
 
 
 def _with(plan: Plan, turned: ResolvedBackend) -> Plan:

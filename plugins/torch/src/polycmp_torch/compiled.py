@@ -1,0 +1,42 @@
+"""What torch.compile can leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
+    from polycmp_torch.plugin import Options
+
+#: Optimizations of Inductor that what a module computes does not depend on, the narrow ones first.
+OPTIMIZATIONS = (
+    "pattern_matcher", "split_cat_fx_passes", "batch_fusion", "joint_graph_constant_folding",
+    "constant_and_index_propagation", "optimize_scatter_upon_const_tensor", "online_softmax", "epilogue_fusion",
+    "split_reductions", "layout_optimization", "shape_padding", "comprehensive_padding", "reorder_for_locality",
+    "loop_ordering_after_fusion", "inplace_buffers", "allow_buffer_reuse", "cpp.weight_prepack",
+    "use_pre_grad_passes", "use_joint_graph_passes", "use_post_grad_passes",
+)  # fmt: skip
+#: Compilers below Inductor: ATen's operators one by one behind AOTAutograd, and the graph as Dynamo caught it.
+COMPILERS = ("aot_eager", "eager")
+
+
+def optimizations(model: ModelHandle, options: Options) -> Iterator[str]:
+    """Yield the optimizations that this release of PyTorch knows, where the module is compiled by Inductor."""
+    if options.compile and options.compiler == "inductor":
+        from torch import _inductor
+
+        known = {*_inductor.list_options()}
+        yield from (name for name in OPTIMIZATIONS if name in known)
+
+
+def compilers(model: ModelHandle, options: Options) -> Iterator[str]:
+    """Yield the compilers that leave out more, where the module is compiled at all."""
+    yield from COMPILERS if options.compile else ()
+
+
+def compile_arguments(options: Options) -> Mapping[str, Any]:
+    """Return the arguments of torch.compile."""
+    if options.disable:
+        return {"backend": options.compiler, "options": dict.fromkeys(options.disable, False)}
+    return {"backend": options.compiler}

@@ -1,0 +1,63 @@
+"""What of torch.compile can be left out, and that a search finds which compiler is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from polycmp.cli.main import main
+from polycmp_torch.compiled import OPTIMIZATIONS, compile_arguments, optimizations
+from polycmp_torch.plugin import Options
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
+
+SCRIPT = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return {"y": torch.relu(x - 0.5) * 2 + 1}
+
+def load_model():
+    return Net(), {"x": torch.ones(4, 8)}
+"""
+
+
+@pytest.fixture
+def net(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text(SCRIPT)
+    return ("net.py", "--model-type", "torch")
+
+
+def test_optimizations_are_those_that_this_release_knows_and_only_where_they_are_used():
+    known = [*optimizations(None, Options(compile=True))]
+    assert {"pattern_matcher", "epilogue_fusion"} <= {*known} <= {*OPTIMIZATIONS}
+    assert [*optimizations(None, Options())] == []
+    assert [*optimizations(None, Options(compile=True, compiler="eager"))] == []
+
+
+def test_what_is_left_out_is_an_argument_of_torch_compile():
+    options = Options(compile=True, disable=("pattern_matcher",))
+    assert compile_arguments(options) == {"backend": "inductor", "options": {"pattern_matcher": False}}
+    assert compile_arguments(Options(compile=True, compiler="aot_eager")) == {"backend": "aot_eager"}
+
+
+@pytest.mark.parametrize("spec", ["torch:compiler=eager", "torch:disable=a", "torch:compile,compiler=eager,disable=a"])
+def test_options_without_an_effect_are_refused(net, spec, capsys):
+    assert main(["run", *net, "-b", spec, "-b", "torch"]) == 2, capsys.readouterr().err
+
+
+def test_the_compiler_that_is_wrong_is_named(net, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("polycmp_bisect")
+    from torch._inductor import config
+
+    monkeypatch.setattr(config.cpp, "inject_relu_bug_TESTING_ONLY", "accuracy")
+    backends = ("-b", "torch:compile", "-b", "torch")
+    status = main(["bisect", *net, *backends, "--over", "passes", "--report", "r.json"])
+    assert status == 1, capsys.readouterr().err
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["switch"]["words"] == "-b torch:compile,compiler=aot_eager"
+    assert "with compiler=aot_eager torch:compile is right" in found["sentence"]
+    assert main(["run", *net, "-b", "torch:compile,disable=pattern_matcher", "-b", "torch"]) == 1
