@@ -401,6 +401,37 @@ class TestHelpers:
             assert len(caplog.messages) == told
 
 
+class TestFunctionsOfEarlierVersions:
+    @pytest.mark.parametrize(
+        ("make", "passes", "fails", "figures"),
+        [
+            (
+                CompareFunc.distance_metrics,
+                {"l2_tolerance": 1},
+                {"l2_tolerance": 1e-5},
+                ("l2_norm", "cosine_similarity"),
+            ),
+            (
+                CompareFunc.distance_metrics,
+                {"l2_tolerance": 1},
+                {"l2_tolerance": 1, "cosine_similarity_threshold": 1},
+                (),
+            ),
+            (CompareFunc.quality_metrics, {"psnr_tolerance": 40.0}, {"psnr_tolerance": 300.0}, ("psnr", "snr")),
+            (CompareFunc.quality_metrics, {}, {"snr_tolerance": 300.0}, ()),
+        ],
+    )
+    def test_both_have_to_pass(self, make, passes, fails, figures):
+        ours, theirs = result(y=np.arange(6.0) + 1e-3), result(y=np.arange(6.0))
+        assert make(**passes)(ours, theirs)["y"]
+        verdict = make(**fails)(ours, theirs)["y"]
+        assert not verdict
+        assert all(np.isfinite(getattr(verdict, name)) for name in figures)
+        runs = RunResults([("new", [ours]), ("old", [theirs])])
+        assert bool(Comparator.compare_accuracy(runs, compare_func=make(**passes)))
+        assert not bool(Comparator.compare_accuracy(runs, compare_func=make(**fails)))
+
+
 class TestExport:
     def exported(self, name, body, **given):
         """Return a module in which a class of that body is exported."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from polycmp.comparator import CompareFunc as _CompareFunc
@@ -13,6 +15,30 @@ from polycmp.comparator import SimpleCompareFunc as _Simple
 from polycmp.comparator import SnrCompareFunc as SnrCompareFunc
 
 
+class Both:
+    """Asks two compare functions, which have to pass, and gives one verdict with the figures of both."""
+
+    def __init__(self, one: Any, two: Any) -> None:
+        self._functions = one, two
+
+    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> Any:
+        """Return the verdict on two arrays, or the verdicts by name on the outputs of two iterations."""
+        found, other = (function(candidate, reference, output=output) for function in self._functions)
+        if isinstance(found, Mapping):
+            return {name: self._joined(verdict, other[name]) for name, verdict in found.items() if name in other}
+        return self._joined(found, other)
+
+    @staticmethod
+    def _joined(one: Any, two: Any) -> Any:
+        return replace(
+            one,
+            passed=one.passed and two.passed,
+            reason="; ".join(filter(None, (one.reason, two.reason))),
+            metrics={**one.metrics, **two.metrics},
+            inconclusive=one.inconclusive or two.inconclusive,
+        )
+
+
 class CompareFunc(_CompareFunc):
     """Makes compare functions, whose verdicts hold the median, too, without being asked for it."""
 
@@ -20,6 +46,30 @@ class CompareFunc(_CompareFunc):
     def simple(*args: Any, **kwargs: Any) -> Any:
         """Return `polycmp.comparator.CompareFunc.simple` of the same arguments, with all figures."""
         return _CompareFunc.simple(*args, **{"detail": True, **kwargs})
+
+    @staticmethod
+    def distance_metrics(
+        l2_tolerance: Any = None,
+        cosine_similarity_threshold: Any = None,
+        check_shapes: bool | None = None,
+        fail_fast: bool | None = None,
+    ) -> Both:
+        """Return the function of 0.49 that asks for a small L2 norm and a large cosine similarity."""
+        rules = check_shapes, fail_fast
+        return Both(
+            _CompareFunc.l2(l2_tolerance, *rules), _CompareFunc.cosine_similarity(cosine_similarity_threshold, *rules)
+        )
+
+    @staticmethod
+    def quality_metrics(
+        psnr_tolerance: Any = None,
+        snr_tolerance: Any = None,
+        check_shapes: bool | None = None,
+        fail_fast: bool | None = None,
+    ) -> Both:
+        """Return the function of 0.49 that asks for large ratios of signal to noise: PSNR and SNR."""
+        rules = check_shapes, fail_fast
+        return Both(_CompareFunc.psnr(psnr_tolerance, *rules), _CompareFunc.snr(snr_tolerance, *rules))
 
 
 def SimpleCompareFunc(*args: Any, **kwargs: Any) -> Any:  # noqa: N802
