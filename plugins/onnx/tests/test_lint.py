@@ -143,7 +143,7 @@ def test_no_file_is_no_finding(polycmp):
 def test_equal_findings_are_told_together(lint, tmp_path):
     nodes = [helper.make_node("Neg", ["x"], [f"d{index}"], f"dead{index}") for index in range(5)]
     save(tmp_path / "model.onnx", [*nodes, helper.make_node("Relu", ["x"], ["y"], "used")])
-    assert "dead0, dead1, dead2 and 2 more (Neg): nothing reads" in lint()[0].out
+    assert "dead0, dead1, dead2 and 2 more (Neg): no output depends on it" in lint()[0].out
     assert "dead4" in lint("-v")[0].out
 
 
@@ -154,3 +154,31 @@ def test_a_type_that_is_no_text_is_named(lint, tmp_path):
     done, found = lint()
     assert (done.status, levels(found)) == (1, {("exception", "n")})
     assert "is no text" in done.out
+
+
+def test_what_only_unused_nodes_read_is_unused_too(lint, tmp_path):
+    nodes = [
+        helper.make_node("Neg", ["e"], ["d"], "first"),
+        helper.make_node("Add", ["d", "w"], ["g"], "second"),
+        helper.make_node("Relu", ["x"], ["y"], "used"),
+    ]
+    inputs = (("x", [2, 4]), ("e", [2, 4]))
+    save(tmp_path / "model.onnx", nodes, weights={"w": np.ones(4, np.float32)}, inputs=inputs)
+    done, found = lint()
+    assert done.status == 0
+    assert [entry.get("nodes", []) for entry in found["lint_entries"]] == [["first"], ["second"], [], []]
+    assert "no output depends on the input 'e'" in done.out
+    assert "no output depends on 1 of the weights: w" in done.out
+
+
+def test_an_output_whose_shape_is_not_noted_is_no_error(lint, tmp_path):
+    made = helper.make_tensor_value_info("y", 1, None)
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"], "relu")], "net", [helper.make_tensor_value_info("x", 1, [2])], [made]
+    )
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), "model.onnx")
+    done, found = lint()
+    assert done.status == 0, done.out
+    assert [entry["level"] for entry in found["lint_entries"]] == ["info"]
+    assert "the shape of the output 'y' is not noted" in done.out
+    assert found["summary"]["passing"] == ["relu"]

@@ -422,6 +422,14 @@ class TestWrongUsage:
         done = polycmp("debug", "repeat", f"--until={until}", "--check", "true")
         assert (done.status, "--until" in done.err) == (2, True), done.err
 
+    def test_the_number_of_the_step_is_removed_at_the_end(self, polycmp):
+        check = "import json; print(json.load(open('step.json')))"
+        words = ("--until", "3", "--iteration-info", "step.json", "--show-output")
+        done = polycmp("debug", "repeat", *words, "--check", PYTHON, "-c", check)
+        assert done.status == 0
+        assert "{'iteration': 2}" in done.err
+        assert not Path("step.json").exists()
+
     def test_until_is_needed(self, polycmp):
         assert polycmp("debug", "repeat", "--check", "true").status == 2
 

@@ -127,10 +127,11 @@ class Stepper:
         return moved
 
     def close(self) -> None:
-        """End the check, and remove the file that was written for it."""
+        """End the check, and remove the files that were written for it."""
         self._check.close()
-        if self.artifact and not self._section.no_remove_intermediate:
-            Path(self.artifact).unlink(missing_ok=True)
+        if not self._section.no_remove_intermediate:
+            for path in filter(None, (self.artifact, self._section.iteration_info)):
+                Path(path).unlink(missing_ok=True)
         if self.weights:
             shutil.rmtree(self._shared(), ignore_errors=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from polycmp.errors import BackendError, PolycmpError
@@ -151,14 +152,36 @@ def _check_whole(proto: Any, report: LintReport) -> None:
 
     if report.has_errors:
         return
-    why = complaint(proto)
-    if not why and not is_too_large(proto):
-        try:
-            onnx.checker.check_model(proto)
-        except onnx.checker.ValidationError as error:
-            why = _first_line(error)
+    with _noted_shapes(proto.graph, report):
+        why = complaint(proto)
+        if not why and not is_too_large(proto):
+            try:
+                onnx.checker.check_model(proto)
+            except onnx.checker.ValidationError as error:
+                why = _first_line(error)
     if why and "Bad node spec" not in why:
         report.add("exception", CHECKER, why, hint="export the model again, or mend what it names")
+
+
+@contextmanager
+def _noted_shapes(graph: Any, report: LintReport) -> Iterator[None]:
+    """Give outputs whose shape is not noted an empty one for the length of a `with` block, and add findings on them.
+
+    ONNX's checker refuses them, while every backend runs them: their shapes follow from the graph.
+    """
+    without = []
+    for value in graph.output:
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
+            without.append(value.type.tensor_type)
+            hint = "nothing: backends find it out"
+            report.add("info", CHECKER, f"the shape of the output {value.name!r} is not noted", hint=hint)
+    for kind in without:
+        kind.shape.SetInParent()
+    try:
+        yield
+    finally:
+        for kind in without:
+            kind.ClearField("shape")
 
 
 def _first_line(error: Exception) -> str:
@@ -166,19 +189,34 @@ def _first_line(error: Exception) -> str:
 
 
 def _find_unused(graph: Any, report: LintReport) -> None:
-    read = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
+    used, read = _used(graph)
     hint = "polycmp surgeon sanitize MODEL --cleanup -o SMALLER.onnx"
-    for node in graph.node:
-        if not any(name in read for name in node.output):
-            report.add("warning", "polycmp", "nothing reads what it makes", node=node, hint=hint)
+    for index, node in enumerate(graph.node):
+        if index not in used:
+            report.add("warning", "polycmp", "no output depends on it", node=node, hint=hint)
     for value in graph_inputs(graph):
         if value.name not in read:
-            what = f"nothing reads the input {value.name!r}"
+            what = f"no output depends on the input {value.name!r}"
             report.add("warning", "polycmp", what, hint="polycmp surgeon extract MODEL -o SMALLER.onnx")
     unused = [item.name for item in graph.initializer if item.name not in read]
     if unused:
         shown = ", ".join(unused[:3]) + (", …" if len(unused) > 3 else "")
-        report.add("warning", "polycmp", f"nothing reads {len(unused)} of the weights: {shown}", hint=hint)
+        report.add("warning", "polycmp", f"no output depends on {len(unused)} of the weights: {shown}", hint=hint)
+
+
+def _used(graph: Any) -> tuple[set[int], set[str]]:
+    """Return the positions of the nodes that the outputs depend on, and the tensors that these read or give out."""
+    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    waiting = [value.name for value in graph.output]
+    read, used = set(waiting), set[int]()
+    while waiting:
+        index = maker.get(waiting.pop())
+        if index is None or index in used:
+            continue
+        used.add(index)
+        waiting += reads(graph.node[index])
+        read.update(reads(graph.node[index]))
+    return used, read
 
 
 def _can_be_sorted(proto: Any) -> bool:
