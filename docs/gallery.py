@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 SHAPES = ["--input-shapes", "image:[1,3,32,32]"]
-OTHER = ["other.onnx", "-b", "onnxrt", "-b", "onnxrt:name=good,model=model.onnx", *SHAPES]
+OTHER = ["other.onnx", "model.onnx", "-b", "onnxrt", *SHAPES]
 #: Name of the picture -> words after `polycmp`, exit status, and the page to look at, if it is not the terminal.
 COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "run": (["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", *SHAPES], 0, ""),
@@ -43,6 +43,18 @@ model = "other.onnx"
 backends = ["onnxrt", "onnxrt:name=good,model=model.onnx"]
 input-shapes = ["image:[1,3,32,32]"]
 """
+
+
+#: What services show that find a link to the site.
+CARD = """<!DOCTYPE html><meta charset="utf-8"><style>
+body { margin: 0; width: 1200px; height: 630px; overflow: hidden; background: #171b22; color: #e8ebf0;
+  position: relative; font: 30px/1.35 system-ui, "Noto Sans", "DejaVu Sans", sans-serif; }
+h1 { font-size: 92px; margin: 62px 0 14px 64px; letter-spacing: -0.03em; }
+p { margin: 0 0 0 66px; width: 520px; color: #b8c2d0; }
+code { position: absolute; left: 66px; top: 440px; font: 25px monospace; color: #5fd092; }
+img { position: absolute; left: 620px; top: 64px; width: 840px; border-radius: 18px; box-shadow: 0 20px 60px #000c; }
+</style><h1>polycmp</h1><p>Does this model still compute what it should, on the backend I want to ship it on?</p>
+<code>pip install 'polycmp[full]'</code><img src="PICTURE" alt="">"""
 
 
 def prepare(folder: Path) -> None:
@@ -82,10 +94,10 @@ def as_picture(words: list[str], shown: str) -> str:
     return re.sub(r"@font-face \{.*?\}|<!--.*?-->", "", picture, flags=re.DOTALL)
 
 
-def photograph(chromium: str, page: Path, picture: Path) -> None:
+def photograph(chromium: str, page: Path, picture: Path, size: str = "1200,900") -> None:
     """Write what Chromium shows of a page."""
     words = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=5000"]
-    words += ["--window-size=1200,900", f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={picture}"]
+    words += [f"--window-size={size}", f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={picture}"]
     subprocess.run([chromium, *words, page.as_uri()], check=True, capture_output=True, timeout=120)
 
 
@@ -108,6 +120,9 @@ def main() -> int:
                 photograph(chromium, folder / page, PICTURES / f"{picture}.png")
             else:
                 (PICTURES / f"{picture}.svg").write_text(as_picture(words, shown), encoding="utf-8")
+        card = folder / "card.html"
+        card.write_text(CARD.replace("PICTURE", (PICTURES / "locate-page.png").as_uri()), encoding="utf-8")
+        photograph(chromium, card, PICTURES / "card.png", "1200,630")
     return 0
 
 

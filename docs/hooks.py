@@ -1,7 +1,7 @@
 """What `mkdocs build` does beyond rendering.
 
-Links to files outside `docs/` lead to the repository, the error index is made, and so is the list of the public modules
-that no other page shows.
+Links to files outside `docs/` lead to the repository, lines of Chinese are joined without a space, the error index is
+made, and so is the list of the public modules that no other page shows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ ALIASES = {
     "polycmp": "polycmp.spec",
     "polycmp_onnx": "polycmp_onnx.load",
 }
+#: A line break between two Chinese characters, which a browser would show as a space. Code has none of them in a row.
+CHINESE_BREAK = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])\n(?=[\u4e00-\u9fff\uff00-\uffef])")
 LINK = re.compile(r"\]\((?!https?://|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -38,7 +40,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         kind = "tree" if target.is_dir() else "blob"
         return f"]({page_url(kind, target)}{match[2] or ''})"
 
-    text = LINK.sub(absolute, markdown)
+    text = LINK.sub(absolute, CHINESE_BREAK.sub("", markdown))
     text = text.replace(OTHERS, "\n\n".join(f"::: {name}" for name in other_modules()))
     return text.replace(_error_index().MARK, _error_index().table()) if page.file.src_uri == ERRORS else text
 

@@ -48,7 +48,7 @@ def test_pictures_show_what_commands_do(modules, folder, name):
 
 def test_every_picture_is_shown(modules):
     shown = set(re.findall(r"\(pictures/([^)]+)\)", (DOCS / "gallery.md").read_text(encoding="utf-8")))
-    assert shown == {path.name for path in (DOCS / "pictures").iterdir()}
+    assert shown == {path.name for path in (DOCS / "pictures").iterdir()} - {"card.png"}
     assert {name.partition(".")[0] for name in shown} == set(modules[0].COMMANDS)
 
 
@@ -81,3 +81,16 @@ def test_every_public_module_stands_in_the_reference(monkeypatch):
     assert re.findall(r"^::: (\S+)$", made, re.MULTILINE) == others
     shown = (DOCS / "reference" / "backends.md").read_text(encoding="utf-8")
     assert all(f"::: polycmp_{name}." in shown for name in ("openvino", "torch", "tf", "trt", "pluginref"))
+
+
+def test_the_site_has_a_switch_of_languages_and_a_card(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import hooks
+
+    settings = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [path for path in ("/polycmp/", "/polycmp/zh/") if f"link: {path}," not in settings] == []
+    theme = (DOCS / "theme" / "main.html").read_text(encoding="utf-8")
+    assert 'property="og:image"' in theme
+    assert (DOCS / "pictures" / "card.png").stat().st_size > 10_000
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="zh/start.md"))
+    assert hooks.on_page_markdown("一行，\n下一行 one\ntwo", page=page) == "一行，下一行 one\ntwo"

@@ -12,6 +12,8 @@ PAGES = {
     "README.md": ROOT / "README.md",
     "start.md": ROOT / "docs" / "start.md",
     "cheat-sheet.md": ROOT / "docs" / "cheat-sheet.md",
+    "decoders.md": ROOT / "docs" / "decoders.md",
+    "mixed-precision.md": ROOT / "docs" / "mixed-precision.md",
 }
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHINESE = re.compile(r"[\u4e00-\u9fff]")

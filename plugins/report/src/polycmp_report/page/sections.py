@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
 from polycmp.report.elements import Markup, join, tag
 from polycmp_report.models import file_names, named
@@ -54,8 +56,7 @@ def command(result: Result) -> Markup | None:
 def problems(result: Result) -> Markup | None:
     """Build the section of failures as a whole, notes, and commands that repeat failures; None if there are none."""
     items = _problems(result.blocks(Problem))
-    notes = [_note(note) for note in result.blocks(Note)]
-    if notes:
+    if notes := result.blocks(Note):
         items.append(tag("li", _listed(notes), class_="callout note"))
     items += [
         tag("li", f"{item.inputs}: {item.failed}; to repeat it: {item.command}", class_="callout note")
@@ -67,15 +68,18 @@ def problems(result: Result) -> Markup | None:
     return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
 
 
-def _listed(notes: list[Markup]) -> Markup:
-    """Return notes as a list, those after the first ones folded."""
-    first, rest = notes[:NOTES], notes[NOTES:]
+def _listed(notes: Sequence[Note]) -> Markup:
+    """Return notes as a list; figures that a terminal does not show either are folded, and what comes after many."""
+    told = [note for note in notes if note.terminal]
+    first = told[:NOTES] if told else [*notes[:NOTES]]
+    rest = [note for note in notes if note not in first]
     if len(rest) < 2:
-        first, rest = notes, []
-    shown = tag("ul", *first, class_="notes")
+        first, rest = [*notes], []
+    shown = tag("ul", *map(_note, first), class_="notes")
     if not rest:
         return shown
-    return join(shown, tag("details", tag("summary", f"{len(rest)} more"), tag("ul", *rest, class_="notes")))
+    folded = tag("ul", *map(_note, rest), class_="notes")
+    return join(shown, tag("details", tag("summary", f"{len(rest)} more"), folded))
 
 
 def _note(note: Note) -> Markup:
