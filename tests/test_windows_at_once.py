@@ -153,7 +153,8 @@ def test_backends_that_may_run_at_the_same_time_are_activated_at_once_and_run_in
     backends = [f"side:mode=meet-activated,name={name}" for name in ("one", "two")]
     done = side.polycmp("run", model, "-b", backends[0], "-b", backends[1], cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [line[:2] for line in side.notes()] == [[when, name] for name in ("one", "two") for when in ("begin", "end")]
+    turns = [line[:2] for line in side.notes()][:4]  # then one of them shows whether its outputs move with the inputs
+    assert turns == [[when, name] for name in ("one", "two") for when in ("begin", "end")]
     assert {tuple(line[2:]) for line in side.notes() if line[0] == "begin"} == {(str(all_cores()),) * 2}
 
 
