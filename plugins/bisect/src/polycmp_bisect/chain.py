@@ -62,12 +62,21 @@ def words_for(command: str, plan: Plan, registry: Registry) -> list[str] | None:
     )
 
 
-def locate(plan: Plan, registry: Registry) -> Operator:
-    """Run `locate` and return its answer; an empty one where it is not installed, or cannot look inside."""
-    words = words_for("locate", replace(plan, files=FilesPlan(load_outputs=plan.files.load_outputs)), registry)
-    if words is None:
+def locate(plan: Plan, registry: Registry, typed: Plan | None = None) -> Operator:
+    """Run `locate` and return its answer; an empty one where it is not installed, or cannot look inside.
+
+    Args:
+        plan: The run.
+        registry: The plugins.
+        typed: The run that the command line of the answer shows; by default the same.
+    """
+    words, shown = (
+        words_for("locate", replace(item, files=FilesPlan(load_outputs=item.files.load_outputs)), registry)
+        for item in (plan, typed or plan)
+    )
+    if words is None or shown is None:
         return Operator()
-    command = shlex.join(["polycmp", *words])
+    command = shlex.join(["polycmp", *shown])
     with tempfile.TemporaryDirectory(prefix="polycmp-bisect-") as folder:
         report = Path(folder) / "locate.json"
         try:

@@ -96,7 +96,8 @@ def bisect(call: Invocation, section: BisectSection) -> int:
             found = work.search(bad, good, bad_given=bool(section.bad))
             if found.first_bad is not None and not section.slower and not section.no_locate:
                 tell("looking for the operator that differs")
-                operator = locate(candidates.plan(found.first_bad), call.registry)
+                place = found.first_bad
+                operator = locate(candidates.plan(place), call.registry, candidates.as_typed(place))
             answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
             if section.explain and found.first_bad is not None:
                 tell("making the model smaller")

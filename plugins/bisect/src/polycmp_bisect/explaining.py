@@ -39,6 +39,9 @@ class Story:
         again: The commands that find it again.
         package: The package of the runtime; empty where the fault is not a runtime's.
         interpreters: Interpreters of environments by name, in which the script is run.
+        typed: The run that is wrong as somebody types it, where that is another one.
+        tool: The package whose command writes the model; empty where it is searched over something else.
+        steps: The commands that write the model.
     """
 
     title: str
@@ -51,6 +54,9 @@ class Story:
     again: Sequence[str] = ()
     package: str = ""
     interpreters: Mapping[str, str] = field(default_factory=dict)
+    typed: Plan | None = None
+    tool: str = ""
+    steps: Sequence[str] = ()
 
 
 def explain(story: Story, folder: Path, registry: Registry) -> str:
@@ -116,16 +122,18 @@ def _lines(story: Story, bundle: str, script: str, said: Mapping[str, str], regi
         yield from (f"| {name} | `{_cell(text)}` |" for name, text in said.items())
         yield ""
     yield from ("**With polycmp:**", "", "```sh", f"pip install {shlex.join(_packages(story.plan, registry))}")
-    yield to_command(story.plan, registry)
+    yield from story.steps
+    yield to_command(story.typed or story.plan, registry)
     yield from story.again
     yield from ("```", "", "**Versions:**", "")
-    for name, python in story.interpreters.items() or [("this environment", sys.executable)]:
+    here = [] if story.interpreters and not story.tool else [("this environment", sys.executable)]
+    for name, python in (*story.interpreters.items(), *here):
         yield f"- {name}: {releases_in(python, _runtimes(story, registry))}"
     yield f"- {machine()}"
 
 
 def _runtimes(story: Story, registry: Registry) -> Iterator[str]:
-    yield from filter(None, [story.package])
+    yield from filter(None, [story.package, story.tool])
     for item in story.plan.backends:
         if item.backend in registry.runners:
             for need in registry.find_runner(item.backend).spec.needs:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Series, State, Table, duration
@@ -166,7 +168,10 @@ def _content(answer: Answer) -> Iterator[Block]:
         )
     if answer.made:
         yield Note(f"{answer.made} prepared for this search; they are kept: polycmp cache list", label="")
-    if answer.operator.command:
+    if answer.operator.command and found.first_bad is not None:
+        for command in answer.candidates.steps(found.first_bad):
+            tools = shlex.quote(str(Path(answer.candidates.interpreter(found.first_bad)).parent))
+            yield NextStep(f"PATH={tools}:$PATH {command}", "writes the file of the first bad one")
         yield NextStep(answer.operator.command, "looks at the first bad one, tensor by tensor")
 
 

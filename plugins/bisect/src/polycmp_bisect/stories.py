@@ -32,7 +32,8 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
     assert found.first_bad is not None
     bad, good = line.names[found.first_bad], answer.name(found.last_good)
     mended = isinstance(line, Backwards)
-    shown = {name: f"{line.runtime} {name}" if line.runtime else name for name in line.names}
+    package = line.what.partition("release of ")[2]
+    shown = {name: f"{package} {name}" if package else name for name in line.names}
     fails = found.judged[found.first_bad].seconds is None
     title = f"{shown[bad]} {'cannot run a model' if fails else 'gives wrong results'}"
     turn = f"{shown[bad]} is the oldest that could be judged, and it is wrong, too."
@@ -57,6 +58,9 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
         [*filter(None, [answer.operator.command]), again],
         line.runtime,
         {name: python for name, python in pythons.items() if python},
+        line.as_typed(found.first_bad),
+        "" if line.runtime else package,
+        [*([] if line.runtime or not package else [f"pip install {package}=={bad}"]), *line.steps(found.first_bad)],
     )
 
 

@@ -55,6 +55,14 @@ class Backwards:
         """Return the run that judges a candidate."""
         return self.line.plan(self._other(place))
 
+    def as_typed(self, place: int) -> Plan:
+        """Return the run of a candidate as somebody types it."""
+        return self.line.as_typed(self._other(place))
+
+    def steps(self, place: int) -> Sequence[str]:
+        """Return the commands that come before that run."""
+        return self.line.steps(self._other(place))
+
     def is_ready(self, place: int) -> bool:
         """Return whether there is nothing to prepare."""
         return self.line.is_ready(self._other(place))

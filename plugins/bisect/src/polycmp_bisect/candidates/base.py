@@ -46,6 +46,12 @@ class Candidates(Protocol):
     def plan(self, place: int) -> Plan:
         """Return the run that judges a candidate."""
 
+    def as_typed(self, place: int) -> Plan:
+        """Return the run of a candidate with files that are there when the search is over."""
+
+    def steps(self, place: int) -> Sequence[str]:
+        """Return the commands that write these files in the candidate's environment; none if they are there."""
+
     def is_ready(self, place: int) -> bool:
         """Return whether `prepare` would have nothing to do."""
 

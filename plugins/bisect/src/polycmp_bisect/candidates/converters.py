@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,8 +69,8 @@ class Converters:
         target = self._target(place)
         if target.exists():
             return
-        python = self.maker.environment(self._wanted(place))
-        environ = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+        tools = Path(self.interpreter(place)).parent
+        environ = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
         environ.pop("PYTHONPATH", None)
         write_model(self.step, self.base.model, target, f"{self.package} {self.names[place]}", environ)
 
@@ -82,8 +83,16 @@ class Converters:
         return replace(self.base, model=str(self._target(place)))
 
     def interpreter(self, place: int) -> str:
-        """Return nothing: the model is not run in the environment that wrote it."""
-        return ""
+        """Return the interpreter of a release's environment, which is made if need be."""
+        return str(self.maker.environment(self._wanted(place)))
+
+    def as_typed(self, place: int) -> Plan:
+        """Return the run as somebody types it who has let the command write the model."""
+        return self.base
+
+    def steps(self, place: int) -> Sequence[str]:
+        """Return the command that lets a release write the model where the run as typed looks for it."""
+        return [shlex.join(self.step)]
 
     def find(self, name: str) -> int:
         """Return the place of a release."""
