@@ -77,7 +77,7 @@ def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
 def test_rounding_to_float16_fails_the_defaults_and_the_row_says_what_it_is(polycmp, model):
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx")
     assert done.status == 1
-    assert "of the largest value, which rounding to float16 in" in words(done)
+    assert "rounding to float16 in" in words(done)
     assert "try --tolerance auto" in words(done)
 
 

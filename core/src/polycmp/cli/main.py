@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 HELP = """Does this model still compute what it should, on the backend I want to ship it on?
 
 \b
-polycmp run model.onnx -b onnxrt -b onnx
+Examples:
+  polycmp demo                                 write two small models to try
+  polycmp run model.onnx -b onnxrt -b onnx     do two backends agree?
+  polycmp run new.onnx old.onnx -b onnxrt      do two versions of a model?
+  polycmp compare new.npz old.npz              are saved outputs the same?
+  polycmp locate new.onnx old.onnx -b onnxrt   which layer is to blame?
 """
 
 
@@ -96,7 +101,7 @@ class CommandGroup(click.Group):
         """Write the commands without importing them."""
         registry = _registry(ctx)
         with formatter.section("Commands"):
-            formatter.write_dl(list(self._summaries(registry).items()))
+            formatter.write_dl(sorted(self._summaries(registry).items()))
         broken = [record.name for record in registry.records if record.state in {"broken", "excluded"}]
         if broken and not self.path:
             formatter.write_paragraph()

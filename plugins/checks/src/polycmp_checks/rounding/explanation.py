@@ -1,9 +1,7 @@
-"""Notes on whether rounding may explain outputs that differ: the observer `rounding`."""
+"""A note on whether rounding may explain outputs that differ: the observer `rounding`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.compare import PairComparison
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
     from polycmp.runs import Resolved, RunStep
     from polycmp.tensors import Feed
 
-Explain = Callable[[str, str, float], str]
-
 
 def explain(resolved: Resolved) -> RoundingExplanation | None:
     """Make the observer that explains differences by rounding; None where tolerances do so, or nothing is run."""
@@ -23,7 +19,7 @@ def explain(resolved: Resolved) -> RoundingExplanation | None:
 
 
 class RoundingExplanation(RunObserver):
-    """Adds to the reason of each output that differs whether rounding may explain it, by estimate.
+    """Adds a note on whether rounding may explain the outputs that differ, by estimate.
 
     Args:
         resolved: The run.
@@ -39,24 +35,25 @@ class RoundingExplanation(RunObserver):
             self._feed = step.feed
 
     def finish(self, outcome: Outcome) -> None:
-        """Add to the reasons."""
+        """Add the note, once for all pairs of which it is true."""
         if self._feed is None:
             return
         from polycmp_checks.rounding.floors import NoiseFloors  # few runs come to that
 
         floors = NoiseFloors(self._resolved, outcome.reference)
         floors.begin(self._feed)
-        outcome.comparisons = [
-            _explained(pair, floors.explanation) if pair.verdict == "failed" else pair for pair in outcome.comparisons
-        ]
+        for pair in outcome.comparisons:
+            shares = _shares(pair)
+            note = floors.explanation(pair.candidate, pair.reference, shares) if shares else ""
+            if note and note not in outcome.notes:
+                outcome.notes.append(note)
 
 
-def _explained(pair: PairComparison, explain: Explain) -> PairComparison:
-    outputs = dict(pair.outputs)
-    for name, item in pair.outputs.items():
-        stats = item.stats
-        failed = item.verdict == "failed"
-        if failed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
-            why = explain(pair.candidate, pair.reference, stats.share)
-            outputs[name] = replace(item, reason=f"{item.reason}; {why}")
-    return replace(pair, outputs=outputs)
+def _shares(pair: PairComparison) -> dict[str, float]:
+    """Return the errors of outputs that differ by some share of their largest magnitude."""
+    known = {name: item.stats for name, item in pair.outputs.items() if item.verdict == "failed"}
+    return {
+        name: float(stats.share)
+        for name, stats in known.items()
+        if stats is not None and stats.share and not stats.whole and not stats.nan_failed
+    }

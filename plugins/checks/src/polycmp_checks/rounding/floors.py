@@ -27,6 +27,9 @@ from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, dtype_class
 from polycmp_checks.rounding.judge import BY_THE_TASK, COUNTED, Decisions, NoiseFloor, NoiseJudge
 
+#: Number of outputs that are named.
+_NAMED = 4
+
 
 class _Side(NamedTuple):
     """Rounding of one run.
@@ -119,23 +122,24 @@ class NoiseFloors:
 
         return turned
 
-    def explanation(self, one: str, two: str, share: float) -> str:
-        """Return in words whether rounding may explain an error, by estimate alone.
+    def explanation(self, one: str, two: str, shares: Mapping[str, float]) -> str:
+        """Return in words whether rounding may explain the errors of outputs, by estimate alone.
 
         Args:
             one: Label of a run.
             two: Label of the other.
-            share: The largest error over the largest magnitude of the output.
+            shares: The largest error of each output over its largest magnitude.
         """
         kind = max((side.kind for side in self._sides(one, two)), key=unit_of)
         depth = self._depth
         most = 4.0 * unit_of(kind) * math.sqrt(depth)
-        said = f"rounding to {kind} in {depth} operators in a row"
-        if share > most:
-            known = f"{share:.2g} of the largest value, more than {said} explains ({most:.1g})"
-            return f"{known} unless the model amplifies it"
-        found = f"{share:.2g} of the largest value, which {said} may explain (up to {most:.1g})"
-        return f"{found}: {BY_THE_TASK if kind == 'int8' else 'try --tolerance auto'}"
+        said = f"rounding to {kind} in {depth} operators in a row explains up to {most:.1g} of the largest value"
+        within = [name for name, share in shares.items() if share <= most]
+        if not within:
+            return f"{said}, unless the model amplifies it"
+        some = ", ".join(map(repr, within[:_NAMED])) + (f" and {len(within) - _NAMED} more" if within[_NAMED:] else "")
+        which = "that may be all there is" if len(within) == len(shares) else f"that may be all there is to {some}"
+        return f"{said}; {which}: {BY_THE_TASK if kind == 'int8' else 'try --tolerance auto'}"
 
     def _floor(self, side: _Side, output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
         """Return the noise floor of one side."""
