@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["GraphNode", "ModelGraph", "MovableGraph", "OwnGraph", "Rounding", "weight_values"]
 
 
-#: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding.
-Rounding: TypeAlias = "str | float"
+#: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding. A weight
+#: may have steps of another size in each slice along its first axis.
+Rounding: TypeAlias = "str | float | tuple[float, ...]"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,13 @@ from polycmp.builtin.layerwise.partition import (
     tensor_sizes,
 )
 from polycmp.builtin.layerwise.partitioned_run import JoinParts, MakeRunner, PartitionedRun
-from polycmp.builtin.layerwise.quantised import accumulated_tensors, quantised_tensors, rounded_weights, types_inside
+from polycmp.builtin.layerwise.quantised import (
+    accumulated_tensors,
+    folded_factors,
+    quantised_tensors,
+    rounded_weights,
+    types_inside,
+)
 from polycmp.builtin.layerwise.structure import (
     final_outputs,
     makers,
@@ -58,6 +64,7 @@ __all__ = [
     "comparable",
     "crossing",
     "final_outputs",
+    "folded_factors",
     "makers",
     "memory_budget",
     "moved_runs",

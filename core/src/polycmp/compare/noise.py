@@ -249,7 +249,7 @@ def _by_chance(noise: Level, part: Array) -> Level:
 
 
 def moved_inputs(
-    feed: Mapping[str, Any], kinds: Mapping[str, str | float], seed: int, *, all_types: bool = False
+    feed: Mapping[str, Any], kinds: Mapping[str, str | float | tuple[float, ...]], seed: int, *, all_types: bool = False
 ) -> dict[str, Any]:
     """Return inputs moved by up to one rounding to a type that is coarser than their own; others as they are.
 
@@ -269,7 +269,7 @@ def moved_inputs(
         wide = _wide(array)
         width: Any = 0.0
         if not isinstance(kind, str):
-            width = 0.5 * kind
+            width = 0.5 * float(np.max(kind))
         elif is_steps(kind):
             width = unit_of(kind) / 2 * (max(wide.max(initial=0.0), 0.0) - min(wide.min(initial=0.0), 0.0))
         elif all_types or unit_of(kind) > own:

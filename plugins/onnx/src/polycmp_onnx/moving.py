@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from polycmp.graph import Rounding
@@ -52,12 +53,20 @@ class _Tensor(NamedTuple):
         kind: The type whose unit it moves by, or the step whose half.
         element: Element type, a value of `TensorProto.DataType`.
         beside_one: Whether it is approximated as exactly as numbers around 1 need.
+        rank: Number of dimensions of a weight.
     """
 
     name: str
     kind: Rounding
     element: int
     beside_one: bool = False
+    rank: int = 1
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """The size of its steps, which goes with each slice along the first axis where there are several."""
+        sizes = np.array(self.kind, np.float64)
+        return sizes.reshape(sizes.shape + (1,) * (self.rank - 1)) if sizes.ndim else sizes
 
 
 def can_move(model: ModelProto) -> bool:
@@ -137,7 +146,7 @@ def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, se
     if _CAST_SINCE.get(str(kind), version + 1) <= version:
         yield from _rounded(name, held.data_type, _CAST[str(kind)])
     elif len(held.dims) > 1 and _is_coarse(kind):
-        tensor = _Tensor(name, kind, held.data_type)
+        tensor = _Tensor(name, kind, held.data_type, rank=len(held.dims))
         in_steps = not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS
         yield from _in_steps(tensor) if in_steps and seed % 2 else _moved(tensor, seed + place)
 
@@ -148,7 +157,7 @@ def _in_steps(tensor: _Tensor) -> Iterator[Any]:
     exact, wide, number = f"{name}/exact", f"{name}/wide", np.float32
     yield node("Cast", [exact], [wide], to=TensorProto.FLOAT)
 
-    def constant(value: float, what: str) -> Any:
+    def constant(value: Any, what: str) -> Any:
         return node("Constant", [], [f"{name}/{what}"], value=onnx.numpy_helper.from_array(np.array(value, number)))
 
     if isinstance(tensor.kind, str):
@@ -156,7 +165,7 @@ def _in_steps(tensor: _Tensor) -> Iterator[Any]:
         yield from _range(name, wide)
         yield node("Mul", [f"{name}/range", f"{name}/share"], [f"{name}/any_step"])
     else:
-        yield constant(tensor.kind, "any_step")
+        yield constant(tensor.steps, "any_step")
     yield constant(float(np.finfo(number).tiny), "tiny")  # the step of a tensor of zeros
     yield node("Max", [f"{name}/any_step", f"{name}/tiny"], [f"{name}/step"])
     yield constant(0.5, "half")
@@ -192,13 +201,13 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
         yield node("Cast", [f"{name}/exact"], [exact], to=wide)
     number = np.float64 if wide == TensorProto.DOUBLE else np.float32
 
-    def constant(value: float, what: str) -> Any:
+    def constant(value: Any, what: str) -> Any:
         value_of = onnx.numpy_helper.from_array(np.array(value, number))
         return node("Constant", [], [f"{name}/{what}"], value=value_of)
 
     if not isinstance(tensor.kind, str):
-        width, size = 0.5 * tensor.kind, f"{name}/one"
-        yield constant(1.0, "one")
+        width, size = 0.5, f"{name}/any_step"
+        yield constant(tensor.steps, "any_step")
     elif tensor.kind in _STEPS:
         width, size = 1.0, f"{name}/half_step"
         yield from _range(name, exact, wide)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
@@ -21,6 +23,10 @@ _ADDING_UP = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
 #: How ONNX Runtime's quantisers, and those made of them, name the scale of a weight that they leave away.
 _OF_SCALE = "_scale"
+#: Multiplies channels by factors of their own; optimisers fold it into the weight before it.
+_NORM = "BatchNormalization"
+#: Steps between the largest weights of both signs in 8 bits.
+_LEVELS = 254.0
 
 
 def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
@@ -83,7 +89,45 @@ def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Round
     packed = {f"int{node.attributes.get('bits', 4)}" for node in quantised.nodes if node.op_type in _PACKED}
     kind = max(filter(is_steps, packed), key=unit_of, default="int8")
     steps = weight_values(quantised, [f"{name}{_OF_SCALE}" for name in alone])
-    return {name: _largest(steps.get(f"{name}{_OF_SCALE}")) or kind for name in alone}
+    rounded: dict[str, Rounding] = {}
+    kept = {name for node in quantised.nodes if node.op_type == _NORM for name in node.outputs}
+    for name in alone:
+        step = _largest(steps.get(f"{name}{_OF_SCALE}"))
+        factors = folded_factors(exact, name, kept) if is_steps(kind) else None
+        rounded[name] = (_before_folding(exact, name, factors, step) if factors is not None else 0.0) or step or kind
+    return rounded
+
+
+def folded_factors(graph: ModelGraph, weight: str, kept: Set[str] = frozenset()) -> NDArray[np.float64] | None:
+    """Return what optimisers multiply slices of a Conv's weight by in place of a BatchNormalization; None without one.
+
+    Args:
+        graph: The model with the BatchNormalization.
+        weight: Name of the weight; its slices are along the first axis.
+        kept: Results of the BatchNormalizations that are not left away.
+    """
+    made = next((node.outputs[0] for node in graph.nodes if node.op_type == "Conv" and node.operand(1) == weight), "")
+    readers = [node for node in graph.nodes if made and made in node.inputs]
+    if len(readers) != 1 or readers[0].op_type != _NORM or not kept.isdisjoint(readers[0].outputs):
+        return None
+    norm = readers[0]
+    known = weight_values(graph, [norm.operand(1), norm.operand(4)])
+    if len(known) < 2:
+        return None
+    gamma, variance = (known[norm.operand(place)].astype(np.float64) for place in (1, 4))
+    return np.asarray(np.abs(gamma) / np.sqrt(variance + float(norm.attributes.get("epsilon", 1e-5))))
+
+
+def _before_folding(
+    exact: ModelGraph, weight: str, factors: NDArray[np.float64], step: float
+) -> tuple[float, ...] | float:
+    """Return the steps of a weight's slices that are one step once they are multiplied by factors; 0 if not known."""
+    values = weight_values(exact, [weight]).get(weight)
+    if values is None or values.shape[:1] != factors.shape or not factors.all():
+        return 0.0
+    largest = np.abs(values.reshape(len(factors), -1).astype(np.float64)).max(axis=1)
+    step = step or 2.0 * float((largest * factors).max()) / _LEVELS
+    return tuple(map(float, step / factors))
 
 
 def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:

@@ -157,10 +157,12 @@ class _Blame:
             return False
         reached = self._reached_outputs(row)
         if not reached:
-            if not self.evidence.failing and (is_refuted(row) or (self._is_off(row) and self._touches_outputs(row))):
-                return True
-            steps = row.standalone is not None and row.standalone.steps is not None
-            if not row.passed and (steps or self._is_off(row)):  # a wrong scale is one however much others round
+            steps = row.standalone is not None and row.standalone.steps is not None and not row.passed
+            if not self.evidence.failing and (
+                steps or is_refuted(row) or (self._is_off(row) and self._touches_outputs(row))
+            ):
+                return True  # as `run --mark-all` says
+            if steps or (not row.passed and self._is_off(row)):  # a wrong scale is one however much others round
                 self.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:

@@ -40,7 +40,9 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
         for name, array in weights.items():
             in_blocks = block > 0 and array.ndim == 2 and is_floating(array.dtype)
             feed[name] = (
-                _in_blocks(array, block, node.unit, rng) if in_blocks else _in_steps(array, levels, rng, both=True)
+                _in_blocks(array, block, node.unit, rng)
+                if in_blocks
+                else _folded_in_steps(array, node.folded.get(name), levels, rng)
             )
         made = reference.run_part(feed, list(node.outputs))
         if made is None:
@@ -66,6 +68,16 @@ def _in_steps(
     if not 0.0 < step < np.inf:
         return array
     return (_rounded(array.astype(np.float64) / step, rng) * step).astype(array.dtype)
+
+
+def _folded_in_steps(
+    array: NDArray[Any], factors: NDArray[np.float64] | None, levels: float, rng: np.random.Generator | None
+) -> NDArray[Any]:
+    """Return weights as multiples of a step that they have once each slice is multiplied by a factor of its own."""
+    if factors is None or array.shape[:1] != factors.shape or not factors.all() or not is_floating(array.dtype):
+        return _in_steps(array, levels, rng, both=True)
+    by_slice = factors.reshape(factors.shape + (1,) * (array.ndim - 1))
+    return (_in_steps(array.astype(np.float64) * by_slice, levels, rng, both=True) / by_slice).astype(array.dtype)
 
 
 def _in_blocks(array: NDArray[Any], block: int, unit: float, rng: np.random.Generator | None) -> NDArray[Any]:

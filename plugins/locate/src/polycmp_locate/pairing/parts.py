@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polycmp.graph import GraphNode
+from polycmp.layerwise import folded_factors
 from polycmp.precision import STEPS, UNITS
 from polycmp_locate.pairing.result import GIVEN, Match, Pairing
 from polycmp_locate.pairing.side import MOVING, Side, plain_type
@@ -42,6 +46,8 @@ class PartNode(GraphNode):
         step: The step of the scale to which the candidate rounds the tensor, the largest of several; 0 if it does not.
         weights: The weights that the reference's part multiplies or adds and quantisers round, as `weight_name` calls
             them.
+        folded: What the candidate's file multiplies slices of these weights by, where it leaves away the operator of
+            the reference that does so.
     """
 
     unit: float = 0.0
@@ -56,6 +62,7 @@ class PartNode(GraphNode):
     only_candidate: tuple[str, ...] = ()
     step: float = 0.0
     weights: tuple[str, ...] = ()
+    folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 def weight_name(own: str) -> str:
@@ -156,6 +163,9 @@ class _Builder:
         main = self._main(match.candidate, own)
         kinds = {**own.kinds, **theirs.kinds}
         coarsest = max(kinds, key=kinds.__getitem__, default="")
+        weights = _rounded_weights(self.other, theirs.nodes)
+        normed = own.nodes and all(node.op_type != "BatchNormalization" for node in own.nodes)
+        folded = {name: folded_factors(self.other.graph, name) for name in weights} if normed else {}
         metadata = {**(theirs.nodes[-1].metadata if theirs.nodes else {}), **main.metadata}
         return PartNode(
             main.op_type,
@@ -176,7 +186,8 @@ class _Builder:
             only_candidate=beside,
             step=self.mine.step_of(match.candidate),
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
-            weights=tuple(map(weight_name, _rounded_weights(self.other, theirs.nodes))),
+            weights=tuple(map(weight_name, weights)),
+            folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
         )
 
     def _main(self, name: str, part: _Part) -> GraphNode:
