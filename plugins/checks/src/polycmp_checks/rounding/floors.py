@@ -150,6 +150,9 @@ class NoiseFloors:
         levels = None
         if samples is not None and exact is not None and exact.shape == reference.shape:
             levels = sampled_levels(exact, [made[output] for made in samples.moved], scales)
+        if samples is not None and samples.inside and exact is not None and levels is None:
+            source = f"{kind} measured with {samples.backend}, which makes other shapes, NaN or infinities of it"
+            return NoiseFloor(one_rounding(reference, 1.0, scales), kind, source)
         if levels is not None and samples is not None and samples.inside:
             share, source = operator_rounding(unit_of(kind)), f"{kind} measured with {samples.backend}"
         else:
