@@ -86,6 +86,14 @@ def test_no_depth_lets_half_of_an_error_pass(against, weight, factor, column):
     assert done.status == 1, done.out
 
 
+def test_locate_leaves_undecided_what_mark_all_fails_and_no_operator_does_by_itself(against):
+    """A bias 3 % too large is less than 16 roundings of the operator that adds it, and more than measured noise."""
+    assert against("run", 40, "fp16", "b5", 1.03).status == 1
+    done = against("locate", 40, "fp16", "b5", 1.03)
+    assert done.status == 3, done.out
+    assert "'a5', which Add 'a5' makes, is the first tensor off by more" in " ".join(done.out.split())
+
+
 @pytest.mark.parametrize("factor", [0.97, 0.9])
 def test_locate_names_the_operator_of_a_factor_beside_more_noise(against, factor):
     done = against("locate", 40, "bf16", "scale", factor)

@@ -14,6 +14,7 @@ from polycmp.plan import Plan
 from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, make_functions, resolve
 from polycmp.tensors import Feed
+from polycmp_locate.judge.by_noise import judge_by_noise
 from polycmp_locate.judge.failure import judge_failure
 from polycmp_locate.judge.judge import judge
 from polycmp_locate.measure.measure import measure
@@ -61,7 +62,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        return report(judged, setting)
+        return report(judge_by_noise(judged, setting, sweep(way, on_stage).windows), setting)
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:

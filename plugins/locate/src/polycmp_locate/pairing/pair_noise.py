@@ -16,7 +16,9 @@ from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.masks import beside_masks
+from polycmp_locate.rounding.thresholds import AT_LIMIT
 
 Tensors = Mapping[str, Any]
 #: Noise of this share of the signal leaves nothing of a model's outputs to use (choice). Measured on MiniLM in int8:
@@ -152,3 +154,19 @@ class PairNoise:
                 "undecided",
             )
         return Said(True, bound)
+
+
+def held_alike(candidate: Any, reference: Any) -> tuple[Any, Any]:
+    """Return two tensors in which what only masks others is one number, where the candidate's type has none so large.
+
+    Large negative numbers mask others, and the largest that a type has, or its infinity, does so, too.
+    """
+    kind, other = dtype_of(candidate), dtype_of(reference)
+    if kind == other or not (is_floating(kind) and is_floating(other)):
+        return candidate, reference
+    own, expected = to_numpy(candidate), to_numpy(reference)
+    border = -largest_of(kind.name)
+    if own.shape != expected.shape or not expected.size or not float(expected.min()) < border:
+        return candidate, reference
+    masks = (expected < border) & (own <= AT_LIMIT * border)
+    return np.where(masks, own.dtype.type(border), own), np.where(masks, expected.dtype.type(border), expected)

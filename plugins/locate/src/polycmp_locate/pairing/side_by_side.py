@@ -6,20 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from polycmp.compare import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
 from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer
-from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
-from polycmp_locate.pairing.pair_noise import PairNoise, Said, rounded_to
+from polycmp_locate.pairing.pair_noise import PairNoise, Said, held_alike, rounded_to
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
-from polycmp_locate.rounding.figures import largest_of
-from polycmp_locate.rounding.thresholds import AT_LIMIT
 
 Outputs = Mapping[str, Any]
 #: The default tolerances of `simple`.
@@ -110,7 +105,7 @@ class PairedComparer:
         """Compare one iteration and return its verdicts."""
         mine, expected = dict(candidate), dict(reference)
         for name in candidate.keys() & reference.keys():
-            mine[name], expected[name] = _held(candidate[name], reference[name])
+            mine[name], expected[name] = held_alike(candidate[name], reference[name])
         found = self._comparer.add(mine, expected)
         names = [item.output for item in found if _may_be_rounding(item)]
         said = self._noise.explain({name: mine[name] for name in names}, {name: expected[name] for name in names})
@@ -176,19 +171,3 @@ def _by_usual_tolerances(item: OutputComparison) -> bool:
     return all(
         isinstance(verdict, DetailedVerdict) and set(verdict.tolerance.values()) == {_USUAL} for verdict in failed
     )
-
-
-def _held(candidate: Any, reference: Any) -> tuple[Any, Any]:
-    """Return two tensors in which what only masks others is one number, where the candidate's type has none so large.
-
-    Large negative numbers mask others, and the largest that a type has, or its infinity, does so, too.
-    """
-    kind, other = dtype_of(candidate), dtype_of(reference)
-    if kind == other or not (is_floating(kind) and is_floating(other)):
-        return candidate, reference
-    own, expected = to_numpy(candidate), to_numpy(reference)
-    border = -largest_of(kind.name)
-    if own.shape != expected.shape or not expected.size or not float(expected.min()) < border:
-        return candidate, reference
-    masks = (expected < border) & (own <= AT_LIMIT * border)
-    return np.where(masks, own.dtype.type(border), own), np.where(masks, expected.dtype.type(border), expected)

@@ -34,6 +34,7 @@ from polycmp_locate.values.judged import (
     WITHIN_ROUNDING,
     WORSE,
     WRONG,
+    Beyond,
 )
 from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
@@ -295,7 +296,13 @@ def _ill(found: Located) -> str:
 
 
 def _undecided(found: Located) -> str:
-    row, probe = found.judged.turning, found.judged.seen_probe
+    row, probe, cause = found.judged.turning, found.judged.seen_probe, found.judged.cause
+    if isinstance(cause, Beyond):
+        made = f"{cause.row.tensor!r}, which {cause.row.node.label} makes"
+        return (
+            f"{UNDECIDED}: {made}, is the first tensor off by more than rounding was measured to take it, although no "
+            f"operator is by itself: {cause.why}"
+        )
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
         return (

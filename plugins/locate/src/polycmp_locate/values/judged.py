@@ -210,7 +210,20 @@ class Failure:
     frozen_sizes: str = ""
 
 
-Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure
+@dataclass(frozen=True)
+class Beyond:
+    """A tensor that is off by more than rounding was measured to take it, while no operator is by itself.
+
+    Attributes:
+        row: The tensor.
+        why: The part of the error that rounding does not explain, in words.
+    """
+
+    row: Row
+    why: str
+
+
+Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure | Beyond
 
 
 @dataclass(frozen=True)
