@@ -14,8 +14,8 @@ from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
 from polycmp_locate.judge.narrowing import lone_narrowing
 from polycmp_locate.measure.operators import OperatorTester
+from polycmp_locate.pairing.pair_noise import held_alike
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.side_by_side import _held
 from polycmp_locate.report.summed import worst_steps
 from polycmp_locate.report.words import _covers_less, notes_of
 from polycmp_locate.rounding import thresholds
@@ -81,7 +81,7 @@ def test_values_from_a_share_of_the_largest_on_count_as_masks_too(middle, small)
 def test_a_value_at_the_limit_of_a_type_masks_like_one_beyond_it(share, held):
     largest = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
     own = np.array([-largest * share, 1.0]).astype(ml_dtypes.bfloat16)
-    mine, expected = _held(own, np.array([-3.4e38 * 1.0005, 1.0], np.float32))
+    mine, expected = held_alike(own, np.array([-3.4e38 * 1.0005, 1.0], np.float32))
     assert (float(mine[0]) == float(expected[0]) == -largest) is held
 
 

@@ -89,6 +89,8 @@ class Simple(OutputJudge):
         stats = self._stats(pair, sums, limits, wanted, pick(options.error_quantile, output, 0.99))
         reasons = _nan_reasons(sums, options.nan)
         reasons += filter(None, (_check(statistic, stats, sums, limits) for statistic in wanted))
+        if reasons and stats.inf_matched > stats.inf_forgiven:
+            reasons.append(f"{_INFINITIES}, {stats.inf_matched} here")
         if reasons and _is_constant(a) and not _is_constant(b):
             reasons.append("the candidate holds the same number everywhere, the reference does not")
         elif reasons:
