@@ -98,7 +98,9 @@ def bisect(call: Invocation, section: BisectSection) -> int:
                 tell("looking for the operator that differs")
                 place = found.first_bad
                 operator = locate(candidates.plan(place), call.registry, candidates.as_typed(place))
-            answer = Answer(candidates, found, operator, work.made(), call.options.command, time.monotonic() - begun)
+            answer = Answer(
+                candidates, found, operator, len(maker.made), call.options.command, time.monotonic() - begun
+            )
             if section.explain and found.first_bad is not None:
                 tell("making the model smaller")
                 words = [] if step else ["--over", section.over or candidates.runtime]
@@ -235,7 +237,6 @@ class Work:
         judge: Judges a run.
         keeper: Keeps judgements on the disk.
         tell: Told what happens next.
-        installed: Places of the candidates that had to be prepared.
         seconds: Duration of each new look.
         left: In words, how many are still to be looked at.
     """
@@ -244,7 +245,6 @@ class Work:
     judge: Judge
     keeper: Keeper
     tell: Callable[[str], None]
-    installed: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     left: str = ""
 
@@ -312,19 +312,12 @@ class Work:
         """Tell what happens next, and how much is left."""
         self.tell("; ".join(filter(None, [text, self.left])))
 
-    def made(self) -> int:
-        """Return how many candidates had to be prepared."""
-        return len(self.installed)
-
     def _judge(self, place: int, name: str) -> Judgement:
         kept = f"what was judged is kept ({len(self.keeper)})"
         try:
-            ready = self.candidates.is_ready(place)
-            if not ready:
+            if not self.candidates.is_ready(place):
                 self.say(f"preparing {name}")
             self.candidates.prepare(place)
-            if not ready:
-                self.installed.append(place)
         except NotInstallableError as error:
             return Judgement("skip", f"{error.what}{f': {error.why}' if error.why else ''}")
         except UnreachableError as error:

@@ -27,7 +27,7 @@ class Answer:
         candidates: The line that was searched.
         found: The place where the line turns.
         operator: Answer of `locate` on the first bad one.
-        made: Number of candidates that had to be prepared.
+        made: Number of environments that had to be made.
         command: The command line as typed.
         seconds: Duration of the search.
     """
@@ -167,7 +167,8 @@ def _content(answer: Answer) -> Iterator[Block]:
             ends=(points[0].name, points[-1].name),
         )
     if answer.made:
-        yield Note(f"{answer.made} prepared for this search; they are kept: polycmp cache list", label="")
+        what = "environment" if answer.made == 1 else "environments"
+        yield Note(f"{answer.made} {what} made for this search; polycmp cache list shows what is kept", label="")
     if answer.operator.command and found.first_bad is not None:
         for command in answer.candidates.steps(found.first_bad):
             tools = shlex.quote(str(Path(answer.candidates.interpreter(found.first_bad)).parent))

@@ -104,6 +104,8 @@ class Maker:
         """Let go of the environments in use."""
         while self._held:
             self._held.popitem()[1].close()
+        if self.made:  # while they were in use the cache may have grown beyond its limit
+            self.cache.make_room()
 
     def _fill(self, folder: Path, wanted: Wanted, beside: Sequence[str], *, borrows: bool) -> None:
         interpreter = interpreters().get(wanted.python)
