@@ -10,6 +10,7 @@ import pytest
 
 from truth.history.checking import is_right
 from truth.history.issues import ISSUES
+from truth.history.releases import line_of
 from truth.history.replaying import grade
 from truth.judge import Said
 
@@ -40,3 +41,12 @@ def test_an_answer_is_right_only_if_it_names_the_operator():
 def test_names_are_told_apart():
     names = [re.sub(r"\W+", "-", issue.name) for issue in ISSUES]
     assert len(set(names)) == len(names)
+
+
+def test_what_every_release_says_tells_the_first_wrong_one_and_the_one_that_mended_it():
+    issue = next(item for item in ISSUES if item.name == "DequantizeLinear of int8 and Reshape")
+    too_new = "Failed to load model: ONNX Runtime only guarantees support for models stamped with opset 20"
+    known = {"1.17.0": too_new, "1.18.0": "right", "1.23.2": "[3, 1] 0 instead of [3, 1] 1", "1.27.0": "right"}
+    line = line_of(issue, known)
+    assert (line.first_wrong("1.23.2"), line.mended("1.23.2")) == (("1.18.0", "1.23.2"), ("1.23.2", "1.27.0"))
+    assert line.words == ("no answer from 1.17.0 on, right from 1.18.0 on, wrong from 1.23.2 on, right from 1.27.0 on")
