@@ -244,3 +244,22 @@ def test_a_pipe_needs_no_console():
     environ = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout.splitlines() == ["PASSED: well", "False"]
+
+
+def test_tables_of_one_kind_are_one_with_failures_last():
+    def cases(model, *rows):
+        made = tuple(Row(name, state, reason="because" if state == "failed" else "") for name, state in rows)
+        return Table(f"{model} (digest)", made, name_title="Case", subject=model, subject_title="Model",
+                     failures_first=True, reason_title="Reason")  # fmt: skip
+
+    tables = (cases("a.onnx", ("one", "failed"), ("two", "passed")), cases("b.onnx", ("three", "passed")))
+    result = Result("suite", "failed", "FAILED", "1 of 3", content=tables, title="nightly")
+    stream = io.StringIO()
+    print_result(result, console=make_console(100, stream))
+    lines = [line.split() for line in stream.getvalue().splitlines() if line.strip()]
+    assert lines[0] == ["nightly"]
+    assert lines[1] == ["Case", "Model", "Reason"]
+    assert [line[:3] for line in lines[3:6]] == [
+        ["ok", "two", "a.onnx"], ["ok", "three", "b.onnx"], ["FAIL", "one", "a.onnx"],
+    ]  # fmt: skip
+    assert "digest" not in stream.getvalue()

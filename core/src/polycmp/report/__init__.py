@@ -24,6 +24,7 @@ from polycmp.report.formatting import (
     figure,
     table_text,
 )
+from polycmp.report.joining import as_one, tables_of_one_kind
 from polycmp.report.presenting import save_result, shown_html, shown_text
 from polycmp.report.result import (
     BAD,
@@ -72,6 +73,7 @@ __all__ = [
     "State",
     "Table",
     "Verdict",
+    "as_one",
     "backend_failure",
     "cell_text",
     "duration",
@@ -82,5 +84,6 @@ __all__ = [
     "shown_html",
     "shown_text",
     "table_text",
+    "tables_of_one_kind",
     "verdict_of",
 ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
 from polycmp._commands import NextStep, Repeat
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
+from polycmp.report.joining import as_one, tables_of_one_kind
 from polycmp.report.layout import Heading, Line, print_table
 from polycmp.report.result import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.screen import STYLES, WHOLE, Lines, Screen, Sentence, cell, standard_output, whole_line, words
@@ -58,11 +60,11 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
     notes = dict.fromkeys(
         _note(block) for block in result.content if isinstance(block, Note) and block.label == LABEL and block.terminal
     )
+    tables = _tables(result)
     for block in result.content:
         if isinstance(block, Table):
-            _print_table(out, block, verbose=verbose)
-            if block.problem is not None:
-                _hint(out, block.problem)
+            if id(block) in tables:
+                _print_table(out, *tables[id(block)], verbose=verbose)
         elif isinstance(block, Repeat):
             out.print(Sentence(f"iteration {block.iteration} ({block.inputs}): {block.failed}"))
             out.print(whole_line(f"  repeat: {block.command}"), soft_wrap=True)  # a broken command cannot be copied
@@ -84,6 +86,17 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
     out.print(Sentence(result.summary, STYLES[result.verdict]))
     for step in result.blocks(NextStep):
         out.print(whole_line(f"  next: {step.command}"), soft_wrap=True)
+
+
+def _tables(result: Result) -> dict[int, tuple[Table, bool]]:
+    """Return the tables to print where one stands, by its identity, and whether its failures come last."""
+    joined = [tables for tables in tables_of_one_kind(result) if len(tables) > 1]
+    found = {id(table): (table, False) for table in result.blocks(Table)}
+    for tables in joined:
+        for table in tables:
+            del found[id(table)]
+        found[id(tables[0])] = (as_one(tables, result.title), True)
+    return found
 
 
 def result_text(result: Result) -> str:
@@ -128,7 +141,7 @@ def _lines(block: Facts | Note) -> Iterable[str]:
     return (f"{block.label}: {text}" if block.label else f"  {text}",)
 
 
-def _print_table(out: Screen, table: Table, *, verbose: bool) -> None:
+def _print_table(out: Screen, table: Table, failures_last: bool, *, verbose: bool) -> None:
     columns = [column for column in table.columns if not column.wide]
     order = sorted(range(len(columns)), key=lambda at: -columns[at].wanted)
     ranks = {at: rank for rank, at in enumerate(order)}
@@ -142,11 +155,15 @@ def _print_table(out: Screen, table: Table, *, verbose: bool) -> None:
             for at, item in enumerate(columns)
         ),
     ]
-    print_table(out, visible(table.title), headings, _rows(table, columns, verbose), visible(table.reason_title))
-
-
-def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[Line]:
     part = Excerpt(table.rows) if verbose else excerpt(table)
+    if failures_last:  # next to the verdict: a long table scrolls away
+        part = replace(part, rows=tuple(sorted(part.rows, key=lambda row: row.state in BAD)))
+    print_table(out, visible(table.title), headings, _rows(table, columns, part), visible(table.reason_title))
+    if table.problem is not None:
+        _hint(out, table.problem)
+
+
+def _rows(table: Table, columns: list[Column], part: Excerpt) -> Iterable[Line]:
     if part.before:
         yield _remark(table, columns, f"… {part.before} before")
     told = {id(row) for row in [row for row in part.rows if row.chosen][: table.told]}

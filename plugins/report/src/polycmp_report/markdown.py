@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from polycmp.files import atomic_write, to_bytes
-from polycmp.report import BAD, Column, NextStep, Problem, Repeat, Result, Row, Table, cell_text, excerpt
+from polycmp.report import (
+    BAD,
+    Column,
+    NextStep,
+    Problem,
+    Repeat,
+    Result,
+    Row,
+    Table,
+    as_one,
+    cell_text,
+    excerpt,
+    tables_of_one_kind,
+)
 from polycmp.terminal import shorten, visible
 from polycmp_report.models import file_names, named
 
@@ -59,10 +71,12 @@ def to_markdown(result: Result, failed: int = 20, passed: int = 8, length: int =
 
 def _blocks(result: Result, failed: int, passed: int) -> Iterator[str]:
     yield "\n".join(map(_problem, result.blocks(Problem)))
-    alone = [table for table in result.blocks(Table) if table.judged and not _joins(table)]
+    joined = tables_of_one_kind(result)
+    together = [table for tables in joined for table in tables]
+    alone = [table for table in result.blocks(Table) if table.judged and not any(table is item for item in together)]
     yield from (_table(table, failed, passed) for table in alone)
-    for tables in _of_one_kind(result):
-        yield _table(_as_one(tables, result.title), failed, passed, failures_last=True)
+    for tables in joined:
+        yield _table(as_one(tables, result.title), failed, passed, failures_last=True)
         about = [f"- {escape(table.subject)}: {escape(table.about)}" for table in tables if table.about]
         yield "\n".join(["<details><summary>Models</summary>", "", *about, "", "</details>"]) if about else ""
     yield "\n".join(f"- to repeat {escape(item.inputs)}: {_code(item.command)}" for item in result.blocks(Repeat))
@@ -73,27 +87,6 @@ def _problem(problem: Problem) -> str:
     where = f", in iteration {problem.iteration}" if problem.iteration is not None else ""
     next_step = f"; next: {_code(problem.hint)}" if problem.hint else ""
     return f"- **{escape(problem.what)}**: {escape(problem.why)}{where}{next_step}"
-
-
-def _joins(table: Table) -> bool:
-    return bool(table.subject_title) and table.problem is None
-
-
-def _of_one_kind(result: Result) -> Iterable[list[Table]]:
-    """Return the tables that are shown as one with others: those whose headings are the same."""
-    found: dict[object, list[Table]] = {}
-    for table in result.blocks(Table):
-        if table.judged and _joins(table):
-            found.setdefault((table.subject_title, table.columns, table.name_title), []).append(table)
-    return found.values()
-
-
-def _as_one(tables: Sequence[Table], title: str) -> Table:
-    """Return a table with the rows of all, each preceded by its subject."""
-    first = tables[0]
-    rows = [replace(row, cells=(table.subject, *row.cells)) for table in tables for row in table.rows]
-    columns = (Column(first.subject_title), *first.columns)
-    return replace(first, title=title or first.title, rows=tuple(rows), columns=columns, about="")
 
 
 def _table(table: Table, failed: int, passed: int, *, failures_last: bool = False) -> str:
