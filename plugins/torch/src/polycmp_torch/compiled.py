@@ -1,4 +1,4 @@
-"""What torch.compile can leave out."""
+"""Optimizations and compilers that torch.compile can leave out."""
 
 from __future__ import annotations
 

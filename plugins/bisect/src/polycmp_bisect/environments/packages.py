@@ -54,7 +54,7 @@ def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a `version=` value asks for.
+    """Request of a `version=` value.
 
     Attributes:
         package: The package of the runtime.
@@ -70,7 +70,7 @@ class Asked:
 
 
 def parse_version(text: str, packages: Sequence[str]) -> Asked:
-    """Return what a `version=` value asks for.
+    """Parse a `version=` value.
 
     Args:
         text: A release, alone or with what else shall be there: `1.20.1,onnx==1.16.0,python==3.10`.

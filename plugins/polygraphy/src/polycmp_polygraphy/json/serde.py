@@ -22,7 +22,7 @@ _REGISTERED: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
 
 
 class Encoder:
-    """Says how objects of a program's own classes become JSON."""
+    """Registry of functions that write objects of a program's own classes as JSON."""
 
     @staticmethod
     def register(typ: type, alias: str | None = None) -> Callable[[Function], Function]:
@@ -45,7 +45,7 @@ class Encoder:
 
 
 class Decoder:
-    """Says how JSON becomes objects of a program's own classes."""
+    """Registry of functions that read objects of a program's own classes from JSON."""
 
     @staticmethod
     def register(typ: type, alias: str | None = None) -> Callable[[Function], Function]:

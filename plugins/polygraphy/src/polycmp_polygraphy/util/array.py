@@ -38,7 +38,7 @@ def _unknown(obj: object) -> DataError:
 
 
 def _of(obj: Any, of_numpy: Callable[[Any], Any], of_torch: Callable[[Any], Any]) -> Any:
-    """Return what one of two functions returns, by whose array it is.
+    """Call one of two functions, by the library of the array, and return its result.
 
     Raises:
         DataError: It is neither's.

@@ -46,7 +46,7 @@ def series_card(series: Series, places: Mapping[str, str]) -> Markup:
 
 
 def _legend(series: Series) -> Markup | None:
-    """Return what the marks mean, of those that are there; None where one kind needs no words."""
+    """Return the legend of the marks that are there; None where one kind needs no words."""
     there = {point.state for point in series.points} | {"ring" for point in series.points if point.ring is not None}
     items = [(state, words) for state, words in series.legend.items() if state in there]
     if len(items) < 2:
