@@ -86,7 +86,7 @@ LOOKS_AT_SIGNATURES = {
     "core/src/polycmp/compare/scripted.py": "a user's compare script may take one output or all",
     "plugins/pluginref/src/polycmp_pluginref/operators.py": "attributes of its own references",
     "plugins/trt/src/polycmp_trt/build/calibrator.py": "a user's own iterables and functions in Python programs",
-    "plugins/polygraphy/src/polycmp_polygraphy/mod/exporter.py": "arguments of a program's own loader, to make its function",
+    "plugins/polygraphy/src/polycmp_polygraphy/mod/exporter.py": "arguments of a program's own loader",
     "plugins/torch/src/polycmp_torch/model.py": "a user's own module, whose arguments name its inputs",
 }
 

@@ -137,7 +137,7 @@ def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
 
 
 def _how_to_look(operators: int, section: InspectSection) -> list[str]:
-    """Return the commands to type next: for a file that a program opens, and for models that are too large for a page."""
+    """Return the commands to type next: for a file that a program opens, for models too large for a page."""
     from polycmp_onnx.tools.model_explorer import data_file
 
     path = section.save_visual
