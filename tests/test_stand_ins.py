@@ -103,10 +103,11 @@ def test_inputs_out_of_outputs(polycmp, model):
 def test_options_of_earlier_builders(polycmp, model):
     """They are read where TensorRT is not there, too: what fails is the backend, not the command line."""
     words = ("--obey-precision-constraints", "--explicit-precision")
-    done = polycmp("run", "m.onnx", "--onnxrt", "--trt", "--fp16", *words)
-    assert done.status in {0, 3}
-    assert "--obey-precision-constraints of earlier versions: --precision-constraints obey" in done.err
-    assert "--explicit-precision of earlier versions: nothing is left of it to do" in done.err
+    for more in ((), ("--gen-script", "script.py")):
+        done = polycmp("run", "m.onnx", "--onnxrt", "--trt", "--fp16", *words, *more)
+        assert done.status in {0, 3}
+        assert "--obey-precision-constraints of earlier versions: --precision-constraints obey" in done.err
+        assert "--explicit-precision of earlier versions: nothing is left of it to do" in done.err
 
 
 @pytest.mark.parametrize("words", [("-p", "float32"), ("--precision", "fp32"), ("--precision=float32",)])

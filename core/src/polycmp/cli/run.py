@@ -33,6 +33,8 @@ def _run(call: Invocation) -> int:
     if path:
         options = {name: given for name, given in plan.report_options.items() if reports[name] not in instead}
         call.write_run_file(replace(plan, report_options=options), path)
+    if instead:
+        call.start_messages()
     for item in instead:
         call.registry.require(item)
         call.registry.load(item, item.spec.instead)(plan.report_options[item.name], plan, call.registry)

@@ -183,6 +183,10 @@ class Invocation:
         reports = self.section(ResultSection).report
         self._writers = find_writers(reports, self.registry, options)
         self._plan = plan
+        self.start_messages()
+
+    def start_messages(self) -> None:
+        """Set messages up as the options of messages say, and tell the remarks on the words of the command."""
         log = self.section(LogSection)
         setup_logging(
             verbose=self.params.get("verbose", 0),
