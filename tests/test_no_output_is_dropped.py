@@ -106,3 +106,24 @@ def test_outputs_that_the_user_chose_are_all_that_is_asked_for(polycmp, sides):
     pair = sides(detector(1.0, few, steps=2), detector(1.0, ("anchors", *MANY)))
     said = polycmp("run", *pair, "--onnx-outputs", "y7", "anchors")
     assert said.status == 0, said.out
+
+
+@pytest.mark.parametrize("more", [(), ("--mark-all",), ("--mark-all", "--tolerance", "auto")], ids=" ".join)
+def test_an_output_that_operators_read_is_compared_with_the_one_of_its_name(polycmp, sides, more):
+    """The candidate puts a wrong order after the last tensor, which is the reference's but for that."""
+    node, rng = helper.make_node, np.random.default_rng(0)
+    first = node("MatMul", ["x", "w"], ["y"], name="first")
+    last = node("Relu", ["y"], ["z"], name="last")
+    weights = [("w", rng.standard_normal((5, 8)).astype(np.float32)), ("order", np.array([1, 0], np.int64))]
+    ends = [("y", TensorProto.FLOAT, [2, 8]), ("z", TensorProto.FLOAT, [2, 8])]
+    old = graph_model([first, last], [("x", TensorProto.FLOAT, [2, 5])], ends, weights[:1])
+    new = [
+        node("Cast", ["x"], ["x16"], to=TensorProto.FLOAT16), node("MatMul", ["x16", "w"], ["y16"], name="first"),
+        node("Cast", ["y16"], ["before"], to=TensorProto.FLOAT), node("Relu", ["before"], ["z"], name="last"),
+        node("Gather", ["before", "order"], ["y"], name="wrong"),
+    ]  # fmt: skip
+    halves = [("w", weights[0][1].astype(np.float16)), weights[1]]
+    pair = sides(graph_model(new, [("x", TensorProto.FLOAT, [2, 5])], ends, halves), old)
+    said = polycmp("run", *pair, *more)
+    assert said.status == 1, said.out
+    assert "FAIL   y" in said.out, said.out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -92,11 +92,31 @@ def with_lacking_outputs(
         row = _lacking(pair.candidate, name, other.outputs, mine, mine=False)
         taken = name in pair.outputs and to_reference.get(name, name) != name  # the candidate's of that name is another
         rows.append(replace(row, output=f"{name} ({pair.reference})") if taken else row)
+    rows += [_uncompared(name) for name in _passed_over(pair, mine, other, ends_of(candidate, mine), to_reference)]
     if not rows:
         return pair
     outputs = {**pair.outputs, **{row.output: row for row in rows}}
     verdict = verdict_over(outputs.values())
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+
+
+def _passed_over(
+    pair: PairComparison, mine: ModelDescription, other: ModelDescription, ends: Ends, to_reference: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the tensors that both files have as outputs of one name, and that were not compared."""
+    compared = {*pair.outputs, *(to_reference.get(name, name) for name in pair.outputs)}
+    for name in ends.wanted:
+        entry = other.outputs.get(name)
+        is_tensor = entry is not None and entry.dtype is not None and mine.outputs[name].dtype is not None
+        if is_tensor and name not in compared:
+            yield name
+
+
+def _uncompared(name: str) -> OutputComparison:
+    return OutputComparison(
+        name, name, passed=False, inconclusive="undecided", failed_iterations=1,
+        reason=f"both models have the output {name!r}, and it was not compared: leave out the options that look inside",
+    )  # fmt: skip
 
 
 def _lacking(

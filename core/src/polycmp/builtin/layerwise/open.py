@@ -110,10 +110,12 @@ class GivenNames(NamedTuple):
     Attributes:
         inputs: Names of one input in two models, whichever way round.
         outputs: Names in the candidate's model -> names in the reference's.
+        ends: Names of the outputs of all files, which belong together whatever options make outputs beside them.
     """
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
+    ends: frozenset[str] = frozenset()
 
 
 class Paired(NamedTuple):
@@ -208,7 +210,10 @@ def _are_marked(backends: Iterable[ResolvedBackend]) -> bool:
 def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:
     """Pair runs whose models differ, with the first pairing that can; None if no pairing can, or none is installed."""
     plan, registry = resolved.plan, resolved.registry
-    given = GivenNames(plan.data.map_input, plan.compare.map_output)
+    files = [backend.model.describe_file() for backend in resolved.backends]
+    ends = [frozenset(file.outputs) for file in files if file is not None]
+    ends = [frozenset.intersection(*ends)] if len(ends) == len(files) else []
+    given = GivenNames(plan.data.map_input, plan.compare.map_output, *ends)
     moved = partial(moved_runs, resolved)
     for item in registry.pairings.values():
         pair = registry.load(item)

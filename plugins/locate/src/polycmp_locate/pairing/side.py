@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
 
 from polycmp.graph import GraphNode, ModelGraph
@@ -52,6 +52,7 @@ class Side:
     Args:
         graph: The model.
         inputs: Types and shapes of what will be fed.
+        ends: Tensors that are outputs of the model also if operators read them.
 
     Attributes:
         graph: The model.
@@ -64,7 +65,7 @@ class Side:
             type of an operator that the other graph has and this one has not.
     """
 
-    def __init__(self, graph: ModelGraph, inputs: TensorMetadata) -> None:
+    def __init__(self, graph: ModelGraph, inputs: TensorMetadata, ends: Set[str] = frozenset()) -> None:
         self.graph = graph
         self.types = graph.types(inputs)
         self.static = static_tensors(graph)
@@ -72,7 +73,7 @@ class Side:
         self.codes = code_tensors(graph, self.types, self.static)
         self.replaced: dict[str, str] = {}
         self._twins: dict[str, str] = {}
-        self.finals = frozenset(final_outputs(graph))
+        self.finals = frozenset(final_outputs(graph)) | (ends & frozenset(graph.outputs))
         self._roots: dict[str, str] = {}
 
     @cached_property

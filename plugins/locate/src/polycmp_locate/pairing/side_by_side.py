@@ -62,7 +62,7 @@ def pair_runs(
     names = own_names(pairs)
     first = with_inputs(first, names) if names else first
     inputs = merge_inputs([reference_run.graph.inputs, first.graph.inputs])
-    aligned = align(first, reference_run, inputs, outputs)
+    aligned = align(first, reference_run, inputs, outputs, given.ends)
     mine = aligned.candidate.graph
     lost = set(first.graph.outputs) & outputs.keys() - set(mine.outputs)
     if not mine.outputs or lost or not isinstance(mine, SharedGraph):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -42,7 +42,11 @@ class Aligned(NamedTuple):
 
 
 def align(
-    candidate: PartitionedRun, reference: PartitionedRun, inputs: TensorMetadata, given: Mapping[str, str] | None = None
+    candidate: PartitionedRun,
+    reference: PartitionedRun,
+    inputs: TensorMetadata,
+    given: Mapping[str, str] | None = None,
+    ends: Set[str] = frozenset(),
 ) -> Aligned:
     """Return two backends as ones with equal graphs.
 
@@ -51,14 +55,15 @@ def align(
         reference: The backend to believe.
         inputs: Types and shapes of what will be fed.
         given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+        ends: Names of outputs of both models, also of those that operators read.
     """
-    mine, other = Side(candidate.graph, inputs), Side(reference.graph, inputs)
+    mine, other = Side(candidate.graph, inputs, ends), Side(reference.graph, inputs, ends)
     pairing = pair_sides(mine, other, given)
     joint = join(pairing, mine, other)
     dropped = set(joint.dropped)
     pairing = replace(pairing, matches=tuple(match for match in pairing.matches if match not in dropped))
-    ends = tensor_outputs(reference.graph)
-    outputs = tuple(name for name in tensor_outputs(candidate.graph) if joint.to_reference.get(name) in ends)
+    shown = tensor_outputs(reference.graph)
+    outputs = tuple(name for name in tensor_outputs(candidate.graph) if joint.to_reference.get(name) in shown)
     theirs, both = reference.graph.inputs, merge_inputs([candidate.graph.inputs, reference.graph.inputs])
     own = {name: name for name in joint.to_reference if name in candidate.graph.inputs or name not in both}
     names = {name: item for name, item in joint.to_reference.items() if name in theirs or name not in both}
