@@ -282,9 +282,6 @@ def test_nan_on_both_sides_fails_unless_allowed(polycmp, tmp_path):
     validated = polycmp(*words, "--nan", "equal", "--validate")
     assert validated.status == 1
     assert re.search(r"holds [1-3] NaN", validated.out), validated.out
-    nothing_else = polycmp("run", "log.onnx", *BOTH, "--val-range", "[-2,-1]", "--nan", "equal")
-    assert nothing_else.status == 3, nothing_else.out
-    assert "no output moves with the inputs" in " ".join(nothing_else.out.split())
 
 
 def test_data_from_a_script_whatever_it_is_called(polycmp, model, tmp_path):

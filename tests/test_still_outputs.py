@@ -107,6 +107,18 @@ def test_outputs_that_move_are_compared(against, end):
     assert [against(end=end, bias=0.0, fault=fault).status for fault in (1.0, 1.5)] == [0, 1]
 
 
+def test_an_operator_alone_may_make_the_same_of_all_inputs(polycmp, tmp_path):
+    """A shift by 64 leaves 0 of whatever is shifted; a backend that does it wrong shows it all the same."""
+    nodes, kind = [node("BitShift", ["x", "by"], ["y"], direction="RIGHT")], TensorProto.UINT64
+    onnx.save(
+        graph_model(nodes, [("x", kind, [4])], [("y", kind, [4])], [("by", np.array([63], np.uint64))]),
+        tmp_path / "m.onnx",
+    )
+    np.savez(tmp_path / "x.npz", x=np.array([1000, 255, 1, 42], np.uint64))
+    said = polycmp("run", "m.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old", "--load-inputs", "x.npz")
+    assert said.status == 0, said.out
+
+
 def test_outputs_that_follow_from_shapes_or_weights_need_not_move(polycmp, tmp_path):
     nodes = [node("Shape", ["x"], ["y"]), node("Neg", ["w"], ["v"])]
     outputs = [("y", TensorProto.INT64, [2]), ("v", FLOAT, [2])]

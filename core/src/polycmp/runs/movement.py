@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.impostors import same_but_rounding
-from polycmp.graph import ModelGraph, MovableGraph
+from polycmp.graph import ModelGraph, MovableGraph, weight_values
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.resolution import ResolvedBackend
 from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
@@ -21,6 +21,8 @@ _LESS = 0.75
 _STEPS, _AT_RANDOM, _LEAST_MOVE = "int8", 2, 2.0**-14
 #: Bytes of weights up to which a model is changed so.
 _MOST_WEIGHTS = 1 << 30
+#: Bytes of the smallest weight that counts as one of a network (choice).
+_MATRIX = 64
 #: Operators whose results follow from shapes, whatever the numbers are.
 _OF_SHAPES = frozenset({"Shape", "Size", "EyeLike"})
 
@@ -69,7 +71,7 @@ def are_unmoved(made: Mapping[str, Any], others: Mapping[str, Any], least: float
 
 
 def weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Mapping[str, Any]) -> bool:
-    """Return whether a model's outputs move if its matrices do: a fault inside shows there, whatever the inputs are.
+    """Return whether a model's outputs move if its matrices do, or it has none: a fault inside shows there.
 
     Args:
         backend: A backend that made the outputs. Where it runs no changed model, outputs of several numbers may move.
@@ -77,6 +79,8 @@ def weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Mapping[str, An
         outputs: Its outputs for them.
     """
     graph = backend.model.graph()
+    if graph is not None and not _has_matrices(graph):
+        return True  # a fault of an operator shows in what it makes of these inputs
     changed = None
     if isinstance(graph, MovableGraph) and backend.inside == "graph" and sum(graph.weights.values()) <= _MOST_WEIGHTS:
         made = {name: "" for node in graph.nodes if node.op_type != "Constant" for name in node.outputs}
@@ -90,6 +94,13 @@ def weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Mapping[str, An
         if others is not None:
             return not are_unmoved(outputs, others, _LEAST_MOVE)
     return any(to_numpy(array).size > 1 and not _holds_one(to_numpy(array)) for array in outputs.values())
+
+
+def _has_matrices(graph: ModelGraph) -> bool:
+    """Return whether a model has weights of some size, as trained ones are."""
+    held = weight_values(graph, [node.outputs[0] for node in graph.nodes if node.op_type == "Constant"])
+    sizes = [*graph.weights.values(), *(array.nbytes for array in held.values())]
+    return max(sizes, default=0) >= _MATRIX
 
 
 def _holds_one(array: Array) -> bool:
