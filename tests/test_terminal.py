@@ -143,3 +143,32 @@ def wait_for(look):
             return found
         time.sleep(0.05)
     raise AssertionError("it did not happen")
+
+
+BARS = """
+    import numpy as np
+    from tqdm import tqdm
+
+    def load_data():
+        for _ in tqdm(range(2), desc="Loading weights"):
+            yield {"x": np.ones((1, 8), np.float32)}
+"""
+
+
+@pytest.mark.parametrize(("words", "drawn"), [((), False), (("-v",), True)])
+def test_progress_bars_of_libraries_are_drawn_for_v_only(slow, model, words, drawn):
+    pytest.importorskip("tqdm")
+    (slow.folder / "bars.py").write_text(textwrap.dedent(BARS))
+    file = slow.folder / "slow_impl.py"
+    file.write_text(file.read_text().replace("time.sleep(2)", "pass"))
+    done = slow.polycmp("run", model, "-b", "slow", "--data-loader-script", slow.folder / "bars.py", *words)
+    assert done.returncode == 0, done.stderr
+    assert ("Loading weights" in done.stderr) == drawn
+
+
+def test_a_program_keeps_its_environment(monkeypatch, capsys):
+    from polycmp.cli.main import main
+
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    assert main(["--version"]) == 0
+    assert "TQDM_DISABLE" not in os.environ

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +21,8 @@ from polycmp.terminal import echo, error_text, shorten, visible
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
 
+#: Variables that turn progress bars of tqdm, and of the Hugging Face libraries, off.
+_PROGRESS_BARS = ("TQDM_DISABLE", "HF_HUB_DISABLE_PROGRESS_BARS")
 HELP = """Does this model still compute what it should, on the backend I want to ship it on?
 
 \b
@@ -233,10 +235,25 @@ def run(args: Sequence[str] | None = None, registry: Registry | None = None) -> 
         word == "--verbose" or (word[:1] == "-" and word[1:].strip("v") == "") for word in words if word != "-"
     )
     try:
-        with ended_by_signals(), starting_folder():
+        with ended_by_signals(), starting_folder(), _without_progress_bars(verbose):
             return _finish(_status(words, registry, verbose))
     except Ended as error:  # a signal that came late
         return 128 + error.number
+
+
+@contextmanager
+def _without_progress_bars(verbose: bool) -> Iterator[None]:
+    """Keep libraries that load models and data from drawing progress bars, unless `-v` asks for messages.
+
+    They read these variables when they are imported, which is after this; what a user has set stays.
+    """
+    added = [name for name in _PROGRESS_BARS if not verbose and name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:

@@ -81,6 +81,11 @@ class CaseResult:
         return "; ".join(filter(None, (self.located and f"locate: {self.located}", self.reason)))
 
     @property
+    def versioned(self) -> str:
+        """The backends, each with its version where that is known."""
+        return " · ".join(" ".join(filter(None, (label, self.versions.get(label)))) for label in self.backends)
+
+    @property
     def mark(self) -> str:
         """The word for the result: also `expected` and `unexpected`."""
         if self.known and self.state == "passed":

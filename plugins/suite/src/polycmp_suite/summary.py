@@ -178,7 +178,7 @@ def _row(case: CaseResult, file: str, line: int) -> Row:
         name=case.case,
         state=case.state,
         cells=(
-            " · ".join(" ".join(filter(None, (label, case.versions.get(label)))) for label in case.backends),
+            case.versioned,
             case.max_error,
             case.seconds if case.state != "skipped" else None,
             f"{case.memory / 2**20:.0f} MiB" if case.memory else "",

@@ -91,7 +91,7 @@ def _matrix(cases: Sequence[CaseResult]) -> Markup | None:
     places: dict[tuple[str, str], list[CaseResult]] = {}
     for case in cases:
         places.setdefault((case.model, _column(case)), []).append(case)
-    head = tag("tr", tag("th", "Model", scope="col"), *(tag("th", name, scope="col") for name in columns))
+    head = tag("tr", tag("th", "Model", scope="col"), *(_heading(name, cases) for name in columns))
     body = [
         tag("tr", tag("th", model or "–", scope="row"), *(_cell(places.get((model, name), ())) for name in columns))
         for model in rows
@@ -131,6 +131,13 @@ def _release_cell(case: CaseResult | None) -> Markup:
 def _column(case: CaseResult) -> str:
     command = "" if case.command == "run" else f"{case.command}: "
     return command + " · ".join(case.backends)
+
+
+def _heading(column: str, cases: Sequence[CaseResult]) -> Markup:
+    """Return the heading of a column: its backends, and their versions where all cases ran on the same."""
+    versions = {case.versioned for case in cases if _column(case) == column and case.versions}
+    shown = tag("span", versions.pop(), class_="soft small") if len(versions) == 1 else None
+    return tag("th", column, tag("br") if shown else None, shown, scope="col")
 
 
 def _cell(cases: Sequence[CaseResult]) -> Markup:
@@ -180,7 +187,7 @@ def _table(
 
 def _row(case: CaseResult, facts: Identity | None, past: Sequence[CaseResult]) -> Markup:
     model = case.model + (f" · {facts.words}" if facts else "")
-    about = tag("span", f"{model} · {' · '.join(case.backends)}", class_="soft small")
+    about = tag("span", f"{model} · {case.versioned}", class_="soft small")
     error = "–" if case.max_error is None else figure(case.max_error)
     known = f" (known: {case.known})" if case.known else ""
     return tag(
