@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
+from polycmp.plugins.known import not_found
 from polycmp.results.files import open_runs
 
 
@@ -228,3 +229,10 @@ def test_the_names_of_inputs_are_kept_in_run_files_and_scripts(polycmp, workshop
     assert polycmp(*words, "--gen-script", "same.py").status == 0
     done = subprocess.run([sys.executable, "same.py"], capture_output=True, text=True, cwd=workshop, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_another_package_reads_names_that_package():
+    error = not_found("format", "pt", {}, ())
+    assert error.exit_code == 2
+    assert error.parts()[0].startswith("unknown type of file '.pt'")
+    assert error.hint == "pip install 'polycmp-torch[torch]'"

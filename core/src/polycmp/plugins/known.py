@@ -152,7 +152,9 @@ def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
 
 def _no_format(name: str, table: Mapping[str, Contribution]) -> UsageError:
     suffixes = ", ".join(f".{key}" for key in table)
-    return UsageError(f"unknown type of file {'.' + name!r}; known are {suffixes}, and a folder without a suffix")
+    _, hint = known_names().brought["format"].get(name, ("", ""))
+    what = f"unknown type of file {'.' + name!r}; known are {suffixes}, and a folder without a suffix"
+    return UsageError(what, hint=hint)
 
 
 def next_step(record: PluginRecord) -> str:

@@ -136,8 +136,8 @@ def _column(case: CaseResult) -> str:
 def _heading(column: str, cases: Sequence[CaseResult]) -> Markup:
     """Return the heading of a column: its backends, and their versions where all cases ran on the same."""
     versions = {case.versioned for case in cases if _column(case) == column and case.versions}
-    shown = tag("span", versions.pop(), class_="soft small") if len(versions) == 1 else None
-    return tag("th", column, tag("br") if shown else None, shown, scope="col")
+    shown = tag("div", versions.pop(), class_="soft small") if len(versions) == 1 else None
+    return tag("th", column, shown, scope="col")
 
 
 def _cell(cases: Sequence[CaseResult]) -> Markup:
