@@ -33,3 +33,19 @@ def test_a_switch_without_which_the_model_is_right_is_named(call, tmp_path):
     assert found["switch"], text
     status, text, _ = call("run", path, *found["switch"]["words"].split(), "-b", "onnxrt", *judged)
     assert status == 0, text
+
+
+def test_an_engine_without_any_tactic_source_is_what_a_search_may_try(call, tmp_path):
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    weight = np.random.default_rng(5).standard_normal((8, 3, 3, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        [node],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 16, 16])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 16, 16])],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    path = tmp_path / "conv.onnx"
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    status, text, _ = call("run", path, "-b", "trt:tactic_sources=[]", "-b", "onnxrt", "--atol", "1e-4")
+    assert status == 0, text
