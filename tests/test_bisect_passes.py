@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -91,6 +92,15 @@ def test_a_backend_that_was_typed_with_options_keeps_them_and_no_name_in_the_way
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.status == 1, done.err
     assert found["switch"]["words"] == f"-b optimising:without=[Pass3,Pass11],model={same.name}"
+
+
+def test_a_way_round_can_be_pasted_where_a_value_has_quotes(polycmp, same, tmp_path):
+    (tmp_path / "a b.onnx").write_bytes((tmp_path / "same.onnx").read_bytes())
+    polycmp(
+        "bisect", same, "-b", "optimising:without=Pass3,model='a b.onnx'", "-b", "onnx", "--over", "passes", *REPORT
+    )
+    words = json.loads((tmp_path / "found.json").read_text())["switch"]["words"]
+    assert polycmp("run", same, *shlex.split(words), "-b", "onnx").status == 0, words
 
 
 def test_an_option_that_names_what_stays_is_set_to_nothing(polycmp, same, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Makes a run of a backend through the same model.
 Open = Callable[[ResolvedBackend], "PartitionedRun"]
+#: What a shell would take away from a word; brackets stay, in which lists are easier to read.
+_FOR_SHELLS = re.compile(r"[\s'\"`$\\;&|<>()]")
 #: Models with more weights than this, in bytes, are not written a second time to see how the backend rewrote them.
 _LARGEST = 1 << 30
 
@@ -83,7 +87,7 @@ class Switches:
             return ""
         was_called = was != own.label  # else the label is what was typed, which is no longer that
         bare = text if was_called else text.rpartition("name=")[0].rstrip(",:") or text
-        return f"-b {bare}"
+        return f"-b {shlex.quote(bare) if _FOR_SHELLS.search(bare) else bare}"
 
     def rewritten(self, switch: Switch | None = None, value: Any = None) -> Sequence[GraphNode] | None:
         """Return the model's operators as the backend has rewritten them; None if it does not tell, or cannot make it.
