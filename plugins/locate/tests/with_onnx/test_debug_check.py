@@ -170,6 +170,15 @@ class TestReduce:
         assert operators("chain_reduced.onnx") == ["n5"]
         assert not Path(name).exists()
 
+    @pytest.mark.parametrize("name", ["polygraphy_debug.onnx", "polycmp_debug.onnx"])
+    def test_a_name_in_a_script_that_the_check_runs(self, polycmp, tmp_path, name):
+        spoilt(tmp_path / "chain.onnx", 6, 3)
+        script("look.py", has_operator("n3"))
+        script("check.sh", f"#!/bin/sh\nset -e\n{PYTHON} look.py '{name}'\n")
+        done = polycmp("debug", "reduce", "chain.onnx", "-o", "small.onnx", "--check", "sh", "./check.sh")
+        assert done.status == 0, done.out + done.err
+        assert operators("small.onnx") == ["n3"]
+
     def test_a_name_inside_a_word(self, polycmp, tmp_path):
         layers(tmp_path / "chain.onnx", 4)
         script("check.py", has_operator("n3"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from polycmp.errors import UsageError
@@ -15,6 +15,8 @@ __all__ = ["AccessTime", "artifact_of"]
 _USUAL = re.compile(r"(?:.*[\\/])?(?:polygraphy|polycmp)_debug\.\w+")
 #: What stands between names in one word: `bash -c "run a.onnx"`, `onnxrt:model=a.onnx,name=b`.
 _NAMES = re.compile(r"[^\s,;=\"'()]+")
+#: Size in bytes above which a file is no script.
+_LARGEST_SCRIPT = 2**20
 #: An access time that no file has, in nanoseconds: 1 January 1980, the earliest that every file system keeps.
 _LONG_AGO = 315_532_800 * 10**9
 
@@ -22,7 +24,8 @@ _LONG_AGO = 315_532_800 * 10**9
 def artifact_of(words: Sequence[str], suffixes: Sequence[str], default: str) -> str:
     """Return the name by which the words of a check call the file that steps write.
 
-    That is `polygraphy_debug.onnx` or `polycmp_debug.onnx`, or else the only file of such a kind that is not there yet.
+    That is `polygraphy_debug.onnx` or `polycmp_debug.onnx`, or else the only file of such a kind that is not there yet,
+    or else the first of these two names in a script that the words run.
 
     Args:
         words: Words of the check.
@@ -41,8 +44,21 @@ def artifact_of(words: Sequence[str], suffixes: Sequence[str], default: str) -> 
             hint=f"{default} in its place",
         )
     lacking = [name for name in fitting if not Path(name).exists()]
-    found = usual or lacking
+    found = usual or lacking or _in_scripts(names, suffixes)
     return found[0] if len(found) == 1 else default
+
+
+def _in_scripts(names: Iterable[str], suffixes: Sequence[str]) -> list[str]:
+    """Return the usual name of the file in the first script among some names that has one: `sh check.sh`, say."""
+    for name in names:
+        path = Path(name)
+        if path.suffix.lower() in suffixes or not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:
+            continue
+        words = _NAMES.findall(path.read_text(encoding="utf-8", errors="replace"))
+        fitting = [word for word in words if _USUAL.fullmatch(word) and Path(word).suffix.lower() in suffixes]
+        if fitting:
+            return fitting[:1]
+    return []
 
 
 class AccessTime:
