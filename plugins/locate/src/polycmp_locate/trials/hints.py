@@ -134,10 +134,7 @@ def _constants(found: Judged, setting: Setting) -> Iterator[str]:
         here, there = _constant(mine, one), _constant(other, two)
         if here is not None and there is not None and distance(here, there) > BEYOND_EIGHT_BITS:
             labels = (setting.candidate.label, setting.reference.label)
-            yield (
-                f"cause: the constant {one!r} of {nodes[0].label} holds {_held(here, there)} in {labels[0]} and "
-                f"{_held(there, here)} in {labels[1]}"
-            )
+            yield f"cause: the constant {one!r} of {nodes[0].label} {_difference(here, there, labels)}"
 
 
 def _constant(variants: Variants, name: str) -> Any:
@@ -154,6 +151,18 @@ def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
     own = graph.side.graph if isinstance(graph, SharedGraph) else graph
     name = graph.own.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
     return next((node for node in own.nodes if name in node.outputs), None)
+
+
+def _difference(here: Any, there: Any, labels: tuple[str, str]) -> str:
+    """Describe how two constants differ: by one of their numbers where they have many, else by what they hold."""
+    if here.shape != there.shape or here.dtype != there.dtype or here.size <= _FEW:
+        return f"holds {_held(here, there)} in {labels[0]} and {_held(there, here)} in {labels[1]}"
+    errors = np.abs(here.astype(np.float64) - there.astype(np.float64))
+    at = np.unravel_index(int(np.argmax(errors)), errors.shape)
+    return (
+        f"differs in {np.count_nonzero(errors)} of {errors.size} numbers, most at [{','.join(map(str, at))}]: "
+        f"{float(here[at]):.4g} in {labels[0]}, {float(there[at]):.4g} in {labels[1]}"
+    )
 
 
 def _held(values: Any, beside: Any) -> str:
