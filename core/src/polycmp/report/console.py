@@ -31,7 +31,7 @@ LABEL = Note("").label
 _SHORT = 16
 #: Number of kinds of names that are called where rows are left out.
 _NAMED = 4
-#: A longer reason is printed below its row in any case, so that it does not stretch the table.
+#: A longer reason of a failure is printed below its row in any case, so that it does not stretch the table.
 _INLINE = 40
 _MARKS: dict[State, str] = {
     "passed": "ok",
@@ -209,7 +209,12 @@ def _row(row: Row, table: Table, columns: list[Column], *, told: bool = False) -
     style = _ROW_STYLES[row.state] if not table.judged and row.state in BAD else ""
     judged = table.judged and row.state != "info"
     says_no_more = (judged and row.state == "passed" and len(row.reason) <= _SHORT) or row.reason in ("ran", "read")
-    return Line(texts, words(row.reason, style), below=judged and len(row.reason) > _INLINE, optional=says_no_more)
+    return Line(
+        texts,
+        words(row.reason, style),
+        below=judged and row.state in BAD and len(row.reason) > _INLINE,
+        optional=says_no_more,
+    )
 
 
 def _mark(state: State, mark: str, *, chosen: bool = False) -> Text:
