@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+import onnx
 import pytest
 
 from truth.packages.commands import Said, graded, sentence_of
+from truth.packages.facts import inside
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,12 @@ def test_a_file_that_a_quantiser_wrote_is_not_to_be_accused_unless_it_ruined_it(
 def test_tensors_inside_are_graded_by_two_runtimes_alone(status, beyond, clearly, grade):
     found = {"tensors": 9, "beyond": beyond, "clearly": clearly}
     assert graded(Said("m", "run --mark-all", ("run",), status, "", found), "").grade == grade
+
+
+def test_infinities_on_both_sides_are_outside_the_tolerance_as_they_are_for_polycmp(tmp_path):
+    path, inputs = str(tmp_path / "mask.onnx"), str(tmp_path / "x.npz")
+    nodes = [onnx.helper.make_node("Log", ["x"], ["y"]), onnx.helper.make_node("Exp", ["y"], ["z"])]
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in "xz"]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:]), ir_version=8), path)
+    np.savez(inputs, x=np.array([0.0, 1.0], np.float32))
+    assert inside(path, inputs) == {"tensors": 2, "beyond": 1, "clearly": 1}

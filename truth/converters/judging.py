@@ -160,7 +160,7 @@ class _Asked:
             words += ["--use-subprocess"] if self._case.apart else []
             self._before("run --tolerance auto")
             said = run_words([*words, "--tolerance", "auto"], self._scratch / "said.json")
-        return said.exit, _short(said.text[-300:])
+        return said.exit, _end(said.text)
 
     def mark_all(self, made: Path) -> tuple[int, str]:
         """Return what `run --mark-all` says, which judges tensors inside by the coarsest type on their way.
@@ -168,7 +168,13 @@ class _Asked:
         Masks hold infinities on both sides, which users have to allow.
         """
         said = self._pair("run", made, "--mark-all", "--infinities-compare-equal")
-        return said.exit, _short(said.text[-300:])
+        return said.exit, _end(said.text)
+
+
+def _end(text: str) -> str:
+    """Return the end of what a command says, without the commands to type next, which hide a verdict."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("next: ", "wrote "))]
+    return _short("\n".join(lines)[-300:])
 
 
 def _short(text: str) -> str:

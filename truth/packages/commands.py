@@ -201,6 +201,8 @@ def _grade(said: Said, out: str) -> tuple[str, str]:
     expected = truth["beyond"] == 0 and truth["missing"] == 0
     if "BLIND" in said.sentence:
         return "open", f"outputs {worst:.2g} of the range apart"
+    if not passed and truth.get("first"):
+        return "right", "the evaluator that it is compared with differs, two runtimes agree"
     return ("right", "") if passed == expected else ("wrong", f"{truth['beyond']} elements are outside the tolerance")
 
 

@@ -152,16 +152,18 @@ def compare_with_any(candidate: str, reference: str, inputs: str, backends: list
         backends: What may run the reference.
     """
     found: dict[str, Any] = {}
+    first = None
     for backend in backends:
         try:
             one = compare(candidate, reference, inputs, backend)
         except Exception as error:  # noqa: BLE001 - that one cannot run it
             one = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+        first = one.get("beyond") if backend == backends[0] else first
         if not found or "error" in found or one.get("beyond", 1) == 0:
             found = {**one, "backend": backend}
         if one.get("beyond", 1) == 0:
             break
-    return found
+    return {**found, "first": first}
 
 
 def _as(array: Any, kind: str) -> Any:
@@ -175,10 +177,11 @@ def _error(made: Any, wanted: Any) -> dict[str, Any]:
         unequal = int((made != wanted).sum())
         return {"share": float(unequal > 0), "beyond": unequal, "clearly": unequal}
     one, two = made.astype(np.float64), wanted.astype(np.float64)
-    off = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
+    with np.errstate(invalid="ignore"):
+        off = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
     largest = float(np.max(np.abs(two), initial=0.0, where=np.isfinite(two)))
-    # The rule that polycmp publishes: outside when beyond the absolute and the relative tolerance, and every NaN.
-    none = int(np.count_nonzero(np.isnan(one) | np.isnan(two)))
+    # The rule that polycmp publishes: outside when beyond the absolute and the relative tolerance, and all but numbers.
+    none = int(np.count_nonzero(~(np.isfinite(one) & np.isfinite(two))))
     beyond, clearly = (int(np.count_nonzero((off > far) & (off > far * np.abs(two)))) + none for far in (1e-5, 2e-5))
     most = float(np.max(off, initial=0.0))
     share = most / largest if largest else float(most > 0)
