@@ -34,7 +34,7 @@ def test_every_option_is_there_or_listed(registry, command):
 @pytest.mark.parametrize("command", BUILT)
 def test_every_option_that_takes_a_value_takes_it_behind_an_equals_sign(registry, polycmp, command):
     flags = sorted(spellings(command) & flags_of(command, registry, with_value=True))
-    done = polycmp(*command.split(), *(f"{flag}={at}" for at, flag in enumerate(flags)), "--help")
+    done = polycmp(*command.split(), "--help", *(f"{flag}={at}" for at, flag in enumerate(flags)))
     assert done.status == 0, done.err
 
 
