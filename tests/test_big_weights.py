@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,8 @@ def big(tmp_path) -> Path:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     with (tmp_path / "big.data").open("wb") as file:
         file.truncate(size)
+        file.seek(-4 * WIDTH, os.SEEK_END)
+        file.write(np.linspace(0, 1, WIDTH, dtype=np.float32).tobytes())
     np.savez(tmp_path / "ids.npz", ids=np.array([[0, 1, 2], [5, ROWS - 1, 7]]))
     return path
 

@@ -207,6 +207,7 @@ CHANGES = {
     r"\bmallopt\b|gc\.(freeze|disable|set_threshold)\(|setrlimit|sched_setaffinity|umask\(|faulthandler\.": set(),
     r"os\.environ\[[^]]*\] *=[^=]|os\.environ\.(setdefault|update|pop)|putenv|\bsetlocale\(": {
         "model.py",
+        "main.py",
         "_supervisor.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),

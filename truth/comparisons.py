@@ -36,8 +36,8 @@ from polycmp.compare import PairComparer
 Array = NDArray[Any]
 #: A verdict by exact arithmetic: it must pass, it must fail, or float64 may decide either way.
 PASS, FAIL, EITHER = "pass", "fail", "either"
-#: polycmp says that nothing could have failed.
-BLIND = "blind"
+#: polycmp says that nothing could have failed, or that what one figure passes lacks part of the reference.
+BLIND, UNDECIDED = "blind", "undecided"
 _MARGIN = Fraction(1, 10**9)
 #: Cases that a process is given at once.
 _PART = 2000
@@ -459,7 +459,7 @@ def _ordinal(value: Any) -> int:
 
 
 def verdict_of(case: Case) -> str:
-    """Return what polycmp says: `pass`, `fail`, or `blind`, by the way that the case's seed chooses."""
+    """Return what polycmp says: `pass`, `fail`, `blind` or `undecided`, by the way that the case's seed chooses."""
     return _WAYS[way_of(case.seed)](case)
 
 
@@ -570,6 +570,15 @@ def nothing_could_hide(case: Case) -> bool:
     return all(answer(replace(case, candidate={"y": other})) == FAIL for other in made)
 
 
+def loses_a_slice(case: Case) -> bool:
+    """Return whether a slice of the candidate, across any axis, holds one value while the reference's holds several."""
+    one, two = case.candidate["y"], case.reference["y"]
+    slices = (
+        (np.take(one, at, axis), np.take(two, at, axis)) for axis in range(one.ndim) for at in range(one.shape[axis])
+    )
+    return any(len(set(mine.ravel().tolist())) == 1 < len(set(other.ravel().tolist())) for mine, other in slices)
+
+
 @dataclass
 class Counts:
     """What came out of many cases.
@@ -579,6 +588,7 @@ class Counts:
         must_fail: How many of these had to fail, by function.
         either: Cases without an answer.
         blind: Cases that must pass, and of which polycmp says that nothing could have failed.
+        undecided: Cases that must pass, and of which polycmp says that a part of the reference is lost.
         ways: How many had an answer, by how they were compared.
         false_passes: Seeds that passed and must not.
         false_alarms: Seeds that failed and must not.
@@ -590,6 +600,7 @@ class Counts:
     must_fail: Counter[str] = field(default_factory=Counter)
     either: int = 0
     blind: int = 0
+    undecided: int = 0
     ways: Counter[str] = field(default_factory=Counter)
     false_passes: list[int] = field(default_factory=list)
     false_alarms: list[int] = field(default_factory=list)
@@ -608,6 +619,8 @@ class Counts:
         self.must_fail[case.function] += wanted == FAIL
         if said in {PASS, BLIND} and wanted == FAIL:  # the command says that it could not compare other names, status 3
             self.false_passes.append(case.seed)
+        elif said == UNDECIDED and wanted == PASS and loses_a_slice(case):
+            self.undecided += 1
         elif said not in {PASS, BLIND} and wanted == PASS:
             self.false_alarms.append(case.seed)
         elif said == BLIND:
@@ -676,7 +689,7 @@ def table(counts: Counts, seconds: float) -> str:
         "",
         f"{total:,} comparisons with an answer in {seconds / 60:.0f} minutes ({day}): "
         f"**{', '.join(f'{len(seeds)} {what}' for what, seeds in counts.wrong.items())}**. "
-        f"{counts.blind:,} were called BLIND; {counts.either:,} more lay on a limit.",
+        f"{counts.blind:,} were called BLIND, {counts.undecided:,} UNDECIDED; {counts.either:,} more lay on a limit.",
         "",
         "Each is asked whether it could have failed. Compared by: "
         + ", ".join(f"{name} {count:,}" for name, count in sorted(counts.ways.items()))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from polycmp.compare.verdicts import OutputComparison, PairComparison, inconclusive, verdict_over
+from polycmp.compare.verdicts import OutputComparison, PairComparison, inconclusive, verdict_of, verdict_over
 from polycmp.model import Model
 from polycmp.tensors import ModelDescription, TensorMetadata, dtype_name, format_shape
 
@@ -92,7 +92,8 @@ def with_lacking_outputs(
         row = _lacking(pair.candidate, name, other.outputs, mine, mine=False)
         taken = name in pair.outputs and to_reference.get(name, name) != name  # the candidate's of that name is another
         rows.append(replace(row, output=f"{name} ({pair.reference})") if taken else row)
-    rows += [_uncompared(name) for name in _passed_over(pair, mine, other, ends_of(candidate, mine), to_reference)]
+    if verdict_of(pair) != "failed":  # a run may stop at the first difference, before it comes to the outputs
+        rows += [_uncompared(name) for name in _passed_over(pair, mine, other, ends_of(candidate, mine), to_reference)]
     if not rows:
         return pair
     outputs = {**pair.outputs, **{row.output: row for row in rows}}
