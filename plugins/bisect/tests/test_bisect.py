@@ -64,7 +64,8 @@ def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_m
         (["--bad", "1.1"], "1.1 is good, not bad"),
         (["--good", "1.4", "--bad", "1.5"], "1.4 is bad, not good"),
         (["--bad", "9.9"], "there is no release 9.9 of toyrt"),
-        (["--with", "onnx"], "'onnx' names no release"),
+        (["--with", "absent-package"], "'absent-package' names no release"),
+        (["--with", "onnx=="], "'onnx==' names no release"),
         (["--good", "1.1", "--bad", "1.1"], "cannot be both good and bad"),
     ],
 )

@@ -18,14 +18,10 @@ Exit status: 0 nothing differs, 1 the first bad one was found, 2 wrong usage, 3 
 130 interrupted (what was judged is kept; go on with --resume)."""
 
 
-def _pinned(text: str) -> str:
-    name, equals, version = text.partition("==")
-    if not (name.strip() and equals and version.strip()):
-        raise ValueError(
-            f"{text!r} names no release: --with holds another package at one, as in --with onnx==1.16.0. "
-            "To learn which of two packages is to blame, hold each of them in turn"
-        )
-    return text
+def _held(text: str) -> str:
+    from polycmp_bisect.environments.packages import held_release
+
+    return held_release(text)
 
 
 @dataclass(frozen=True)
@@ -46,10 +42,10 @@ class BisectSection:
     releases: tuple[str, ...] = opt((), help="Look at these only.", metavar="NAME")
     beside: tuple[str, ...] = opt(
         (),
-        help="Releases of other packages that each environment has.",
+        help="Other packages that each environment has, at the releases that are installed here or at others.",
         alias="--with",
-        metavar="PACKAGE==VERSION",
-        parse=_pinned,
+        metavar="PACKAGE[==VERSION]",
+        parse=_held,
     )
     find_links: tuple[str, ...] = opt(
         (), help="Folders or pages with wheels, beside those that pip is configured for.", metavar="DIR|URL"

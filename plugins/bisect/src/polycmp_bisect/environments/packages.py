@@ -101,6 +101,23 @@ def installed_release(package: str) -> str:
         return ""
 
 
+def held_release(text: str) -> str:
+    """Return `NAME==VERSION` of a package that all environments have; a name alone means the release installed here.
+
+    Raises:
+        ValueError: That is no name of an installed package, and no release of one.
+    """
+    name, equals, version = (part.strip() for part in text.partition("=="))
+    if name and equals and version:
+        return f"{name}=={version}"
+    if not name or equals or not (version := installed_release(name)):
+        raise ValueError(
+            f"{text!r} names no release: --with holds another package at one, as in --with onnx==1.16.0, "
+            "or at the one that is installed here"
+        )
+    return f"{name}=={version}"
+
+
 def in_order(releases: Sequence[str]) -> list[str]:
     """Return releases from old to new; what is no version of PEP 440 is left out."""
     return sorted((item for item in releases if _is_version(item)), key=Version)
