@@ -1,0 +1,14 @@
+"""What the tests of this package share: commands run in their process and leave its messages as they were."""
+
+from __future__ import annotations
+
+import pytest
+
+from polycmp.messages import messages_given_back
+
+
+@pytest.fixture(autouse=True)
+def messages_as_before():
+    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
+    with messages_given_back():
+        yield
