@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pairs
 import pytest
-from onnx import TensorProto, helper
-from onnxruntime.quantization import QuantType
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from toys import graph_model
 
 from polycmp.results.outcome import BackendResult
@@ -359,6 +359,38 @@ def test_a_recurrent_operator_that_rounds_while_it_runs_is_not_accused(usual, tm
     assert "DynamicQuantizeLSTM" in {node.op_type for node in onnx.load(made).graph.node}
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
+
+
+def recurrent(path: Path, *, fault: float = 1.0) -> Path:
+    """Write a quantised LSTM that amplifies each step of 8 bits until its state is another one."""
+    rng = np.random.default_rng(2)
+    hidden = 128
+    weights = {
+        "w": rng.standard_normal((1, 4 * hidden, 16)).astype(np.float32) / 4,
+        "r": (4 * rng.standard_normal((1, 4 * hidden, hidden)) / np.sqrt(hidden)).astype(np.float32),
+    }
+    lstm = helper.make_node("LSTM", ["x", "w", "r"], ["all"], hidden_size=hidden)
+    sizes = [("x", FLOAT, [200, 1, 16])], [("all", FLOAT, [200, 1, 1, hidden])]
+    onnx.save(graph_model([lstm], *sizes, list(weights.items())), path)
+    quantize_dynamic(path, path, op_types_to_quantize=["LSTM"])
+    made = onnx.load(path)
+    for initializer in made.graph.initializer:
+        if initializer.name.startswith("r_") and initializer.name.endswith("scale"):
+            initializer.CopyFrom(numpy_helper.from_array(fault * numpy_helper.to_array(initializer), initializer.name))
+    onnx.save(made, path)
+    return path
+
+
+@pytest.mark.parametrize(("fault", "status", "named"), [(1.0, 0, ""), (np.float32(1.1), 1, "DynamicQuantizeLSTM")])
+def test_a_state_that_a_tie_in_8_bits_turns_into_another_is_no_fault_and_one_that_is_off_at_once_is(
+    polycmp, tmp_path, fault, status, named
+):
+    good = recurrent(tmp_path / "good.onnx")
+    made = recurrent(tmp_path / "made.onnx", fault=fault)
+    done = polycmp("locate", made, "-b", "onnxrt", "-b", f"onnx:model={good}", "--report", "found.json")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.status == status, found["sentence"]
+    assert named in found["sentence"]
 
 
 def on_an_offset(path: Path, offset: float) -> Path:

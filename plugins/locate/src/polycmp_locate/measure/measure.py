@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from polycmp.tensors import dtype_of
-from polycmp_locate.decisions import needs_explaining, needs_measuring
+from polycmp_locate.decisions import is_culprit, needs_explaining, needs_measuring, standalone_limit
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.rounding.figures import figures
@@ -139,7 +139,11 @@ class _Tester:
             if in_model is not None:
                 error, steps, gain = in_model
                 alone = replace(alone, in_place=error, in_place_steps=steps, in_place_gain=gain)
-        return replace(measured, standalone=alone)
+        measured = replace(measured, standalone=alone)
+        if alone is not None and alone.steps is None and row.unit and is_culprit(measured):
+            jumped = self._tester.with_jumps(alone, row, inputs, kinds, standalone_limit(measured))
+            return replace(measured, standalone=jumped)
+        return measured
 
     def _inputs(self, row: SweptRow, held: Tensors) -> dict[str, Any] | None:
         """Return the inputs that an operator does not compute for itself; None if some are not known."""

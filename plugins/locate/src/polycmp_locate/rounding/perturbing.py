@@ -29,6 +29,27 @@ def _nudge(array: NDArray[Any]) -> NDArray[Any]:
     return moved.reshape(array.shape)
 
 
+def jolted(tensors: Mapping[str, Any], units: float, seed: int) -> dict[str, Any]:
+    """Return tensors with every real number moved by so many units in the last place, up or down at random.
+
+    Args:
+        tensors: The tensors, by name.
+        units: Units in the last place.
+        seed: Chooses the directions.
+    """
+    rng = np.random.default_rng(seed)
+    return {name: _jolt(to_numpy(array), units, rng) for name, array in tensors.items()}
+
+
+def _jolt(array: NDArray[Any], units: float, rng: np.random.Generator) -> NDArray[Any]:
+    if not is_floating(array.dtype) or array.dtype.kind != "f":
+        return array
+    with np.errstate(all="ignore"):
+        away = units * np.spacing(np.abs(array)) * rng.choice((-1.0, 1.0), array.shape)
+        moved: NDArray[Any] = (array + away).astype(array.dtype)
+    return np.where(np.isfinite(moved), moved, array)
+
+
 def scaled(array: NDArray[Any], factor: float) -> NDArray[Any]:
     """Return real numbers times a factor, other tensors as they are."""
     return (array.astype(np.float64) * factor).astype(array.dtype) if is_floating(array.dtype) else array
