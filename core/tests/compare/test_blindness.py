@@ -51,7 +51,7 @@ def test_an_output_below_the_tolerance_is_blind_and_says_so():
             "10 % larger would have passed, too: atol 0.9 is 14% of the lar",
         ),
         (values(4, 8) + 5, {"rtol": 0.1}, "10 % larger would have passed, too: rtol is 0.1"),
-        (values(4, 8) + 5, {"rtol": 0.5}, "half of each value of 'y' would have passed, too: rtol is 0.5"),
+        (values(4, 8) + 5, {"rtol": 0.5}, "half of every value of 'y' would have passed, too: rtol is 0.5"),
         (0.001 + values(4, 8, scale=1e-6), {}, "that number everywhere would have passed, too"),
         (np.tile(values(1, 8), (4, 1)) + values(4, 8, scale=1e-6), {"atol": 1e-4}, "each row of 'y' would have passed"),
     ],
@@ -71,7 +71,7 @@ def test_an_output_that_never_changes_is_blind():
     first = values(1, 8)
     found = judged(first, first + np.float32(5e-6), first + np.float32(1e-5))
     assert found.inconclusive == "blind"
-    assert "'y' of one iteration would have passed in the next" in found.reason
+    assert "'y' of one iteration would have passed for the next" in found.reason
     assert judged(first, first, first).passed  # the same inputs again
     assert judged(first, first + np.float32(5e-6), first + np.float32(1)).passed
 
@@ -116,7 +116,7 @@ def test_whole_numbers_are_asked_with_whole_impostors():
     """10 % more than 5 is 6, which an absolute tolerance of a half refuses."""
     assert judged(np.int16([[5, -5], [3, -4]]), atol=0.5, rtol=0.0).passed
     found = judged(np.int16([[3, 2], [1, -3]]), atol=1.2, rtol=0.0)
-    assert (found.inconclusive, "half of each value" in found.reason) == ("blind", True)
+    assert (found.inconclusive, "half of every value" in found.reason) == ("blind", True)
 
 
 def test_rounding_makes_no_impostor():

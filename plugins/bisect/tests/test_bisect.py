@@ -229,7 +229,7 @@ def test_one_backend_alone_is_judged_by_whether_it_runs(place):
 def test_where_all_that_are_older_are_wrong_a_newer_one_may_have_mended_it(place):
     done, report = place.over_toyrt("--bad", "1.5", "--releases", "1.4", "1.5", "1.6")
     assert (done.returncode, report["first_bad"], report["last_good"]) == (1, "1.4", None), done.stderr
-    assert "NOT FOUND: 1.4, the oldest release of toyrt that could be judged, is bad, too; --good 1.6" in done.stdout
+    assert "FAILED: 1.4, the oldest release of toyrt that could be judged, is bad, too; --good 1.6" in done.stdout
 
 
 def test_an_index_that_never_answers_is_told_in_one_line(place, monkeypatch):

@@ -49,7 +49,7 @@ def test_each_fault_breaks_the_invariants_that_are_about_it(check, fault, failin
     done, found = check(f"toy:fault={fault},at=y", make=make)
     assert done.status == 1
     assert {name for name, status in found.items() if status == "failed"} == failing
-    assert f"FAILED: {len(failing)} of 9 invariants do not hold" in done.out
+    assert f"FAILED: {len(failing)} of 9 invariants {'does' if len(failing) == 1 else 'do'} not hold" in done.out
 
 
 def test_answers_that_a_restart_changes(check):
@@ -172,7 +172,7 @@ def test_a_backend_that_fails_has_not_passed(check, after, status):
     assert done.status == status
     assert found == ({"repeat": "error"} if after else {})
     assert "has had enough" in done.words
-    assert "COULD NOT CHECK EVERYTHING" in done.words
+    assert "ERROR: " in done.words
 
 
 def test_nothing_that_applies_is_no_success(check):

@@ -52,7 +52,7 @@ def test_faults_that_end_the_process_are_seen(selftest):
 def test_a_tolerance_that_hides_a_fault(selftest):
     done, found = selftest("-b", "toy", "--faults", "fp16", "--atol", "10")
     assert (done.status, statuses(found)) == (1, {"fp16": "unseen"})
-    assert "FAILED: 1 of 1 faults go unseen" in done.words
+    assert "FAILED: 1 of 1 fault went unnoticed" in done.words
 
 
 def test_a_fault_that_these_inputs_do_not_show(selftest):

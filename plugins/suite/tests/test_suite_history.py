@@ -29,7 +29,7 @@ def two_runs(suite):
 def test_diff_names_new_failures(suite, two_runs):
     first, second = two_runs
     done = suite("diff", first, second, "--report", "d.json", status=1)
-    assert "WORSE: 1 change, 1 for the worse" in done.stdout
+    assert "FAILED: 1 change, 1 for the worse" in done.stdout
     found = json.loads((suite.folder / "d.json").read_text())["found"]
     assert [(item["kind"], item["case"]) for item in found] == [("new failure", "changing")]
 
@@ -38,7 +38,7 @@ def test_diff_names_what_was_fixed_and_is_0(suite, two_runs):
     first, second = two_runs
     done = suite("diff", second, first, status=0)
     assert "fixed" in done.stdout
-    assert "NOT WORSE" in done.stdout
+    assert "PASSED: " in done.stdout
     assert suite("diff", first, first, status=0).stdout.count("nothing changed") == 1
 
 

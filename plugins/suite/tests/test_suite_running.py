@@ -254,7 +254,7 @@ def test_an_interrupted_suite_reports_ends_its_children_and_goes_on(suite, hang,
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, out + err
     assert "Traceback" not in err
-    assert "INTERRUPTED: 3 cases: 1 passed, 2 not run" in out
+    assert "ERROR: interrupted; 3 cases: 1 passed, 2 not run" in out
     assert processes_in(suite.folder) == []
     assert ET.parse(suite.folder / "r.xml").getroot().get("tests")
     assert (suite.latest / "index.html").exists()

@@ -49,7 +49,7 @@ def test_each_engine_that_was_not_built_says_why(tmp_path, capsys):
     words = ["-b", "trt", "-b", "trt:fp16", "-j", "2", "-o", str(tmp_path / "out"), "--report", str(report)]
     assert main(["build", str(model), *words]) == 3
     shown = capsys.readouterr()
-    assert "COULD NOT BUILD: 0 of 2 engines" in shown.out + shown.err
+    assert "ERROR: built 0 of 2 engines" in shown.out + shown.err
     found = json.loads(report.read_text())["engines"]
     assert [item["backend"] for item in found] == ["trt", "trt:fp16"]
     assert all(re.search("'tensorrt'.* not installed", item["error"]) for item in found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from polycmp.compare.impostors import SCALED, Impostors
 from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.sentences import too_small, would_have_passed
 from polycmp.spec import Verdict
 
 
@@ -23,16 +24,14 @@ def why_passed(kind: str, output: str, asked: Impostors, verdicts: Collection[Ve
     name = repr(output)
     tolerances = [item.tolerance for item in verdicts if isinstance(item, DetailedVerdict)]
     if kind == "constant" and not any("atol" in item for item in tolerances):
-        return f"{asked.value:.4g} everywhere in place of {name} would have passed, too"
+        return would_have_passed(f"{asked.value:.4g} everywhere in place of {name}")
     if kind == "constant":
-        return (
-            f"all values of {name} lie within {asked.apart:.2g} of {asked.value:.4g}: that number everywhere would "
-            "have passed, too"
-        )
+        near = f"all values of {name} lie within {asked.apart:.2g} of {asked.value:.4g}"
+        return f"{near}: {would_have_passed('that number everywhere')}"
     if kind == "row":
-        return f"each row of {name} would have passed for the next: they differ by at most {asked.apart:.2g}"
+        return f"each row of {name} would have passed for the next one: they differ by at most {asked.apart:.2g}"
     if kind == "iteration":
-        return f"{name} of one iteration would have passed in the next: they differ by at most {asked.apart:.2g}"
+        return f"{name} of one iteration would have passed for the next: they differ by at most {asked.apart:.2g}"
     known = {key: max(item.get(key, math.nan) for item in tolerances) for key in ("atol", "rtol") if tolerances}
     return why_scaled(kind, output, asked.scale, known)
 
@@ -49,16 +48,15 @@ def why_scaled(kind: str, output: str, scale: float, tolerance: Mapping[str, flo
     share, atol, rtol = SCALED[kind][0], tolerance.get("atol", math.nan), tolerance.get("rtol", math.nan)
     name, by_atol = repr(output), share * scale <= atol
     if kind == "zeros" and by_atol:
-        return f"the largest value of {name} is {scale:.2g}, below atol {atol:g}: nothing could differ"
+        return too_small(output, scale, atol)
     what = {
         "zeros": f"zeros in place of {name}",
-        "negated": f"{name} with all signs turned",
-        "halved": f"half of each value of {name}",
-        "larger": f"values of {name} that are all 10 % larger",
+        "negated": f"{name} with every sign flipped",
+        "halved": f"half of every value of {name}",
+        "larger": f"every value of {name} made 10 % larger",
     }[kind]
-    why = f": atol {atol:g} is {atol / scale:.0%} of the largest value, {scale:.3g}" if by_atol else ""
-    why = f": rtol is {rtol:g}" if not by_atol and share <= rtol else why
-    return f"{what} would have passed, too{why}"
+    why = f"atol {atol:g} is {atol / scale:.0%} of the largest value, {scale:.3g}" if by_atol else ""
+    return would_have_passed(what, f"rtol is {rtol:g}" if not by_atol and share <= rtol else why)
 
 
 def holds_one(value: Any, *, size: int, is_bool: bool) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp import sentences
 from polycmp.compare.blind_words import holds_one, why_passed, why_scaled
 from polycmp.compare.impostors import MOST, SCALED, Functions, Impostors, constant_like, ignored_by, is_ours, sample_of
 from polycmp.compare.scripted import PairFunction, as_pair_function
@@ -185,10 +186,7 @@ def without_elements(pair: PairComparison, accepted: Iterable[str]) -> PairCompa
     """
     if not pair.passed or not pair.outputs or not all(item.is_empty for item in pair.outputs.values()):
         return pair
-    outputs = {
-        name: blind(item, f"{name!r} has no elements: nothing was compared", accepted)
-        for name, item in pair.outputs.items()
-    }
+    outputs = {name: blind(item, sentences.no_elements(name), accepted) for name, item in pair.outputs.items()}
     verdict = verdict_over(outputs.values())
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
@@ -202,10 +200,7 @@ def unmoved(pair: PairComparison, accepted: Iterable[str]) -> PairComparison:
     """
     if not pair.passed:
         return pair
-    outputs = {
-        name: blind(item, "no output moves with the inputs: a fault inside need not show", accepted)
-        for name, item in pair.outputs.items()
-    }
+    outputs = {name: blind(item, sentences.UNMOVED, accepted) for name, item in pair.outputs.items()}
     verdict = verdict_over(outputs.values())
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
@@ -266,7 +261,7 @@ class PairImpostors:
         """The reasons, in words and by output, why nothing could differ."""
         words = {"zeros": "zeros", "constant": "the mean everywhere"}
         return {
-            name: f"{words[kind]} in place of {name!r} would have passed, too"
+            name: sentences.would_have_passed(f"{words[kind]} in place of {name!r}")
             for kind, names in reversed(self._alive.items())
             for name in names or ()
         }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.sentences import channels_lost
 from polycmp.tensors import dtype_class
 
 Array = NDArray[Any]
@@ -57,4 +58,4 @@ def describe_dead(dead: NDArray[np.bool_], candidate: Array, axis: int | None) -
         axis: The axis that they lie along.
     """
     value = "one number each" if np.take(candidate, np.flatnonzero(dead), axis=axis).any() else "0"
-    return f"{int(dead.sum())} of {dead.size} channels (axis {axis}) are {value} here and not in the reference"
+    return channels_lost(int(dead.sum()), dead.size, axis, value)

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from polycmp.compare.channels import FEWEST_IN_CHANNEL, channel_axis, dead_channels, describe_dead
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
+from polycmp.sentences import anything_explained, small_fault_or_rounding
 from polycmp.tensors import dtype_class, dtype_name, is_floating, to_numpy
 
 Array = NDArray[Any]
@@ -427,10 +428,10 @@ def _doubt(made: Level, noise: Level, reference: Array, axis: int | None, least:
     if max(of_largest, of_rms) > 1.0:
         bound = f"up to {MARGIN * noise.largest:.2g}", f"{MARGIN * noise.rms:.2g} on average"
         what = bound[0] if of_largest >= of_rms else bound[1]
-        return f"rounding to {kind} may explain anything {what} of values that vary by {reach:.2g}"
+        return anything_explained(kind, what, reach)
     times = max(_over(made.largest, max(noise.largest, least)), _over(made.rms, max(noise.rms, least)))
     if times > usual(kind):
-        return f"errors of {times:.2g} times what rounding to {kind} makes here may be rounding or a small fault"
+        return small_fault_or_rounding(kind, times)
     return ""
 
 

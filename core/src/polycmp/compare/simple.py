@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp import sentences
 from polycmp.compare.blocks import Pair
 from polycmp.compare.channels import channel_axis, dead_channels, describe_dead
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
@@ -90,9 +91,9 @@ class Simple(OutputJudge):
         reasons = _nan_reasons(sums, options.nan)
         reasons += filter(None, (_check(statistic, stats, sums, limits) for statistic in wanted))
         if reasons and stats.inf_matched > stats.inf_forgiven:
-            reasons.append(f"{_INFINITIES}, {stats.inf_matched} here")
+            reasons.append(f"{sentences.INFINITIES}, {stats.inf_matched} here")
         if reasons and _is_constant(a) and not _is_constant(b):
-            reasons.append("the candidate holds the same number everywhere, the reference does not")
+            reasons.append(sentences.ONE_NUMBER)
         elif reasons:
             reasons += _dead_channels(a, b, limits)
         named = options.rtol.get(output, 0.0)
@@ -217,16 +218,13 @@ def _check(statistic: str, stats: ErrorStats, sums: Sums, limits: Limits) -> str
         return ""
     if sums.inf_failed and math.isfinite(of_abs):
         return f"an infinite error, which no {statistic} makes good"
-    allowed = f"allowed are {limits.atol:g} and {limits.rtol:g}"
-    return f"the {statistic} error is {of_abs:.5g} absolute and {of_rel:.5g} relative ({allowed})"
+    return sentences.statistic_too_large(statistic, of_abs, of_rel, limits.atol, limits.rtol)
 
 
 def _elementwise_reason(stats: ErrorStats) -> str:
-    text = f"{stats.failed} of {stats.count} elements differ by more than both tolerances"
-    if stats.worst is not None:
-        text += f", {worst_reason(stats.worst)}"
+    worst = "" if stats.worst is None else worst_reason(stats.worst)
     enough = passing_tolerances(stats.required_abs, stats.required_rel)
-    return f"{text}; {enough} would pass" if enough else f"{text}; no tolerance would do"
+    return sentences.elements_differ(stats.failed, stats.count, worst, enough)
 
 
 def _whole_remark(pair: Pair, stats: ErrorStats) -> str:
@@ -234,19 +232,14 @@ def _whole_remark(pair: Pair, stats: ErrorStats) -> str:
     if stats.max_abs == 0.0:
         return ""
     differing = sum(int(np.count_nonzero(pair.candidate[key] != pair.reference[key])) for key, _ in pair.cuts())
-    return f"{differing} of {pair.size} elements differ within tolerance, by at most {stats.max_abs:.9g}"
+    return sentences.whole_numbers_differ(differing, pair.size, stats.max_abs)
 
 
 def _nan_reasons(sums: Sums, policy: str) -> list[str]:
     """Return in words why NaNs fail, if they do."""
     if not (sums.nan_candidate or sums.nan_reference) or (policy != "forbid" and not sums.nan_failed):
         return []
-    if not sums.nan_reference:
-        where = f"NaN born: {sums.nan_candidate} in the candidate, none in the reference"
-    elif not sums.nan_candidate:
-        where = f"NaN lost: {sums.nan_reference} in the reference, none in the candidate"
-    else:
-        where = f"NaN: {sums.nan_candidate} in the candidate, {sums.nan_reference} in the reference"
+    where = sentences.nan_differs(sums.nan_candidate, sums.nan_reference)
     meaning = {"forbid": " (--nan forbid)", "differ": " (--nan differ: NaN differs from everything)", "equal": ""}
     return [where + meaning[policy]]
 
@@ -377,20 +370,14 @@ def _statistic(statistic: str, known: _Figures) -> str:
     if known.too_small:
         if statistic in {"median", "quantile"}:
             raise _taken_otherwise(known)
-        return _INFINITIES
+        return sentences.INFINITIES
     if all(map(math.isinf, known.pair("max"))) and math.isfinite(figures[0]) and not known.too_large:
         return f"an infinite error, which no {statistic} makes good"
     if known.passes(figures):
         return ""
     if known.too_large and (statistic != "max" or math.inf in figures):
         raise _taken_otherwise(known)
-    return (
-        f"the {statistic} error is {figures[0]:.5g} absolute and {figures[1]:.5g} relative "
-        f"(allowed are {known.atol:g} and {known.rtol:g})"
-    )
-
-
-_INFINITIES = "infinities on both sides differ (--infinities-compare-equal makes them equal)"
+    return sentences.statistic_too_large(statistic, *figures, known.atol, known.rtol)
 
 
 def _taken_otherwise(known: _Figures) -> ComparisonError:
@@ -404,7 +391,7 @@ def _taken_otherwise(known: _Figures) -> ComparisonError:
 def _elementwise(known: _Figures) -> str:
     atol, rtol = known.atol, known.rtol
     if known.too_small:
-        return _INFINITIES
+        return sentences.INFINITIES
     needed = known.pair("max")
     if not known.too_large:  # NaN is no part of the largest error, but of what would have to be allowed
         needed = known.metrics.get("required_abs", needed[0]), known.metrics.get("required_rel", needed[1])

@@ -14,6 +14,7 @@ from polycmp.report.joining import as_one, tables_of_one_kind
 from polycmp.report.layout import Heading, Line, print_table
 from polycmp.report.result import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.screen import STYLES, WHOLE, Lines, Screen, Sentence, cell, standard_output, whole_line, words
+from polycmp.sentences import MARKS
 from polycmp.terminal import visible
 
 _ROW_STYLES: dict[State, str] = {
@@ -33,15 +34,6 @@ _SHORT = 16
 _NAMED = 4
 #: A longer reason of a failure is printed below its row in any case, so that it does not stretch the table.
 _INLINE = 40
-_MARKS: dict[State, str] = {
-    "passed": "ok",
-    "failed": "FAIL",
-    "blind": "BLIND",
-    "undecided": "UNDECIDED",
-    "error": "error",
-    "skipped": "-",
-    "info": "",
-}
 
 
 def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, console: Screen | None = None) -> None:
@@ -128,7 +120,7 @@ def _again(row: Row, columns: Sequence[Column]) -> str:
         for column, value in zip(columns, row.cells, strict=False)
         if column.kind != "text" and value is not None
     )
-    return visible(f"{row.mark or _MARKS[row.state]}: {row.name}: {', '.join(figures) or row.reason}")
+    return visible(f"{row.mark or MARKS[row.state]}: {row.name}: {', '.join(figures) or row.reason}")
 
 
 def _lines(block: Facts | Note) -> Iterable[str]:
@@ -218,4 +210,4 @@ def _row(row: Row, table: Table, columns: list[Column], *, told: bool = False) -
 
 
 def _mark(state: State, mark: str, *, chosen: bool = False) -> Text:
-    return cell(mark or _MARKS[state], f"bold {_ROW_STYLES[state]}" if chosen else _ROW_STYLES[state])
+    return cell(mark or MARKS[state], f"bold {_ROW_STYLES[state]}" if chosen else _ROW_STYLES[state])

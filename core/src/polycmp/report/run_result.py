@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
+from polycmp import sentences
 from polycmp.compare.verdicts import (
     VERDICTS,
     DetailedVerdict,
@@ -57,12 +58,8 @@ _OUTPUT_COLUMNS = (
 _INPUTS = "inputs: "
 #: Metrics of one compare function that a page shows.
 _METRICS = 8
-#: Words for outputs that did not pass, and the remark on those that neither passed nor failed.
+#: Words for outputs that did not pass.
 _SHORT_WORDS = {"failed": "differ", "undecided": "undecided", "blind": "blind"}
-_LONG_WORDS = {
-    "undecided": "could not be decided: the bound may explain anything",
-    "blind": "compared blindly: nothing could have differed",
-}
 
 
 def result_of(outcome: Outcome, command: str = "run") -> Result:
@@ -180,7 +177,7 @@ def _pair(pair: PairComparison, outcome: Outcome) -> Table:
         drawing_title="Distribution",
         subject=pair.candidate,
         against=pair.reference,
-        summary=f"{count} · {_count(pair.iterations, 'iteration')}",
+        summary=f"{count} · {sentences.counted(pair.iterations, 'iteration')}",
         problem=Problem("all outputs", pair.reason, state="failed", subject=pair.candidate) if pair.reason else None,
         failures_first=True,
     )
@@ -336,31 +333,28 @@ def _functions(output: OutputComparison) -> Iterator[Fact]:
 def _verdict(outcome: Outcome) -> tuple[str, str]:
     """Return the verdict in capital letters, and what it comes to."""
     if outcome.failed_backends:
-        names = ", ".join(backend.label for backend in outcome.failed_backends)
-        differences = _differences(outcome)
-        return "ERROR", f"{names} failed" + (f": {differences}" if differences else "")
+        labels = [backend.label for backend in outcome.failed_backends]
+        return sentences.ERROR, sentences.backends_failed(labels, _differences(outcome))
+    heading = sentences.heading_of(outcome.verdict)
     if outcome.verdict == "error":
-        return "ERROR", "no output in common" if outcome.comparisons else "nothing ran"
+        return heading, sentences.NOTHING_IN_COMMON if outcome.comparisons else sentences.NOTHING_RAN
     if outcome.verdict == "failed":
-        return "FAILED", _differences(outcome) or "outputs hold NaN or infinity"
-    if outcome.verdict in _LONG_WORDS:
-        found = [output for pair in outcome.comparisons for output in pair.outputs.values()]
-        count = f"{_counts(found)[outcome.verdict]} of {_count(len(found), 'output')}"
-        return outcome.verdict.upper(), f"{count} {_LONG_WORDS[outcome.verdict]}"
-    if not outcome.expected:
-        return "PASSED", "ran; only one run, so nothing was compared"
+        return heading, _differences(outcome) or sentences.NOT_FINITE
     outputs = [output for pair in outcome.comparisons for output in pair.outputs.values()]
+    if outcome.verdict in sentences.INCONCLUSIVE:
+        some = _counts(outputs)[outcome.verdict]
+        return heading, sentences.outputs_inconclusive(outcome.verdict, some, len(outputs))
+    if not outcome.expected:
+        return heading, sentences.ONE_RUN
     off = [item.output for item in outputs if item.stats is not None and item.stats.whole and item.stats.max_abs]
-    remark = f"; whole numbers that differ count as equal in {', '.join(map(repr, off[:3]))}" if off else ""
-    remark += f" and {len(off) - 3} more" if len(off) > 3 else ""
-    return "PASSED", f"{_count(len(outputs), 'output')} within tolerance{remark}"
+    return heading, sentences.outputs_passed(len(outputs), off)
 
 
 def _differences(outcome: Outcome) -> str:
     outputs = [output for pair in outcome.comparisons for output in pair.outputs.values()]
     failed = _counts(outputs).get("failed")
     if failed:
-        return f"{failed} of {_count(len(outputs), 'output')} differ{'s' if failed == 1 else ''}"
+        return sentences.outputs_differ(failed, len(outputs))
     return next((pair.reason for pair in outcome.comparisons if pair.reason), "")
 
 
@@ -368,7 +362,3 @@ def _counts(outputs: Iterable[OutputComparison]) -> dict[str, int]:
     """Count the outputs that did not pass by verdict, the gravest first."""
     found = [output.verdict for output in outputs]
     return {verdict: found.count(verdict) for verdict in VERDICTS if verdict != "passed" and verdict in found}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Series, State, Table, duration
+from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.chain import Operator
@@ -47,7 +48,7 @@ class Answer:
 def result_of(answer: Answer, *, page: str = "") -> Result:
     """Return the result; `page` is the file with the text of an issue, if one was written."""
     found = answer.found
-    heading = "NOTHING DIFFERS" if found.first_bad is None else "NOT FOUND" if found.last_good is None else "FOUND"
+    heading = NO_FAULT if found.first_bad is None else FAILED if found.last_good is None else FOUND
     return Result(
         command="bisect",
         verdict="passed" if found.first_bad is None else "failed",

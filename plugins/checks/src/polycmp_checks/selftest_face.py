@@ -7,6 +7,7 @@ from typing import Any
 
 from polycmp.errors import EXIT_OK
 from polycmp.report import Column, Fact, Result, Row, State, Table, verdict_of
+from polycmp.sentences import ERROR, FAILED, PASSED, counted
 from polycmp_checks.selftest import SelfTest
 
 _STATES: dict[str, State] = {"seen": "passed", "unseen": "failed", "skipped": "skipped", "error": "error"}
@@ -78,15 +79,15 @@ def _verdict(found: Sequence[SelfTest]) -> tuple[str, str]:
     """Return the verdict in capital letters, and what it comes to."""
     count = _counts(found)
     total = sum(count.values())
-    skipped = f", {count['skipped']} cannot show in this model on these inputs" if count["skipped"] else ""
+    skipped = f", {count['skipped']} cannot show in this model with these inputs" if count["skipped"] else ""
     if any(item.agrees is None for item in found):
-        return "COULD NOT TEST", "a backend failed without any fault"
+        return ERROR, "a backend failed without any fault injected"
     if count["error"]:
-        return "COULD NOT TEST EVERYTHING", f"{count['error']} of {total} faults could not be tried"
+        return ERROR, f"{count['error']} of {total} faults could not be tried"
     if not all(item.agrees for item in found):
-        return "FAILED", "a backend does not agree with itself"
+        return FAILED, "a backend does not agree with itself"
     if count["unseen"]:
-        return "FAILED", f"{count['unseen']} of {total} faults go unseen{skipped}"
+        return FAILED, f"{count['unseen']} of {counted(total, 'fault')} went unnoticed{skipped}"
     if not count["seen"]:
-        return "COULD NOT TEST", "no fault shows in this model on these inputs"
-    return "PASSED", f"{count['seen']} of {total} faults are seen{skipped}"
+        return ERROR, "no fault shows in this model with these inputs"
+    return PASSED, f"{count['seen']} of {counted(total, 'fault')} noticed{skipped}"

@@ -140,14 +140,14 @@ def test_it_needs_no_pytest(chain, tmp_path):
     words = [sys.executable, "-c", code, "selftest", "m.onnx", "-b", "onnxrt", "--faults", "fp16", "layout"]
     done = subprocess.run(words, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "PASSED: 2 of 2 faults are seen" in done.stdout
+    assert "PASSED: 2 of 2 faults noticed" in done.stdout
 
 
 class TestSelftest:
     def test_every_fault_is_seen_on_the_built_in_model(self, polycmp, tmp_path):
         done = polycmp("selftest", "-b", "onnxrt", "--timeout", 10, "--report", "r.json")
         assert done.status == 0, done.out
-        assert f"PASSED: {len(FAULTS)} of {len(FAULTS)} faults are seen" in done.out
+        assert f"PASSED: {len(FAULTS)} of {len(FAULTS)} faults noticed" in done.out
         report = json.loads((tmp_path / "r.json").read_text())
         found = report["selftest"]["onnxrt"]
         assert (report["verdict"], found["agrees_with_itself"]) == ("passed", True)
@@ -156,7 +156,7 @@ class TestSelftest:
     def test_a_comparison_too_coarse_to_go_red_fails(self, polycmp):
         done = polycmp("selftest", "-b", "onnx", "--faults", "fp16", "saturate", "--atol", "0.01")
         assert done.status == 1
-        assert "FAILED: 1 of 2 faults go unseen" in done.out
+        assert "FAILED: 1 of 2 faults went unnoticed" in done.out
         assert "and the comparison passed" in " ".join(done.out.split())
 
     def test_on_a_model_of_ones_own_at_an_operator_of_ones_choice(self, polycmp, chain):
@@ -167,7 +167,7 @@ class TestSelftest:
     def test_faults_that_cannot_show_are_told_apart_from_those_unseen(self, polycmp, model):
         done = polycmp("selftest", model, "-b", "onnxrt", "--faults", "ties", "nan", "fp16")
         assert done.status == 0, done.out
-        assert "PASSED: 1 of 3 faults are seen, 2 cannot show" in done.out
+        assert "PASSED: 1 of 3 faults noticed, 2 cannot show" in done.out
         assert polycmp("selftest", model, "-b", "onnxrt", "--faults", "ties").status == 3
 
     def test_a_backend_that_does_not_agree_with_itself_fails(self, polycmp, tmp_path):

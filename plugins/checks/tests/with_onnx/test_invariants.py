@@ -39,7 +39,7 @@ def test_a_sound_model_passes_on_two_backends(polycmp, model, tmp_path):
     assert checks(tmp_path) == dict.fromkeys(ALL, "passed")
     assert checks(tmp_path, "onnx") == {**dict.fromkeys(ALL, "passed"), "threads": "skipped"}
     assert "no option for threads" in done.out
-    assert "PASSED: 17 invariants hold, 1 do not apply" in done.out
+    assert "PASSED: 17 invariants hold, 1 does not apply" in done.out
 
 
 def test_rows_that_depend_on_each_other(polycmp, tmp_path):
@@ -153,7 +153,7 @@ def test_a_backend_that_fails_is_exit_3_and_the_others_are_checked(polycmp, mode
     assert done.status == 3
     assert "/nowhere.so" in done.out
     assert "5 times the same inputs" in done.out
-    assert "COULD NOT CHECK EVERYTHING" in done.out
+    assert "ERROR: " in done.out
 
 
 def test_a_batch_that_the_backend_cannot_take_is_no_pass(polycmp, tmp_path):

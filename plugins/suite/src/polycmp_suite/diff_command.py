@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from polycmp.command import BackendCommand, examples
+from polycmp.sentences import counted, heading_of
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _diff(call: Invocation) -> int:
 
 
 def _result(changes: Changes, name: str, command_line: str) -> Result:
-    from polycmp.report import Column, Fact, Note, Result, Row, Table
+    from polycmp.report import Column, Fact, Note, Result, Row, Table, Verdict
 
     worse = sum(change.worse for change in changes.found)
     rows = tuple(
@@ -72,11 +73,12 @@ def _result(changes: Changes, name: str, command_line: str) -> Result:
         failures_first=True,
     )
     number = len(changes.found)
+    verdict: Verdict = "failed" if worse else "passed"
     return Result(
         command="suite diff",
-        verdict="failed" if worse else "passed",
-        heading="WORSE" if worse else "NOT WORSE",
-        sentence=f"{number} change{'' if number == 1 else 's'}, {worse} for the worse",
+        verdict=verdict,
+        heading=heading_of(verdict),
+        sentence=f"{counted(number, 'change')}, {worse or 'none'} for the worse",
         title=f"{name} against {changes.since}",
         content=(*([table] if rows else []), *(Note(text) for text in changes.notes)),
         facts=(Fact("changes", str(number)), Fact("worse", str(worse))),

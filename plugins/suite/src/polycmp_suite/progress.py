@@ -7,18 +7,11 @@ import sys
 import time
 
 from polycmp.report import duration
+from polycmp.sentences import MARKS
 from polycmp.terminal import echo, shorten, visible
 from polycmp_suite.result import BAD, CaseResult
 
-_WORDS = {
-    "passed": "ok",
-    "failed": "FAIL",
-    "undecided": "UNDECIDED",
-    "blind": "BLIND",
-    "error": "ERROR",
-    "skipped": "skipped",
-    "known": "known",
-}
+_WORDS = {**MARKS, "skipped": "skipped"}
 
 
 class Progress:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polycmp.report import Column, Fact, Facts, Note, Result, Row, Table, Verdict
+from polycmp.sentences import counted, heading_of
 from polycmp_report.identity import Identity
 from polycmp_suite.releases import document_of, facts_of, rows_of
 from polycmp_suite.result import CaseResult
@@ -31,14 +32,6 @@ _WORDS = {
 
 #: Verdicts on cases that the verdict over all may be, the weightiest first.
 _WEIGHTY: tuple[Verdict, ...] = ("failed", "undecided", "blind")
-
-_HEADINGS: Mapping[Verdict, str] = {
-    "passed": "PASSED",
-    "failed": "FAILED",
-    "undecided": "UNDECIDED",
-    "blind": "BLIND",
-    "error": "ERROR",
-}
 
 
 def verdict_over(results: Iterable[CaseResult]) -> Verdict:
@@ -84,12 +77,12 @@ def summarize(
     if verdict == "passed" and regressions:
         verdict = "failed"
     releases = rows_of(results)
-    sentence = _sentence(results, missing, len(regressions))
+    sentence = f"{'interrupted; ' if interrupted else ''}{_sentence(results, missing, len(regressions))}"
     counts = _counts(results)
     return Result(
         command="suite",
         verdict=verdict,
-        heading="INTERRUPTED" if interrupted else _HEADINGS[verdict],
+        heading=heading_of(verdict),
         sentence=sentence,
         title=name,
         content=(
@@ -133,7 +126,7 @@ def _sentence(results: Sequence[CaseResult], missing: int, regressions: int) -> 
     parts += [f"{missing} not run"] if missing else []
     parts += [f"{regressions} worse than the baseline"] if regressions else []
     total = len(results) + missing
-    return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts) or 'none was run'}"
+    return f"{counted(total, 'case')}: {', '.join(parts) or 'none was run'}"
 
 
 def _tables(

@@ -15,6 +15,7 @@ from polycmp.files import make_folder
 from polycmp.plan import from_values, to_values
 from polycmp.process import ChildProcess, Connection
 from polycmp.report import Column, Problem, Result, Row, Table
+from polycmp.sentences import ERROR, PASSED
 from polycmp_trt.options import Options
 
 if TYPE_CHECKING:
@@ -170,8 +171,8 @@ def result_of(built: Sequence[Built], plan: Plan) -> Result:
     return Result(
         command="build",
         verdict="error" if failed else "passed",
-        heading="COULD NOT BUILD" if failed else "BUILT",
-        sentence=count if failed or len(built) > 1 else str(built[0].path),
+        heading=ERROR if failed else PASSED,
+        sentence=f"built {count if failed or len(built) > 1 else built[0].path}",
         title=plan.model,
         content=tuple(content),
         command_line=plan.command,

@@ -12,6 +12,7 @@ from polycmp.builtin.debug.replay import Replay
 from polycmp.builtin.debug.steps import Stepper
 from polycmp.errors import PluginError, PolycmpError, UsageError, describe_exception
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, State, Table, Verdict
+from polycmp.sentences import counted, heading_of
 
 #: Steps after which a search that waits for something is given up.
 MOST = 100_000
@@ -155,7 +156,7 @@ def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Resul
     return Result(
         command=command,
         verdict=verdict,
-        heading={"passed": "DONE", "failed": "FAILED", "error": "STOPPED"}[verdict],
+        heading=heading_of(verdict),
         sentence=_sentence(done),
         title=command,
         content=tuple(_content(done)),
@@ -176,10 +177,9 @@ def _verdict(done: Repeated) -> Verdict:
 
 
 def _sentence(done: Repeated) -> str:
-    text = f"{done.good} of {len(done.steps)} steps passed, {done.bad} failed"
-    return (
-        text if done.good or done.until == "bad" or not done.bad else f"{text}, so there is no good one to hold beside"
-    )
+    stopped = "stopped; " if done.stopped else ""
+    text = f"{stopped}{done.good} of {counted(len(done.steps), 'step')} passed, {done.bad} failed"
+    return text if done.good or done.until == "bad" or not done.bad else f"{text}, so there is no good one to compare"
 
 
 def _content(done: Repeated) -> Iterator[Block]:

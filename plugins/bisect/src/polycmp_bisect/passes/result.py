@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
+from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.passes.engine import FoundPasses, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
@@ -27,7 +28,7 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, 
     return Result(
         command="bisect",
         verdict="failed" if found.is_wrong else "passed",
-        heading="FOUND" if found.guilty else "NOT FOUND" if found.is_wrong else "NOTHING DIFFERS",
+        heading=FOUND if found.guilty else FAILED if found.is_wrong else NO_FAULT,
         sentence=sentence_of(found),
         title=f"over the passes of {found.label}",
         content=(*_content(found, run_words), *([Note(f"the text of an issue: {page}", label="")] if page else [])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polycmp.report import Column, Fact, Result, Row, Table, backend_failure, verdict_of
+from polycmp.sentences import ERROR, FAILED, PASSED, counted
 from polycmp_checks.invariants.findings import Findings, Subject
 
 
@@ -62,13 +63,17 @@ def _verdict(findings: Findings) -> tuple[str, str]:
     """Return the verdict in capital letters, and what it comes to."""
     counts = _counts(findings.subjects)
     total = sum(counts.values())
-    skipped = f", {counts['skipped']} do not apply" if counts["skipped"] else ""
+    skipped = f", {counts['skipped']} {_do(counts['skipped'])} not apply" if counts["skipped"] else ""
     if findings.verdict == "error":
         broken = [subject.label for subject in findings.subjects if subject.error]
         what = f"{', '.join(broken)} failed" if broken else f"{counts['error']} of {total} checks"
         what = what if broken or counts["error"] else "no check applies"
-        found = f"; {counts['failed']} do not hold" if counts["failed"] else ""
-        return "COULD NOT CHECK EVERYTHING", f"{what}{found}"
+        found = f"; {counts['failed']} {_do(counts['failed'])} not hold" if counts["failed"] else ""
+        return ERROR, f"{what}{found}"
     if findings.verdict == "failed":
-        return "FAILED", f"{counts['failed']} of {total} invariants do not hold{skipped}"
-    return "PASSED", f"{counts['passed']} invariants hold{skipped}"
+        return FAILED, f"{counts['failed']} of {counted(total, 'invariant')} {_do(counts['failed'])} not hold{skipped}"
+    return PASSED, f"{counted(counts['passed'], 'invariant')} hold{'s' * (counts['passed'] == 1)}{skipped}"
+
+
+def _do(number: int) -> str:
+    return "does" if number == 1 else "do"

@@ -24,6 +24,7 @@ from polycmp.layerwise import (
 )
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
+from polycmp.sentences import explained_by_rounding
 from polycmp.tensors import Feed, dtype_class
 from polycmp_checks.rounding.judge import BY_THE_TASK, COUNTED, Decisions, NoiseFloor, NoiseJudge
 
@@ -133,7 +134,7 @@ class NoiseFloors:
         kind = max((side.kind for side in self._sides(one, two)), key=unit_of)
         depth = self._depth
         most = 4.0 * unit_of(kind) * math.sqrt(depth)
-        said = f"rounding to {kind} in {depth} operators in a row explains up to {most:.1g} of the largest value"
+        said = explained_by_rounding(kind, depth, most)
         within = [name for name, share in shares.items() if share <= most]
         if not within:
             return f"{said}, unless the model amplifies it"

@@ -229,12 +229,13 @@ def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
 
 def _result(call: Invocation, found: Found, seconds: float) -> Result:
     from polycmp.report import Fact, Note, Verdict
+    from polycmp.sentences import FAILED, FOUND, NO_FAULT
     from polycmp_locate.report_builder import build_result
 
     count, kept = len(found.names), found.kept
     verdict: Verdict = "failed" if kept is None else "passed"
     shown = [] if kept is None else _kept(call, found.names, kept)
-    heading = "FAILED" if kept is None else "FOUND" if kept else "NOTHING FAILS"
+    heading = FAILED if kept is None else FOUND if kept else NO_FAULT
     sentence = {None: "the check fails even with all operators in float32", 0: "it passes with all of float16"}.get(
         kept, f"it passes with {kept} of {count} operators in float32"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
+from polycmp.sentences import ERROR, FOUND, NO_FAULT, counted
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.report_builder import build_result
@@ -39,11 +40,9 @@ def _verdict(found: Reduction) -> Verdict:
 
 
 def _heading(found: Reduction) -> str:
-    if found.problem is not None:
-        return "COULD NOT REDUCE" if found.failing is None else "NOT WRITTEN"
-    if found.failing is None:
-        return "NOTHING FAILS"
-    return "STOPPED" if found.stopped else "REDUCED"
+    if found.problem is not None or found.stopped:
+        return ERROR
+    return NO_FAULT if found.failing is None else FOUND
 
 
 def _sentence(found: Reduction) -> str:
@@ -52,8 +51,12 @@ def _sentence(found: Reduction) -> str:
     if found.failing is None:
         return "the whole model passes, so there is nothing to reduce"
     size, whole = found.failing.size, len(found.graph.nodes)
-    what = found.graph.nodes[found.failing.nodes[-1]].label if size == 1 else f"{size} operators"
-    return f"{what} of {whole} operators still fail{'s' if size == 1 else ''}, found in {found.steps} steps"
+    stopped = "stopped; so far " if found.stopped else ""
+    part = f"{size} of {counted(whole, 'operator')}"
+    if size > 1:
+        return f"{stopped}{part} still fail, after {counted(found.steps, 'step')}"
+    label = found.graph.nodes[found.failing.nodes[-1]].label
+    return f"{stopped}{label} alone still fails, {part}, after {counted(found.steps, 'step')}"
 
 
 def _content(found: Reduction) -> Iterator[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from polycmp import sentences
 from polycmp.errors import EXIT_DIFFERENT
 from polycmp.report import (
     Block,
@@ -22,6 +23,7 @@ from polycmp.report import (
     figure,
 )
 from polycmp.report import Row as ReportRow
+from polycmp.sentences import ERROR, FOUND, NO_FAULT, backends_failed
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.report.along import along_graph
 from polycmp_locate.report.document import document_of
@@ -49,7 +51,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
     failed = found.failed_backends
     only_failures = bool(failed) and found.judged.first_bad is None
     if only_failures:
-        heading, sentence = "ERROR", f"{', '.join(backend.label for backend in failed)} failed"
+        heading, sentence = ERROR, backends_failed([backend.label for backend in failed])
         sentence += f"; seen without that: {found.sentence}" if found.sentence else ""
     else:
         heading = _heading(found)
@@ -77,10 +79,10 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
 def _heading(found: Located) -> str:
     judged = found.judged
     if judged.verdict == UNDECIDED:
-        return "UNDECIDED"
+        return sentences.UNDECIDED
     if judged.verdict == NOT_JUDGED:
-        return "ERROR"
-    return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NO FAULT"
+        return ERROR
+    return FOUND if found.exit_code == EXIT_DIFFERENT else NO_FAULT
 
 
 def _content(found: Located) -> Iterator[Block]:

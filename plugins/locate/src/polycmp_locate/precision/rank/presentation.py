@@ -18,6 +18,7 @@ from polycmp.report import (
     Table,
     Verdict,
 )
+from polycmp.sentences import FOUND, heading_of
 from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_kept
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
@@ -84,11 +85,8 @@ def _verdict(found: Ranking, command: str) -> Verdict:
 
 
 def _heading(found: Ranking, verdict: Verdict) -> str:
-    if found.kept:
-        return "FOUND"
-    if not found.searched and verdict == "failed":
-        return "FOUND"
-    return verdict.upper()
+    is_found = found.kept or (not found.searched and verdict == "failed")
+    return FOUND if is_found else heading_of(verdict)
 
 
 def _sentence(found: Ranking) -> str:

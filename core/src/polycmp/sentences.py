@@ -1,0 +1,236 @@
+"""The words that users read most, in one place: verdicts, closing sentences, reasons and notes.
+
+Every command ends with one line, `WORD: sentence`. The word is one of the seven in `MEANINGS`; the sentence says what
+happened and, where the word leaves that open, whether it is good or bad. Reasons stand beside an output or below it.
+Functions here take plain values and decide nothing. What only a plugin says has a module of this name in the plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+
+__all__ = [
+    "BLIND",
+    "ERROR",
+    "FAILED",
+    "FOUND",
+    "INCONCLUSIVE",
+    "INFINITIES",
+    "MARKS",
+    "MEANINGS",
+    "NOTHING_IN_COMMON",
+    "NOTHING_RAN",
+    "NOT_FINITE",
+    "NO_FAULT",
+    "ONE_NUMBER",
+    "ONE_RUN",
+    "PASSED",
+    "UNDECIDED",
+    "UNMOVED",
+    "Meaning",
+    "anything_explained",
+    "backends_failed",
+    "channels_lost",
+    "counted",
+    "elements_differ",
+    "explained_by_rounding",
+    "heading_of",
+    "listed",
+    "nan_differs",
+    "no_elements",
+    "outputs_differ",
+    "outputs_inconclusive",
+    "outputs_passed",
+    "small_fault_or_rounding",
+    "statistic_too_large",
+    "too_small",
+    "whole_numbers_differ",
+    "would_have_passed",
+]
+
+PASSED: Final = "PASSED"
+NO_FAULT: Final = "NO FAULT"
+FOUND: Final = "FOUND"
+FAILED: Final = "FAILED"
+BLIND: Final = "BLIND"
+UNDECIDED: Final = "UNDECIDED"
+ERROR: Final = "ERROR"
+
+#: What a report prints beside a row, by its state; a suite has `known` for a case that is known to fail.
+MARKS: Mapping[str, str] = {
+    "passed": "ok",
+    "failed": "FAIL",
+    "blind": BLIND,
+    "undecided": UNDECIDED,
+    "error": ERROR,
+    "skipped": "-",
+    "known": "known",
+    "info": "",
+}
+
+
+class Meaning(NamedTuple):
+    """The meaning of a word at the beginning of a closing line."""
+
+    statuses: tuple[int, ...]
+    text: str
+
+
+MEANINGS: Mapping[str, Meaning] = {
+    PASSED: Meaning((EXIT_OK,), "everything that was compared or checked is as it should be"),
+    NO_FAULT: Meaning((EXIT_OK,), "the search found nothing to blame"),
+    FOUND: Meaning(
+        (EXIT_DIFFERENT, EXIT_OK),
+        "the search found what it looked for: a fault, with status 1, or the smaller or repaired model, with status 0",
+    ),
+    FAILED: Meaning((EXIT_DIFFERENT,), "something differs, or a check does not hold"),
+    BLIND: Meaning((EXIT_FAILED,), "the comparison could not have failed, so it proves nothing"),
+    UNDECIDED: Meaning((EXIT_FAILED,), "the difference may be rounding or a fault; this comparison cannot tell which"),
+    ERROR: Meaning((EXIT_FAILED,), "something could not be run, read, compared or written"),
+}
+
+
+def heading_of(verdict: str) -> str:
+    """Return the word for a verdict: `passed`, `failed`, `blind`, `undecided`, `error`."""
+    return verdict.upper()
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 output`, `2 outputs`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], shown: int) -> str:
+    """Return the first names, quoted, and the number of the others."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(map(repr, names[:shown])) + more
+
+
+# --- closing sentences
+
+ONE_RUN: Final = "the model ran; there was no second run to compare it with"
+NOT_FINITE: Final = "outputs hold NaN or infinity"
+NOTHING_IN_COMMON: Final = "no output in common"
+NOTHING_RAN: Final = "nothing ran"
+#: By verdict, what outputs are that neither passed nor failed; after `1 of 2 outputs`.
+INCONCLUSIVE: Mapping[str, str] = {
+    "undecided": "could not be decided: the bound may explain anything",
+    "blind": "compared blindly: nothing could have differed",
+}
+
+
+def outputs_passed(number: int, uncounted: Sequence[str]) -> str:
+    """Return that outputs passed.
+
+    Args:
+        number: Number of outputs.
+        uncounted: Those that hold whole numbers that differ within the tolerance.
+    """
+    remark = f"; whole numbers that differ count as equal in {listed(uncounted, 3)}" if uncounted else ""
+    return f"{counted(number, 'output')} within tolerance{remark}"
+
+
+def outputs_differ(failed: int, number: int) -> str:
+    """Return how many outputs of how many differ."""
+    return f"{failed} of {counted(number, 'output')} differ{'s' if failed == 1 else ''}"
+
+
+def outputs_inconclusive(verdict: str, some: int, number: int) -> str:
+    """Return how many outputs of how many are blind or undecided."""
+    return f"{some} of {counted(number, 'output')} {INCONCLUSIVE[verdict]}"
+
+
+def backends_failed(labels: Sequence[str], differences: str = "") -> str:
+    """Return which backends failed, and what was seen all the same."""
+    return f"{', '.join(labels)} failed" + (f": {differences}" if differences else "")
+
+
+# --- reasons of outputs
+
+
+def elements_differ(failed: int, count: int, worst: str, enough: str) -> str:
+    """Return how many elements differ.
+
+    Args:
+        failed: Elements outside the tolerance.
+        count: All elements.
+        worst: Place and values of the worst element, in words.
+        enough: Tolerances that would pass; empty if none would.
+    """
+    text = f"{failed} of {counted(count, 'element')} differ{'s' * (failed == 1)} by more than both tolerances"
+    return f"{text}{worst and ', '}{worst}; {f'{enough} would pass' if enough else 'no tolerance would do'}"
+
+
+def statistic_too_large(statistic: str, of_abs: float, of_rel: float, atol: float, rtol: float) -> str:
+    """Return by how much a statistic of the errors is too large."""
+    return f"the {statistic} error is {of_abs:.5g} absolute and {of_rel:.5g} relative (allowed: {atol:g} and {rtol:g})"
+
+
+def whole_numbers_differ(differing: int, count: int, largest: float) -> str:
+    """Return that whole numbers differ within the tolerance."""
+    return f"{differing} of {counted(count, 'element')} differ within tolerance, by at most {largest:.9g}"
+
+
+ONE_NUMBER: Final = "the candidate holds the same number everywhere, the reference does not"
+INFINITIES: Final = "infinities on both sides differ (--infinities-compare-equal makes them equal)"
+
+
+def nan_differs(candidate: int, reference: int) -> str:
+    """Return on which side NaNs are."""
+    if not reference:
+        return f"NaN born: {candidate} in the candidate, none in the reference"
+    if not candidate:
+        return f"NaN lost: {reference} in the reference, none in the candidate"
+    return f"NaN: {candidate} in the candidate, {reference} in the reference"
+
+
+def channels_lost(lost: int, count: int, axis: int | None, value: str) -> str:
+    """Return how many channels hold nothing any more."""
+    return f"{lost} of {count} channels (axis {axis}) are {value} here and not in the reference"
+
+
+# --- reasons of what is blind or undecided
+
+UNMOVED: Final = "no output depends on the inputs, so a fault inside the model need not show"
+
+
+def too_small(output: str, scale: float, atol: float) -> str:
+    """Return that all values of an output are below the absolute tolerance."""
+    return f"the largest value of {output!r} is {scale:.2g}, below atol {atol:g}: nothing could differ"
+
+
+def would_have_passed(what: str, why: str = "") -> str:
+    """Return what else would have passed, and why."""
+    return f"{what} would have passed, too{why and ': '}{why}"
+
+
+def no_elements(output: str) -> str:
+    """Return that an output is empty."""
+    return f"{output!r} has no elements: nothing was compared"
+
+
+def anything_explained(kind: str, bound: str, reach: float) -> str:
+    """Return that rounding is too coarse to tell anything.
+
+    Args:
+        kind: The type that is rounded to.
+        bound: The errors that rounding explains, in words.
+        reach: By how much the values vary.
+    """
+    return f"rounding to {kind} may explain any error {bound}, and the values vary by only {reach:.2g}"
+
+
+def small_fault_or_rounding(kind: str, times: float) -> str:
+    """Return that errors are somewhat larger than rounding makes them."""
+    return f"the errors are {times:.2g} times what rounding to {kind} causes here: rounding, or a small fault"
+
+
+# --- notes
+
+
+def explained_by_rounding(kind: str, depth: int, share: float) -> str:
+    """Return how large an error rounding explains, by estimate."""
+    return f"rounding to {kind} in {depth} operators in a row explains up to {share:.1g} of the largest value"
