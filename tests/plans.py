@@ -220,4 +220,4 @@ def plan_of_words(words):
     """Return the plan that a command line makes."""
     assert words[0] == "run"
     with run_command.make_context("run", list(words[1:])) as context:
-        return Invocation(context, run_command).plan()
+        return Invocation(context, context.registry, context.table).plan()

@@ -85,6 +85,22 @@ def test_pages_for_authors_import_only_what_is_public(page):
     assert {module_of(name) for name in ours} <= public_modules()
 
 
+#: Types that observers of plugins are given: the frozen contract names them, and stands below all that makes them.
+NAMED_BY_THE_CONTRACT = ("polycmp.results.outcome", "polycmp.runs.observers")
+
+
+def test_there_are_no_circles_of_types_either():
+    """Imports for type checkers count here, which the contract in `pyproject.toml` leaves out."""
+    grimp = pytest.importorskip("grimp")
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        packages = tomllib.load(file)["tool"]["importlinter"]["root_packages"]
+    graph = grimp.build_graph(*packages, exclude_type_checking_imports=False, cache_dir=None)
+    for module in NAMED_BY_THE_CONTRACT:
+        graph.remove_import(importer="polycmp.spec.interfaces", imported=module)
+    circles = {module: graph.nominate_cycle_breakers(module) for module in graph.modules if graph.find_children(module)}
+    assert {module: found for module, found in circles.items() if found} == {}
+
+
 def test_every_module_that_is_listed_exists():
     listed = public_modules()
     assert listed

@@ -19,7 +19,7 @@ from polycmp.builtin.layerwise.at_once import sharing_cores
 from polycmp.plan import BackendPlan
 from polycmp.plugins import Registry
 from polycmp.runner import all_cores, usable_cores
-from polycmp.runs.resolution import ResolvedBackend
+from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp_onnxrt.plugin import Options
 
 SHAPES = {faulty_models.chain: ["x:[1,4,16,16]"], faulty_models.residual: ["x:[5,8]"]}

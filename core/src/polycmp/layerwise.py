@@ -22,7 +22,7 @@ from polycmp.builtin.layerwise.partition import (
     plan_segments,
     tensor_sizes,
 )
-from polycmp.builtin.layerwise.partitioned_run import JoinParts, MakeRunner, PartitionedRun
+from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
 from polycmp.builtin.layerwise.quantised import (
     accumulated_tensors,
     folded_factors,
@@ -30,6 +30,7 @@ from polycmp.builtin.layerwise.quantised import (
     rounded_weights,
     types_inside,
 )
+from polycmp.builtin.layerwise.segment_runner import MakeRunner
 from polycmp.builtin.layerwise.structure import (
     final_outputs,
     makers,

@@ -92,6 +92,6 @@ def read_only(words):
     found = registry.find_command(words[0])
     command = registry.load(found, found.spec.target)
     with command.make_context(words[0], list(words[1:]), obj=registry) as context:
-        call = Invocation(context, command)
+        call = Invocation(context, context.registry, context.table)
         assert call.options.backends
         assert call.plan().model == "model.onnx"

@@ -9,7 +9,7 @@ from onnx import numpy_helper
 
 from polycmp_onnx.tools.frame import complaint
 from polycmp_onnx.tools.sanitize import sanitize
-from polycmp_onnx.tools.surgeon import FoldSection, SanitizeSection
+from polycmp_onnx.tools.surgeon_sections import FoldSection, SanitizeSection
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

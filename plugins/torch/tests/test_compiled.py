@@ -8,7 +8,7 @@ import pytest
 
 from polycmp.cli.main import main
 from polycmp_torch.compiled import OPTIMIZATIONS, compile_arguments, optimizations
-from polycmp_torch.plugin import Options
+from polycmp_torch.options import Options
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
 

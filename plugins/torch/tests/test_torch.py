@@ -15,7 +15,7 @@ from polycmp.results.files import open_runs
 from polycmp.tensors import TensorMetadata
 from polycmp.testing import RunnerContract
 from polycmp_torch import TorchFromFile, TorchModel, TorchRunner
-from polycmp_torch.plugin import Options
+from polycmp_torch.options import Options
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
 

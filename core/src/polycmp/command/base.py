@@ -150,7 +150,7 @@ def _call(**_: Any) -> None:
 
     ctx = _context(click.get_current_context())
     assert isinstance(ctx.command, BackendCommand)
-    ctx.exit(ctx.command.run(Invocation(ctx, ctx.command)))
+    ctx.exit(ctx.command.run(Invocation(ctx, ctx.registry, ctx.table)))
 
 
 def examples(*commands: str) -> str:

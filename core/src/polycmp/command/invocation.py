@@ -31,7 +31,8 @@ from polycmp.report.writers import Subject, Writer, find_writers, present
 from polycmp.terminal import echo
 
 if TYPE_CHECKING:
-    from polycmp.command.base import BackendCommand, BackendContext
+    import click
+
     from polycmp.model import Model
     from polycmp.options import FlagTable
     from polycmp.plugins import Registry
@@ -48,7 +49,8 @@ class Invocation:
 
     Args:
         ctx: Click's context.
-        command: The command.
+        registry: The plugins.
+        table: The command's options.
 
     Attributes:
         params: The values of click's own parameters, by name.
@@ -56,11 +58,10 @@ class Invocation:
         table: The command's options.
     """
 
-    def __init__(self, ctx: BackendContext, command: BackendCommand) -> None:
+    def __init__(self, ctx: click.Context, registry: Registry, table: FlagTable) -> None:
         self._ctx = ctx
         self.params: Mapping[str, Any] = ctx.params
-        self.registry: Registry = ctx.registry
-        self.table: FlagTable = ctx.table
+        self.registry, self.table = registry, table
         self._writers: list[Writer] = []
         self._errors: list[PolycmpError] = []
         self._plan: Plan | None = None

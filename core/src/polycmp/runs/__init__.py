@@ -13,21 +13,13 @@ from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds, run_steps
 from polycmp.runs.observers import Observers, Observing, Outputs, RunStep
 from polycmp.runs.pairing import InputPairing, Structure, alone_notes, check_given, fed_notes, uncertain
-from polycmp.runs.resolution import MakeReach, MakeWorker, Resolved, ResolvedBackend, open_samples, resolve
-from polycmp.runs.services import (
-    FindEnvironment,
-    MakeEnvironments,
-    MakeWindows,
-    MakeWorkers,
-    Windows,
-    held_at_once,
-    open_environments,
-    open_windows,
-    open_workers,
-)
+from polycmp.runs.resolution import MakeReach, Resolved, open_samples, resolve
+from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.runs.tolerances import Tolerances, open_tolerances
 from polycmp.runs.trial import Arrays, Trial, open_trial
+from polycmp.runs.windows import MakeWindows, Windows, held_at_once, open_windows
+from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments, open_workers
 
 __all__ = [
     "Alone",

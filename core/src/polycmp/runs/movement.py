@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from polycmp.compare.impostors import same_but_rounding
 from polycmp.graph import ModelGraph, MovableGraph, weight_values
 from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.resolution import ResolvedBackend
+from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
 
 Array = NDArray[Any]

@@ -20,7 +20,7 @@ from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, form
 if TYPE_CHECKING:
     from polycmp.model import Model
     from polycmp.plugins import Registry
-    from polycmp.runs.resolution import ResolvedBackend
+    from polycmp.runs.resolved_backend import ResolvedBackend
     from polycmp.spec import SizeHint
 
 _LOG = logging.getLogger("polycmp.data")

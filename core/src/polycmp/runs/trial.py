@@ -23,7 +23,7 @@ from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp.runs.resolution import ResolvedBackend
+    from polycmp.runs.resolved_backend import ResolvedBackend
 
 _LOG = logging.getLogger("polycmp.data")
 Arrays = Mapping[str, NDArray[Any]]

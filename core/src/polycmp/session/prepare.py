@@ -11,8 +11,9 @@ from polycmp.plan import ComparePlan, DataPlan, Plan, to_command
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.pairing import InputPairing
-from polycmp.runs.resolution import Resolved, ResolvedBackend
-from polycmp.runs.services import Windows, held_at_once, open_windows
+from polycmp.runs.resolution import Resolved
+from polycmp.runs.resolved_backend import ResolvedBackend
+from polycmp.runs.windows import Windows, held_at_once, open_windows
 from polycmp.session.names import check_names
 from polycmp.tensors import DataSource
 

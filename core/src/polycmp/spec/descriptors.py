@@ -424,7 +424,7 @@ class ServiceSpec:
     Attributes:
         name: One of `SERVICES`.
         summary: One line for tables.
-        factory: Called as the Protocol for this service in `polycmp.runs.services` says.
+        factory: Called as the Protocol for this service in `polycmp.runs` says.
     """
 
     name: str

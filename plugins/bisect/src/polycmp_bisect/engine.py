@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.report import Result
     from polycmp.runs import ResolvedBackend
-    from polycmp_bisect.command import BisectSection
     from polycmp_bisect.passes.engine import FoundPasses
+    from polycmp_bisect.sections import BisectSection
 
 #: Word for the passes of a backend, after `--over`.
 PASSES = "passes"

@@ -72,7 +72,7 @@ def test_switches_of_a_backend_are_checked(tmp_path):
     """Every switch of our own backends names an option, and values that it takes."""
     from polycmp.model import Model
     from polycmp.plan import BackendPlan
-    from polycmp.runs.resolution import ResolvedBackend
+    from polycmp.runs.resolved_backend import ResolvedBackend
 
     registry = Registry.discover()
     model = Model(str(relu_clip(tmp_path / "m.onnx")), registry)

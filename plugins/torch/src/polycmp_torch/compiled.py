@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
-    from polycmp_torch.plugin import Options
+    from polycmp_torch.options import Options
 
 #: Optimizations of Inductor that what a module computes does not depend on, the narrow ones first.
 OPTIMIZATIONS = (

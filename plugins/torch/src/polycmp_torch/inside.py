@@ -22,7 +22,7 @@ from polycmp_torch.values import flatten, to_torch
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.spec import ModelHandle
-    from polycmp_torch.plugin import Options
+    from polycmp_torch.options import Options
 
 #: Keys under which PyTorch's exporter writes the same into an ONNX file.
 _SCOPES, _STACK = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.stack_trace"

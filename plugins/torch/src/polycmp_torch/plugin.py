@@ -3,51 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, check_at_least_one, hookimpl, opt
+from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, hookimpl
 from polycmp_torch.compiled import COMPILERS, OPTIMIZATIONS
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of the backend `torch`."""
-
-    script: str | None = opt(
-        None,
-        help="Run the module that this file makes, fed and named as the model says; NAME is a module, a class or a "
-        "function without arguments, by default load_model. An exported program or TorchScript may be given here, too.",
-        metavar="FILE.py[:NAME]",
-    )
-    device: str = opt("cpu", help="Device by PyTorch's name: cpu, cuda, cuda:1, mps.", metavar="NAME")
-    dtype: str = opt(
-        "",
-        help="Calculate real numbers in this type instead of the module's own: float64 for a reference with little "
-        "rounding error.",
-        choices=("", "float64", "float32", "bfloat16", "float16"),
-    )
-    compile: bool = opt(False, help="Run the module compiled with torch.compile.")
-    compiler: str = opt(
-        "inductor",
-        help="Compiler of torch.compile: eager runs the graph that Dynamo caught, aot_eager ATen's operators singly.",
-        choices=("inductor", "aot_eager", "eager"),
-    )
-    disable: tuple[str, ...] = opt(
-        (),
-        help="Optimizations of Inductor to leave out, as torch._inductor.list_options calls them: pattern_matcher, "
-        "epilogue_fusion, …",
-        metavar="NAME",
-    )
-    threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
-
-    def __post_init__(self) -> None:
-        check_at_least_one(self, "threads")
-        if not self.device.strip():
-            raise ValueError("a device is needed, for example cpu")
-        if (self.disable or self.compiler != "inductor") and not self.compile:
-            raise ValueError("compiler and disable have an effect only with compile")
-        if self.disable and self.compiler != "inductor":
-            raise ValueError(f"{self.compiler} has no optimizations to leave out: disable is for inductor")
+from polycmp_torch.options import Options
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
 from polycmp_torch.compiled import compile_arguments
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
-from polycmp_torch.plugin import Options
+from polycmp_torch.options import Options
 from polycmp_torch.values import Taken, flatten, to_torch
 
 if TYPE_CHECKING:

@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from polycmp_trt.run.cuda import HostBuffer as HostBuffer
     from polycmp_trt.run.cuda import pinned_empty as pinned_empty
     from polycmp_trt.run.device import DeviceArray as DeviceArray
-    from polycmp_trt.run.device import Stream as Stream
     from polycmp_trt.run.runner import TrtRunner as TrtRunner
     from polycmp_trt.run.runtime import LoadPlugins as LoadPlugins
     from polycmp_trt.run.runtime import LoadRuntime as LoadRuntime
     from polycmp_trt.run.runtime import get_trt_logger as get_trt_logger
     from polycmp_trt.run.runtime import load_plugins as load_plugins
     from polycmp_trt.run.runtime import load_runtime as load_runtime
+    from polycmp_trt.run.stream import Stream as Stream
     from polycmp_trt.run.views import DeviceView as DeviceView
     from polycmp_trt.show.onnx_like import OnnxLikeFromNetwork as OnnxLikeFromNetwork
     from polycmp_trt.show.onnx_like import onnx_like_from_network as onnx_like_from_network
@@ -132,7 +132,8 @@ _HOME = {
     ),
     "build.typed_onnx": ("ConvertToBf16", "QuantizeToInt8"),
     "run.cuda": ("DeviceBuffer", "HostBuffer", "pinned_empty"),
-    "run.device": ("DeviceArray", "Stream"),
+    "run.device": ("DeviceArray",),
+    "run.stream": ("Stream",),
     "run.runner": ("TrtRunner",),
     "run.runtime": ("LoadPlugins", "LoadRuntime", "get_trt_logger", "load_plugins", "load_runtime"),
     "run.views": ("DeviceView",),

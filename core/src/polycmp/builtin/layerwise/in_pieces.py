@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polycmp.builtin.layerwise.attempt import only
 from polycmp.builtin.layerwise.observable import real_numbers
 from polycmp.builtin.layerwise.partition import Layout, Segment, crossing
 from polycmp.builtin.layerwise.pieces import Piece, go_in_pieces, shape_tensors
+from polycmp.builtin.layerwise.segment_runner import SegmentRunner
 from polycmp.builtin.layerwise.structure import final_outputs
-
-if TYPE_CHECKING:
-    from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 
 #: How many times over the search for pieces may make the operators of a segment, successes included; by count and not
 #: by time, so that a busy machine shows the same. Where the whole model was made before, and all of its tensors were
@@ -32,7 +30,7 @@ class InPieces:
         run: The backend.
     """
 
-    def __init__(self, run: PartitionedRun) -> None:
+    def __init__(self, run: SegmentRunner) -> None:
         self._run = run
         self._known: dict[tuple[int, int], list[Piece]] = {}
 

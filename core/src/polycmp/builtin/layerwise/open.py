@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from polycmp.builtin.layerwise.moved import moved_runs
-from polycmp.builtin.layerwise.partitioned_run import MakeRunner, PartitionedRun
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.segment_runner import MakeRunner
 from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.builtin.layerwise.variants import Variants
 from polycmp.builtin.layerwise.windows import Windows, comparable, suits

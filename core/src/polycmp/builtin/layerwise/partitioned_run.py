@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polycmp.builtin.layerwise.attempt import Attempt, only
+from polycmp.builtin.layerwise.attempt import only
 from polycmp.builtin.layerwise.partition import Segment
-from polycmp.builtin.layerwise.pieces import Forecast
 from polycmp.builtin.layerwise.refusals import Refusals
+from polycmp.builtin.layerwise.segment_runner import MakeRunner, SegmentRunner, lasting
 from polycmp.builtin.layerwise.variants import Variants
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.results import BackendResult, Timing
-from polycmp.runner import Runner
 from polycmp.runs import BackendRun, sharing
-from polycmp.tensors import Feed, TensorMetadata, dtype_of
+from polycmp.tensors import Feed, TensorMetadata
 
-__all__ = ["JoinParts", "MakeRunner", "PartitionedRun"]
+__all__ = ["JoinParts", "PartitionedRun"]
 
-#: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
-#: argument tells whether that has the model's own inputs.
-MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
 #: Makes one model of loaders of separate parts, each with the prefix that its tensors get.
 JoinParts = Callable[[Mapping[str, Loader[Any]]], Loader[Any]]
 
 
-class PartitionedRun:
-    """A backend that runs a graph in parts.
-
-    Each part is a model of its own with only its weights. What crosses from one part to the next is this backend's own
-    result, so errors add up as they do in the whole model.
+class PartitionedRun(SegmentRunner):
+    """A backend on its way through a graph in parts, each a model of its own with only its weights.
 
     Args:
         result: The backend's result, in which failures and timings are recorded.
@@ -46,15 +38,7 @@ class PartitionedRun:
 
     Attributes:
         variants: The same backend with other options; None if it has none to vary.
-        make: Makes the runner of a part.
         join: Makes one model of several parts, by their prefixes; None if nothing can.
-        needs: Modules whose version tells which backend this is.
-        tensors: Tensors that are computed and still needed, by name; the inputs included.
-        given: The model's inputs in the last iteration.
-        hidden: Tensors that this backend cannot show, although it runs the model.
-        has_run_whole: Whether the whole model has been made and run.
-        forecast: Estimate of the time that parts take to make and run.
-        on_stage: Told in words what is built next.
     """
 
     def __init__(
@@ -66,34 +50,14 @@ class PartitionedRun:
         *,
         compiles: bool = False,
         join: JoinParts | None = None,
-        variants: Variants | None = None,
+        variants: Variants[PartitionedRun] | None = None,
     ) -> None:
-        self.result = result
+        super().__init__(result, graph, make, needs, compiles=compiles)
         self.variants = variants
-        self.compiles = compiles
         self.join = join
-        self.graph = graph
-        self.tensors: dict[str, Any] = {}
-        self.given: dict[str, Any] = {}
-        self.hidden: set[str] = set()
-        self.has_run_whole = False
-        self.forecast = Forecast()
-        self.on_stage: Callable[[str], None] = lambda _: None
         self._refusals = Refusals(self)
-        self._feed = TensorMetadata()
-        self.make = make
-        self.needs = needs
-        self._dead: set[str] = set()
-        self._kept: dict[int, BackendRun] = {}
         self._current: BackendRun | None = None
         self._iterations: list[float] = []
-        self._seconds = 0.0
-        self._seen: dict[str, tuple[Any, tuple[int, ...]]] = {}
-
-    @property
-    def label(self) -> str:
-        """The label in reports."""
-        return self.result.label
 
     @property
     def is_under_way(self) -> bool:
@@ -104,11 +68,6 @@ class PartitionedRun:
     def outputs_stay_valid(self) -> bool:
         """Whether what the last `run` returned outlives the next one."""
         return self._current is None or self._current.outputs_stay_valid
-
-    @property
-    def is_well(self) -> bool:
-        """Whether nothing failed so far."""
-        return not self.result.error
 
     def dtype_of(self, name: str) -> Any:
         """Return the element type of a wanted tensor that this backend has computed."""
@@ -165,65 +124,6 @@ class PartitionedRun:
             self._current = live
         self._carry(segment, outputs, live)
         return {name: outputs[name] for name in segment.wanted}
-
-    def attempt(self, segment: Segment, *, whole: bool) -> Attempt:
-        """Run a segment on what is there; nothing is recorded.
-
-        Args:
-            segment: The segment to run.
-            whole: Whether it is all of the model.
-        """
-        names = self.graph.inputs if whole else segment.inputs
-        start = time.monotonic()
-        with only_errors(unless=whole):
-            live = self._session(segment, whole)
-            outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
-        if outputs is not None:
-            self.forecast.learn(segment.stop - segment.start, time.monotonic() - start)
-        return Attempt(segment, live, outputs)
-
-    def run_piece(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
-        """Run a piece of a segment on what is there; return what is wanted of it, which outlives the next one.
-
-        Args:
-            segment: The segment to run.
-            keep: Whether another iteration will want the same session again.
-
-        Returns:
-            The wanted tensors, None if it failed.
-        """
-        _, live, outputs = self.attempt(segment, whole=False)
-        if outputs is None or any(name not in outputs for name in segment.outputs):
-            live.deactivate()
-            return None
-        self._carry(segment, outputs, live)
-        made = {name: self.tensors.get(name, _lasting(live, outputs[name])) for name in segment.wanted}
-        for name in self._dead.difference(self.given):
-            self.tensors.pop(name, None)
-        if keep:
-            self._kept[segment.start] = live
-        else:
-            live.deactivate()
-            self._note(live)
-        return made
-
-    def forget(self, starts: Iterable[int]) -> None:
-        """Let the sessions go that are kept for segments with these beginnings."""
-        for live in filter(None, [self._kept.pop(start, None) for start in starts]):
-            live.deactivate()
-
-    def leave(self, tensors: dict[str, Any], dead: Iterable[str]) -> None:
-        """End a segment that ran in pieces.
-
-        Args:
-            tensors: All tensors that are available now, by name.
-            dead: Those of them that the next segment no longer needs.
-        """
-        self.tensors, self._dead = tensors, set(dead)
-
-    def types(self) -> TensorMetadata:
-        """Return types and shapes of tensors for the inputs of this iteration, as far as the model tells them."""
-        return self.graph.types(self._feed)
 
     def finish(self) -> float:
         """End an iteration and return how many seconds its inferences took."""
@@ -356,57 +256,6 @@ class PartitionedRun:
             self.forecast.learn(len(self.graph.nodes), time.monotonic() - start)
         return kept
 
-    def _session(self, segment: Segment, whole: bool) -> BackendRun:
-        kept = self._kept.pop(segment.start, None)
-        if kept is not None and self._fits(kept, segment):
-            return kept
-        if kept is not None:
-            kept.deactivate()
-        if whole:
-            loader = self.graph.mark(segment.outputs)
-        else:
-            feed = {name: self.tensors[name] for name in segment.inputs}
-            loader = self.graph.cut(self._declared(feed), segment.outputs)
-        live = self._live(loader, same_inputs=whole)
-        live.activate()
-        return live
-
-    def _live(self, loader: Loader[Any] | None, *, same_inputs: bool) -> BackendRun:
-        scratch = BackendResult(label=self.label, backend=self.result.backend)
-        return BackendRun(scratch, lambda: self.make(loader, same_inputs), self.needs)
-
-    def _declared(self, feed: Feed) -> TensorMetadata:
-        """Return types and shapes of a feed, the model's own inputs with the types that the model declares."""
-        metadata = TensorMetadata()
-        for name, array in feed.items():
-            declared = self.graph.inputs.get(name)
-            known = declared is not None and declared.dtype is not None
-            metadata.add(name, declared.dtype if known and declared is not None else dtype_of(array), array.shape)
-        return metadata
-
-    def _fits(self, live: BackendRun, segment: Segment) -> bool:
-        inputs = live.inputs()
-        return inputs is not None and all(
-            name in inputs and inputs[name].accepts_shape(self.tensors[name].shape) for name in segment.inputs
-        )
-
-    def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: BackendRun) -> None:
-        for name in segment.wanted:
-            self._seen[name] = (dtype_of(outputs[name]), tuple(outputs[name].shape))
-        self._dead = set(segment.last_use)
-        for name in segment.outputs:
-            if name not in self._dead:
-                self.tensors[name] = _lasting(live, outputs[name])
-
-    def _note(self, live: BackendRun) -> None:
-        """Take over the result of a part's runner."""
-        self._seconds += live.last_seconds
-        mine, other = self.result, live.result
-        mine.version = mine.version or other.version
-        mine.notes.extend(note for note in other.notes if note not in mine.notes)
-        if other.error and not mine.error:
-            mine.error, mine.hint = other.error, other.hint
-
 
 def _infer(live: BackendRun, feed: Feed, times: int) -> list[dict[str, Any]]:
     """Run the same feed several times, and copy the outputs so that they outlive the runner."""
@@ -415,10 +264,5 @@ def _infer(live: BackendRun, feed: Feed, times: int) -> list[dict[str, Any]]:
         made = live.infer(feed) if live.is_active else None
         if made is None:
             break
-        kept.append({name: _lasting(live, array) for name, array in made.items()})
+        kept.append({name: lasting(live, array) for name, array in made.items()})
     return kept
-
-
-def _lasting(live: BackendRun, array: Any) -> Any:
-    """Return an array that outlives the runner."""
-    return array if live.outputs_stay_valid else copy.deepcopy(array)

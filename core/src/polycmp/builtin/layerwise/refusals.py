@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polycmp.builtin.layerwise.attempt import Attempt, only
 from polycmp.builtin.layerwise.in_pieces import InPieces
 from polycmp.builtin.layerwise.observable import MOST_ATTEMPTS, MOST_BUILDS, a_few, largest_working, real_numbers
 from polycmp.builtin.layerwise.partition import Segment
+from polycmp.builtin.layerwise.segment_runner import SegmentRunner
 from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
-
-if TYPE_CHECKING:
-    from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 
 _HIDDEN = "does not show"
 _SHAPES_ALONE = "shapes alone decide them"
@@ -31,7 +29,7 @@ class Refusals:
         pieces: Segments that run in pieces.
     """
 
-    def __init__(self, run: PartitionedRun) -> None:
+    def __init__(self, run: SegmentRunner) -> None:
         self._run = run
         self._why = ""
         self.pieces = InPieces(run)

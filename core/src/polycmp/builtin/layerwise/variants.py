@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from polycmp.errors import PolycmpError
 from polycmp.graph import GraphNode, ModelGraph
@@ -17,11 +17,8 @@ from polycmp.plan import spec_texts
 from polycmp.runs import ResolvedBackend
 from polycmp.spec import Switch
 
-if TYPE_CHECKING:
-    from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-
-#: Makes a run of a backend through the same model.
-Open = Callable[[ResolvedBackend], "PartitionedRun"]
+#: A run of a backend through a model.
+Run = TypeVar("Run")
 #: What a shell would take away from a word; brackets stay, in which lists are easier to read.
 _FOR_SHELLS = re.compile(r"[\s'\"`$\\;&|<>()]")
 #: Models with more weights than this, in bytes, are not written a second time to see how the backend rewrote them.
@@ -107,7 +104,7 @@ class Switches:
             return None if writing is None else _written(writing, path)
 
 
-class Variants(Switches):
+class Variants(Switches, Generic[Run]):
     """Runs of a backend through a model, and of the same backend with other options.
 
     Args:
@@ -117,12 +114,18 @@ class Variants(Switches):
         base: Makes one under the model's own names, where `make` does not.
     """
 
-    def __init__(self, backend: ResolvedBackend, graph: ModelGraph, make: Open, base: Open | None = None) -> None:
+    def __init__(
+        self,
+        backend: ResolvedBackend,
+        graph: ModelGraph,
+        make: Callable[[ResolvedBackend], Run],
+        base: Callable[[ResolvedBackend], Run] | None = None,
+    ) -> None:
         super().__init__(backend, graph)
         self.graph = graph
         self._make, self._base = make, base or make
 
-    def through(self, change: Callable[[PartitionedRun], PartitionedRun]) -> Variants:
+    def through(self, change: Callable[[Run], Run]) -> Variants[Run]:
         """Return the same for a run that was made of this backend's.
 
         Args:
@@ -130,11 +133,11 @@ class Variants(Switches):
         """
         return Variants(self._backend, self.graph, lambda backend: change(self._make(backend)), self._base)
 
-    def own(self) -> PartitionedRun:
+    def own(self) -> Run:
         """Return a run of the backend as it is, under the model's own names, which records failures for itself."""
         return self._base(self._backend)
 
-    def turned(self, switch: Switch, value: Any) -> PartitionedRun | None:
+    def turned(self, switch: Switch, value: Any) -> Run | None:
         """Return a run of the backend with a switch turned; None if it does not take the value.
 
         Args:

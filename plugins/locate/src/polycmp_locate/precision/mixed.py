@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.errors import ModelError
-from polycmp_locate.precision.splice import Splice, add_domains, same_opset, static_nodes
-from polycmp_onnx import OnnxGraph, clean_up, sort_nodes, value_types
-from polycmp_onnx.graph import computed_tensors, graph_inputs, keep_items, reads
+from polycmp_locate.precision.model_pair import REAL, ModelPair
+from polycmp_locate.precision.splice import Splice, add_domains, static_nodes
+from polycmp_onnx import OnnxGraph, clean_up, sort_nodes
+from polycmp_onnx.graph import keep_items, reads
 from polycmp_onnx.load import OnnxLoader
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ __all__ = ["Forced", "Layer", "Mixer"]
 
 #: Suffix of the names of tensors that layers compute alone.
 _ALONE = "_alone"
-_REAL = frozenset({1, 10, 11, 16})  # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto
 
 
 @dataclass(frozen=True)
@@ -86,39 +85,8 @@ class Made(OnnxLoader):
         return self.model
 
 
-class Mixer:
-    """Puts layers of a float model in place of a reduced model's.
-
-    Args:
-        exact: The float model; it is not changed.
-        reduced: The same model in a smaller type; it is not changed.
-        pairs: Names of tensors in the float model, each with that of the same tensor in the reduced one; by default
-            those that have the same name in both.
-        types: Element types of tensors of the reduced model, as numbers of `onnx.TensorProto`, that ONNX cannot infer.
-
-    Raises:
-        ModelError: The models have no tensor in common, or the float model cannot be brought to the other's opset.
-    """
-
-    def __init__(
-        self,
-        exact: ModelProto,
-        reduced: ModelProto,
-        pairs: Mapping[str, str] | None = None,
-        types: Mapping[str, int] | None = None,
-    ) -> None:
-        self.reduced = reduced
-        self.exact = same_opset(exact, reduced)
-        self.pairs = dict(by_name(self.exact, reduced) if pairs is None else pairs)
-        self._types = dict(types or {})
-        inside = set(computed_tensors(self.exact.graph, constants=False))
-        outer = {value.name for value in self.exact.graph.output}
-        if not set(self.pairs) & (inside - outer or inside):
-            raise ModelError(
-                "the models have no tensor in common",
-                why="no tensor inside the float model has a counterpart in the other",
-                hint="give both models, one made of the other",
-            )
+class Mixer(ModelPair):
+    """Puts layers of a float model in place of a reduced model's; arguments and errors as of `ModelPair`."""
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -126,20 +94,6 @@ class Mixer:
         nodes = self.exact.graph.node
         layers = [self._layer(group) for group in _joined(nodes, self.dynamic, self.pairs)]
         return tuple(layer for layer in layers if layer is not None)
-
-    def type_of(self, name: str) -> int:
-        """Return the element type that the reduced model gives the counterpart of a tensor, 0 if it is unknown.
-
-        Args:
-            name: The tensor in the float model.
-        """
-        other = self.pairs[name]
-        return self._types.get(other) or _element(self._reduced_types.get(other)) or self._exact_type(name)
-
-    def knows_type(self, name: str) -> bool:
-        """Return whether the element type of a tensor's counterpart follows from the reduced model's file."""
-        other = self.pairs[name]
-        return bool(self._types.get(other) or _element(self._reduced_types.get(other)))
 
     def mix(self, kept: Iterable[Layer]) -> ModelProto:
         """Return the reduced model with some layers as the float model has them.
@@ -201,53 +155,11 @@ class Mixer:
             waiting.extend(name for name in reads(found[index]) if name not in border)
         return [found[index] for index in sorted(found)]
 
-    def raw(self, other: str) -> str:
-        """Return the reduced model's tensor before it was quantised, for one that was dequantised right after."""
-        back = self._reduced_node(other)
-        there = self._reduced_node(back.input[0]) if back is not None and back.op_type == "DequantizeLinear" else None
-        return str(there.input[0]) if there is not None and there.op_type == "QuantizeLinear" else other
-
     def exact_nodes(self, layer: Layer) -> list[Any]:
         """Return the float model's nodes of a layer, those that compute with weights alone included."""
         nodes = [self.exact.graph.node[index] for index in layer.nodes]
         fixed = static_nodes(self.exact.graph, nodes, self.dynamic)
         return [node for node in [*fixed, *nodes] if node.op_type != "Constant"]
-
-    @cached_property
-    def exact_inputs(self) -> tuple[str, ...]:
-        """Names of the float model's inputs."""
-        return tuple(value.name for value in graph_inputs(self.exact.graph))
-
-    def exact_weight(self, name: str) -> np.ndarray[Any, Any] | None:
-        """Return a weight or constant of the float model; None if that is something it computes."""
-        return _value(self._exact_weights, name)
-
-    def exact_type(self, name: str) -> int:
-        """Return a tensor's element type in the float model, 0 if it is not known."""
-        return self._exact_type(name)
-
-    def dtype_of(self, name: str) -> np.dtype[Any]:
-        """Return `type_of` as a NumPy type; float32 where it is unknown."""
-        return _dtype(self.type_of(name))
-
-    def exact_dtype(self, name: str) -> np.dtype[Any]:
-        """Return `exact_type` as a NumPy type; float32 where it is unknown."""
-        return _dtype(self._exact_type(name))
-
-    def is_real(self, name: str) -> bool:
-        """Return whether a tensor of the float model holds real numbers."""
-        return self._exact_type(name) in {*_REAL, 0}
-
-    def note_types(self, types: Mapping[str, np.dtype[Any]]) -> None:
-        """Note which types tensors of the reduced model turned out to have."""
-        import onnx
-
-        for name, dtype in types.items():
-            self._types[name] = int(onnx.helper.np_dtype_to_tensor_dtype(dtype))
-
-    def reduced_weight(self, name: str) -> np.ndarray[Any, Any] | None:
-        """Return a weight or constant of the reduced model; None if that is something it computes."""
-        return _value(self._reduced_weights, name)
 
     def float_weight(self, layer: Layer, shape: Sequence[int]) -> np.ndarray[Any, Any] | None:
         """Return the weight of a layer in the float model that has a shape; None if it has no such weight."""
@@ -258,43 +170,6 @@ class Mixer:
             if item.name in read and tuple(item.dims) == tuple(shape):
                 return np.asarray(onnx.numpy_helper.to_array(item))
         return None
-
-    @cached_property
-    def dynamic(self) -> set[str]:
-        """Names of the float model's tensors that depend on its inputs."""
-        dynamic = {value.name for value in graph_inputs(self.exact.graph)}
-        for node in self.exact.graph.node:
-            read = list(reads(node))
-            if any(name in dynamic for name in read) or (not read and node.op_type != "Constant"):
-                dynamic.update(name for name in node.output if name)
-        return dynamic
-
-    @cached_property
-    def _exact_types(self) -> dict[str, Any]:
-        return value_types(self.exact)
-
-    @cached_property
-    def _reduced_types(self) -> dict[str, Any]:
-        return value_types(self.reduced)
-
-    @cached_property
-    def _reduced_maker(self) -> dict[str, int]:
-        return {name: index for index, node in enumerate(self.reduced.graph.node) for name in node.output if name}
-
-    @cached_property
-    def _reduced_weights(self) -> dict[str, Any]:
-        return _weights(self.reduced.graph)
-
-    @cached_property
-    def _exact_weights(self) -> dict[str, Any]:
-        return _weights(self.exact.graph)
-
-    def _reduced_node(self, name: str) -> Any:
-        index = self._reduced_maker.get(name)
-        return None if index is None else self.reduced.graph.node[index]
-
-    def _exact_type(self, name: str) -> int:
-        return _element(self._exact_types.get(name))
 
     def _layer(self, group: Sequence[int]) -> Layer | None:
         """Return the layer that some nodes form; None if what it reads or makes has no counterpart."""
@@ -312,8 +187,8 @@ class Mixer:
 
     def _is_reduced(self, layer: Layer, nodes: Sequence[Any]) -> bool:
         border = [*layer.inputs, *layer.outputs]
-        if any(self.type_of(name) != self._exact_type(name) for name in border):
-            return any(self._exact_type(name) in _REAL for name in layer.outputs)
+        if any(self.type_of(name) != self.exact_type(name) for name in border):
+            return any(self.exact_type(name) in REAL for name in layer.outputs)
         mine = sorted(node.op_type for node in nodes)
         weights = self._static_makers(nodes)
         others = [node for node in self.reduced_nodes(layer) if node.op_type != "Constant"]
@@ -337,16 +212,6 @@ def graph_of(model: ModelProto) -> OnnxGraph:
     return OnnxGraph(model)
 
 
-def by_name(exact: ModelProto, reduced: ModelProto) -> dict[str, str]:
-    """Return the tensors that have the same name in both models and are computed or fed in both."""
-    mine, other = _tensors(exact.graph), _tensors(reduced.graph)
-    return {name: name for name in mine if name in other}
-
-
-def _tensors(graph: Any) -> set[str]:
-    return {value.name for value in graph_inputs(graph)} | set(computed_tensors(graph, constants=False))
-
-
 def _joined(nodes: Sequence[Any], dynamic: Collection[str], pairs: Collection[str]) -> list[list[int]]:
     """Return the positions of the nodes that depend on inputs, those together that share a tensor without a pair."""
     leader = list(range(len(nodes)))
@@ -366,29 +231,3 @@ def _joined(nodes: Sequence[Any], dynamic: Collection[str], pairs: Collection[st
     for index in sorted(set(maker.values())):
         groups.setdefault(find(index), []).append(index)
     return sorted(groups.values())
-
-
-def _weights(graph: Any) -> dict[str, Any]:
-    """Return the tensors that a graph holds, by name."""
-    found = {item.name: item for item in graph.initializer}
-    for node in graph.node:
-        if node.op_type == "Constant" and node.attribute[0].name == "value":
-            found[node.output[0]] = node.attribute[0].t
-    return found
-
-
-def _value(weights: Mapping[str, Any], name: str) -> np.ndarray[Any, Any] | None:
-    import onnx
-
-    return None if name not in weights else np.asarray(onnx.numpy_helper.to_array(weights[name]))
-
-
-def _element(value: Any) -> int:
-    return int(value.type.tensor_type.elem_type) if value is not None else 0
-
-
-def _dtype(kind: int) -> np.dtype[Any]:
-    import onnx
-
-    dtype: np.dtype[Any] = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(kind or 1))
-    return dtype

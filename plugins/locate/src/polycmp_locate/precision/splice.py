@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import ModelError, describe_exception
 from polycmp_onnx.graph import keep_items, nodes_within, reads, rename, walk_back
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from polycmp_locate.precision.mixed import Mixer
+    from polycmp_locate.precision.model_pair import ModelPair
 
 #: Suffix of the names of nodes and tensors from the float model.
 _SUFFIX = "_float32"
@@ -20,14 +19,14 @@ _SUFFIX = "_float32"
 class Splice:
     """Puts nodes of the float model into a copy of the reduced one."""
 
-    def __init__(self, mixer: Mixer, model: ModelProto, chosen: Sequence[int]) -> None:
-        self.mixer, self.model, self.graph = mixer, model, model.graph
-        self.nodes = [mixer.exact.graph.node[index] for index in chosen]
+    def __init__(self, pair: ModelPair, model: ModelProto, chosen: Sequence[int]) -> None:
+        self.pair, self.model, self.graph = pair, model, model.graph
+        self.nodes = [pair.exact.graph.node[index] for index in chosen]
         self.made = {name for node in self.nodes for name in node.output if name}
         self.taken = {name for node in self.graph.node for name in (*node.input, *node.output, node.name)}
         self.taken |= {item.name for item in self.graph.initializer} | {item.name for item in self.graph.input}
         self.weights = {item.name: item for item in self.graph.initializer}
-        self.exact_weights = {item.name: item for item in mixer.exact.graph.initializer}
+        self.exact_weights = {item.name: item for item in pair.exact.graph.initializer}
         self.names: dict[str, str] = {}
         self.casts: list[Any] = []
         self.brought: dict[str, str] = {}
@@ -38,7 +37,7 @@ class Splice:
         for node in self.nodes:
             for name in filter(None, node.output):
                 self._made_name(name)
-        fixed = static_nodes(self.mixer.exact.graph, self.nodes, self.mixer.dynamic)
+        fixed = static_nodes(self.pair.exact.graph, self.nodes, self.pair.dynamic)
         for node in fixed:
             for name in filter(None, node.output):
                 self.names[name] = self._fresh(name)
@@ -58,7 +57,7 @@ class Splice:
 
     def _give_way(self) -> None:
         """Rename what the reduced model makes itself of the tensors that come from the float model now."""
-        replaced = {self.mixer.pairs[name] for name in self.made if name in self.mixer.pairs}
+        replaced = {self.pair.pairs[name] for name in self.made if name in self.pair.pairs}
         for node in self.graph.node:
             node.output[:] = [self._fresh(name, "_reduced") if name in replaced else name for name in node.output]
         keep_items(self.graph.value_info, lambda value: value.name not in replaced)
@@ -67,11 +66,11 @@ class Splice:
         """Choose the name of a tensor that a node of the float model makes, and cast it for the reduced model."""
         from onnx import helper
 
-        other = self.mixer.pairs.get(name)
+        other = self.pair.pairs.get(name)
         if other is None:
             self.names[name] = self._fresh(name)
             return
-        wanted, given = self.mixer.type_of(name), self.mixer.exact_type(name)
+        wanted, given = self.pair.type_of(name), self.pair.exact_type(name)
         if wanted == given:
             self.names[name] = other
             return
@@ -93,8 +92,8 @@ class Splice:
 
         if name in self.exact_weights:
             return self._weight(self.exact_weights[name])
-        other = self.mixer.raw(self.mixer.pairs[name])
-        wanted, given = self.mixer.exact_type(name), self.mixer.type_of(name)
+        other = self.pair.raw(self.pair.pairs[name])
+        wanted, given = self.pair.exact_type(name), self.pair.type_of(name)
         if wanted == given:
             return other
         fresh = self._fresh(name)
@@ -136,35 +135,6 @@ def _same_tensor(one: Any, two: Any) -> bool:
     return (one.data_type, list(one.dims)) == (two.data_type, list(two.dims)) and (
         one.SerializePartialToString() == two.SerializePartialToString()
     )
-
-
-def same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
-    """Return the float model in the reduced one's opset.
-
-    Args:
-        exact: The float model.
-        reduced: The other model.
-
-    Raises:
-        ModelError: It cannot be brought there.
-    """
-    import onnx
-
-    mine, wanted = _opset(exact), _opset(reduced)
-    if mine == wanted:
-        return exact
-    try:
-        return onnx.version_converter.convert_version(exact, wanted)
-    except Exception as error:
-        raise ModelError(
-            f"the float model has opset {mine}, the reduced one {wanted}",
-            why=describe_exception(error),
-            hint=f"export the float model with opset {wanted}",
-        ) from error
-
-
-def _opset(model: ModelProto) -> int:
-    return next((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), 0)
 
 
 def add_domains(model: ModelProto, exact: ModelProto) -> None:

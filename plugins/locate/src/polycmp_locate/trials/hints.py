@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph, weight_values
-from polycmp.layerwise import Variants, a_few, static_tensors
+from polycmp.layerwise import PartitionedRun, Variants, a_few, static_tensors
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
@@ -137,7 +137,7 @@ def _constants(found: Judged, setting: Setting) -> Iterator[str]:
             yield f"cause: the constant {one!r} of {nodes[0].label} {_difference(here, there, labels)}"
 
 
-def _constant(variants: Variants, name: str) -> Any:
+def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
     """Return the value of a constant: a weight as the file holds it, what is computed of weights by running that."""
     held = weight_values(variants.graph, [name] if name in variants.graph.weights else [])
     if name in held:

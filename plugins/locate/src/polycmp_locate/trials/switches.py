@@ -37,7 +37,7 @@ def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | 
     return None
 
 
-def _least(variants: Variants, switch: Switch, cured: Cured) -> Any:
+def _least(variants: Variants[PartitionedRun], switch: Switch, cured: Cured) -> Any:
     """Return the smallest change of a switch that helps; None if it does not help however far it is turned."""
     values = variants.values(switch)
     if not values:
@@ -55,6 +55,6 @@ def _least(variants: Variants, switch: Switch, cured: Cured) -> Any:
     return tuple(ddmin(values, helps_too, lambda: left > 0)) if helps_too(values) else None
 
 
-def _helps(variants: Variants, switch: Switch, value: Any, cured: Cured) -> bool:
+def _helps(variants: Variants[PartitionedRun], switch: Switch, value: Any, cured: Cured) -> bool:
     turned = variants.turned(switch, value)
     return turned is not None and cured(turned)

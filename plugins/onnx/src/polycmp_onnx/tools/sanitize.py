@@ -12,7 +12,7 @@ from polycmp_onnx.tidy import clean_up, override_input_shapes, sort_nodes
 from polycmp_onnx.upper_bound import bound
 
 if TYPE_CHECKING:
-    from polycmp_onnx.tools.surgeon import FoldSection, SanitizeSection
+    from polycmp_onnx.tools.surgeon_sections import FoldSection, SanitizeSection
 
 
 def sanitize(

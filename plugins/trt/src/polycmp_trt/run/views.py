@@ -14,7 +14,7 @@ from polycmp.tensors import as_dtype, format_shape, to_numpy
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from polycmp_trt.run.device import Stream
+    from polycmp_trt.run.stream import Stream
 
 #: DLPack's device types whose memory a CUDA device reads in place: CUDA and CUDA's managed memory.
 _DL_DEVICES = {2, 13}

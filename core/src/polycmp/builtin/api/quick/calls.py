@@ -235,7 +235,7 @@ class _Recording(Invocation):
     def __init__(self, command: BackendCommand, words: Sequence[str], registry: Registry) -> None:
         context = command.make_context(command.name, list(words), obj=registry)
         assert isinstance(context, BackendContext)
-        super().__init__(context, command)
+        super().__init__(context, context.registry, context.table)
         self._command, self._line = command, shlex.join(["polycmp", str(command.name), *words])
         self.found: Result | None = None
 

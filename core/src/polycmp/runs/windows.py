@@ -1,4 +1,4 @@
-"""Services of plugins to runs: how such a service is requested, what it returns, and what a run does without it."""
+"""The way through models part by part: the service of a plugin, and what a run does without it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from polycmp.errors import PolycmpError
 
 if TYPE_CHECKING:
-    from polycmp.plan import DataPlan
-    from polycmp.plugins import Registry
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.loop import Pace, Step
-    from polycmp.runs.resolution import MakeWorker, Resolved
+    from polycmp.runs.resolution import Resolved
     from polycmp.tensors import Source
 
 
@@ -43,77 +41,6 @@ class MakeWindows(Protocol):
         self, resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str], /
     ) -> Windows | None:
         """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
-
-
-class MakeWorkers(Protocol):
-    """The factory of the service `workers`."""
-
-    def __call__(self, data: DataPlan, timeout: float, /) -> MakeWorker:
-        """Return the maker of runners whose work is done in other processes.
-
-        Args:
-            data: The source of inputs: backends may calibrate with them.
-            timeout: Seconds after which a process that does not answer counts as hung; 0 waits for ever.
-        """
-
-
-class FindEnvironment(Protocol):
-    """Lookup of environments by backend and release, made by the service `environments`."""
-
-    def __call__(self, backend: str, version: str, /) -> str:
-        """Return the interpreter of an environment that has a release of a backend's runtime, made if need be.
-
-        It can run `polycmp` with the plugin that brings the backend, of the versions that are installed here.
-
-        Args:
-            backend: The backend's name.
-            version: The release, as the user typed it.
-
-        Raises:
-            PolycmpError: The environment cannot be made; says why.
-        """
-
-
-class MakeEnvironments(Protocol):
-    """The factory of the service `environments`."""
-
-    def __call__(self, registry: Registry, /) -> FindEnvironment:
-        """Return the lookup of environments; none is looked for or made yet."""
-
-
-def _required(registry: Registry, name: str, option: str) -> Any:
-    """Return the factory of a service that an option asks for.
-
-    Raises:
-        PluginError: It is not there.
-    """
-    try:
-        return registry.load(registry.find_service(name))
-    except PolycmpError as error:
-        error.whose = error.whose or option
-        raise
-
-
-def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:
-    """Open the maker of runners in other processes.
-
-    Args:
-        registry: The plugins.
-        data: The source of inputs.
-        timeout: Seconds to wait for an answer.
-        option: The option that the user asked for them with.
-
-    Raises:
-        PluginError: It is not there.
-    """
-    make: MakeWorkers = _required(registry, "workers", option)
-    return make(data, timeout)
-
-
-def open_environments(registry: Registry, option: str) -> FindEnvironment:
-    """Open what finds environments with other releases; arguments and errors as of `open_workers`."""
-    make: MakeEnvironments = _required(registry, "environments", option)
-    return make(registry)
 
 
 def held_at_once(option: str) -> str:
