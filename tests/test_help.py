@@ -91,7 +91,7 @@ def test_a_plugins_options_are_shown_to_those_who_ask(polycmp):
 def test_a_name_that_has_no_options_is_refused(polycmp):
     done = polycmp("run", "--help", "onnxtr")
     assert (done.status, done.out) == (2, "")
-    assert "takes no options of 'onnxtr'" in done.err
+    assert "has no options of 'onnxtr'" in done.err
     assert "onnxrt" in done.err
     assert "next: polycmp run --help" in done.err
     assert "there are none" in polycmp("inspect", "data", "--help", "onnxrt").err
@@ -99,7 +99,7 @@ def test_a_name_that_has_no_options_is_refused(polycmp):
 
 def test_help_names_whose_options_there_are(polycmp):
     shown = " ".join(polycmp("run", "--help").out.split())
-    assert "Options of plugins, shown by polycmp run --help NAME, or --help all:" in shown
+    assert "More options, from plugins: see polycmp run --help NAME, or --help all:" in shown
     folded = load("run").table_of(REGISTRY)  # type: ignore[attr-defined]
     for target in folded.targets.values():
         assert target.section not in folded.folded or target.key.owner in shown

@@ -30,46 +30,49 @@ class SimpleOptions:
 
     rtol: Mapping[str, float] = opt(
         {},
-        help="Relative tolerance, for all outputs or NAME:VALUE; 1e-5. For whole numbers only with NAME.",
+        help="Relative tolerance, for all outputs or as NAME:VALUE; 1e-5 by default. Applies to integers only if "
+        "given by NAME.",
         alias=("--rtol", "--rel-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=parse_tolerance,
     )
     atol: Mapping[str, float] = opt(
         {},
-        help="Absolute tolerance, for all outputs or NAME:VALUE; 1e-5, and 0 for whole numbers.",
+        help="Absolute tolerance, for all outputs or as NAME:VALUE; by default 1e-5, and 0 for integers.",
         alias=("--atol", "--abs-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=parse_tolerance,
     )
     check_error_stat: Mapping[str, tuple[str, ...]] = opt(
         {"": ("elemwise",)},
-        help=f"Statistic of the errors that is compared with the tolerances: {', '.join(STATISTICS)}. "
-        "Several are all checked.",
+        help=f"Statistic of the errors to compare with the tolerances: {', '.join(STATISTICS)}. "
+        "If several are given, all are checked.",
         alias="--check-error-stat",
         metavar="[OUTPUT:]STATISTIC",
         parse=_statistic,
     )
     error_quantile: Mapping[str, float] = opt(
         {"": 0.99},
-        help="Quantile that the statistic `quantile` computes.",
+        help="Which quantile the statistic `quantile` uses.",
         alias="--error-quantile",
         metavar="[OUTPUT:]FLOAT",
         parse=_quantile,
     )
     infinities_compare_equal: bool = opt(
-        False, help="Infinities of the same sign at the same position are equal.", alias="--infinities-compare-equal"
+        False,
+        help="Treat infinities of the same sign at the same position as equal.",
+        alias="--infinities-compare-equal",
     )
     nan: str = opt(
         "differ",
-        help="NaN: forbid it anywhere, take it as equal where both sides have it, or as differing.",
+        help="How to judge NaN: forbid it anywhere, treat it as equal where both sides have it, or as different.",
         choices=NAN_POLICIES,
         alias="--nan",
     )
     scale_atol: bool = opt(
         False,
-        help="Take the absolute tolerance in units of the output's largest value where that exceeds 1: rounding "
-        "errors of large numbers that cancel are then no difference.",
+        help="Multiply the absolute tolerance by the output's largest value if that exceeds 1, so that rounding "
+        "errors of large numbers that cancel do not count as differences.",
         alias="--scale-atol",
     )
 
@@ -90,11 +93,11 @@ class SimpleOptions:
 class RandomOptions:
     """Options of the data loader `random`."""
 
-    seed: int = opt(1, help="Seed of the first iteration; each further one adds 1.", alias="--seed")
+    seed: int = opt(1, help="Seed of the first iteration; each later one adds 1.", alias="--seed")
     val_range: Mapping[str, tuple[float, float]] = opt(
         {},
-        help="Range of the values, for all inputs or NAME:[LOW,HIGH]; whole numbers include both ends. By default "
-        "[0,1], the rows of the table for indices, and ones with padding at the end for masks.",
+        help="Range of the values, for all inputs or as NAME:[LOW,HIGH]; integers include both ends. By default "
+        "[0,1]; for indices, the rows of the table they index; for masks, ones with padding at the end.",
         alias="--val-range",
         metavar="[INPUT:][LOW,HIGH]",
         parse=parse_range,
@@ -102,7 +105,7 @@ class RandomOptions:
     iterations: int = opt(1, help="Number of iterations.", alias=("--iterations", "--iters"))
     backend_module: str = opt(
         "numpy",
-        help="Library whose arrays are made, and whose generator draws the numbers.",
+        help="Library that draws the numbers, and whose arrays the backends get.",
         choices=("numpy", "torch"),
         alias="--data-loader-backend-module",
     )

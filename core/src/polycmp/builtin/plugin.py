@@ -56,7 +56,7 @@ _PLUGINS = "List, check and create plugins; plugins may add commands."
 _COMMANDS = (
     ("run", "Run a model on several backends and compare all outputs.", "run:run_command", ""),
     ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
-    ("completion", "Print a script that completes commands in a shell.", "completion:completion_command", ""),
+    ("completion", "Print a shell completion script.", "completion:completion_command", ""),
 )
 
 

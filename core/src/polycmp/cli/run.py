@@ -18,7 +18,7 @@ HELP = "Run MODEL on several backends and compare all outputs; the last run is t
     "polycmp run model.onnx -b onnxrt:optimization=off -b onnxrt:threads=1,name=all",
 )
 EPILOG = """\b
-SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true. Keys of every backend:
+SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], where a KEY alone means true. Every backend has the keys
 name (label in reports), model (another file), python (another interpreter).
 Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
 

@@ -169,7 +169,10 @@ def common_params(*, two_models: bool = False) -> list[click.Parameter]:
         click.Argument(["model"], required=False, type=click.Path()),
         *second,
         BackendOption(
-            ["-b", "--backend"], multiple=True, metavar="SPEC", help="Backend; may be repeated. Order matters."
+            ["-b", "--backend"],
+            multiple=True,
+            metavar="SPEC",
+            help="Backend to run; may be repeated, and the order matters.",
         ),
         click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
         click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),

@@ -77,7 +77,7 @@ def with_messages(command: click.Command) -> click.Command:
         click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
         click.Option(["--verbosity"], multiple=True, metavar="LEVEL|MODULE:LEVEL", help="Level of messages."),
         click.Option(["--silent"], is_flag=True, help="Show no messages and no progress."),
-        click.Option(["--log-format"], multiple=True, metavar="PART", help="Content of each message."),
-        click.Option(["--log-file"], metavar="FILE", help="Write messages and printed output to this file, too."),
+        click.Option(["--log-format"], multiple=True, metavar="PART", help="Details to show with each message."),
+        click.Option(["--log-file"], metavar="FILE", help="Also write messages and printed output to this file."),
     ]
     return command

@@ -362,16 +362,15 @@ def write_sections(
         for heading in [] if topic else [item for item in table.folded if sections.pop(item, None)]:
             kind, _, name = heading.rpartition(" ")
             names.setdefault(kind, []).append(name)
-        title = f"Options of plugins, shown by {ctx.command_path} --help NAME, or --help all"
+        title = f"More options, from plugins: see {ctx.command_path} --help NAME, or --help all"
         sections[title] = [(kind, ", ".join(found)) for kind, found in names.items()]
     else:
         sections = {heading: rows for heading, rows in sections.items() if heading.endswith(f" {topic}")}
     if not sections:
         _refuse_missing(f"--{topic}", registry_of(ctx))
-        why = did_you_mean(topic, [heading.rpartition(" ")[2] for heading in table.sections])
-        raise UsageError(
-            f"{ctx.command_path} takes no options of {topic!r}", why=why, hint=f"{ctx.command_path} --help"
-        )
+        names_known = [heading.rpartition(" ")[2] for heading in table.sections]
+        why = "it has none" if topic in names_known else did_you_mean(topic, names_known)
+        raise UsageError(f"{ctx.command_path} has no options of {topic!r}", why=why, hint=f"{ctx.command_path} --help")
     for heading, records in sections.items():
         if records:
             with formatter.section(heading):

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 from polycmp.spec import opt, parse_above_zero, parse_count, parse_size
 
-REPORT_HELP = "Write a report in the format of the suffix: .json, or one that plugins write (polycmp plugins list)."
-FORMAT_HELP = ": .json, a file format of a plugin (polycmp plugins list), or a folder."
+REPORT_HELP = (
+    "Write a report; the suffix chooses the format: .json, or one that a plugin writes (see polycmp plugins list)."
+)
+FORMAT_HELP = " to a .json file, a file in a format of a plugin (see polycmp plugins list), or a folder."
 
 
 @dataclass(frozen=True)
 class ModelSection:
     """Model."""
 
-    model_type: str = opt("", help="Kind of the model file, where its suffix does not tell.", metavar="KIND")
+    model_type: str = opt("", help="Kind of model file, if its suffix does not say.", metavar="KIND")
 
 
 @dataclass(frozen=True)
@@ -25,22 +27,27 @@ class DataSection:
 
     input_shapes: tuple[str, ...] = opt(
         (),
-        help="Shapes of dynamic inputs, or the values of a shape tensor; several shapes of one input take turns. "
-        "DIMENSION=SIZE sets a named dimension of all inputs.",
+        help="Shapes of dynamic inputs, or the values of a shape tensor; several shapes for one input are used in "
+        "turn. DIMENSION=SIZE sets a named dimension in all inputs.",
         metavar="NAME:[D0,D1,…]",
         alias="--inputs",
     )
-    data_loader: str = opt(DEFAULT_DATA_LOADER, help="Data loader that makes the inputs.", metavar="NAME")
+    data_loader: str = opt(DEFAULT_DATA_LOADER, help="Data loader that provides the inputs.", metavar="NAME")
     data_loader_script: str = opt(
-        "", help="Python file whose function NAME (load_data) returns or yields feeds.", metavar="FILE.py[:NAME]"
+        "",
+        help="Python file with a function NAME (by default load_data) that returns or yields input feeds.",
+        metavar="FILE.py[:NAME]",
     )
     data_loader_func_name: str = opt("", help="Function in --data-loader-script.", metavar="NAME", hidden=True)
     load_inputs: tuple[str, ...] = opt(
-        (), help="Saved inputs to run on, one file or folder after another.", alias="--load-input-data", metavar="PATH"
+        (),
+        help="Saved inputs to run on; several files or folders are used one after another.",
+        alias="--load-input-data",
+        metavar="PATH",
     )
     map_input: tuple[str, ...] = opt(
         (),
-        help="Two names of one input: the candidate's, or the one in files and scripts, and the reference's.",
+        help="Map an input name of the candidate, or of your files and scripts, to an input of the reference.",
         metavar="NAME=REFERENCE",
     )
     save_inputs: str = opt(
@@ -65,25 +72,29 @@ class RunSection:
 
     warm_up: int = opt(
         0,
-        help="Calls per backend before the first iteration that counts.",
+        help="Warm-up calls per backend before the first iteration.",
         alias="--warm-up-runs",
         metavar="N",
         parse=parse_count,
     )
     sequential_runners: bool = opt(
-        False, help="Run one backend to its end before the next starts: less memory at a time, but more in all."
+        False,
+        help="Finish one backend before starting the next: fewer models in memory at once, but outputs are "
+        "kept until the end.",
     )
-    use_subprocess: bool = opt(False, help="Run every backend in a process of its own, so that a crash is a result.")
+    use_subprocess: bool = opt(
+        False, help="Run each backend in its own process, so that a crash is reported as a result."
+    )
     timeout: float = opt(
         0.0,
-        help="Seconds after which a backend in its own process counts as hung.",
+        help="Seconds after which a backend in its own process is considered hung.",
         metavar="SECONDS",
         parse=parse_above_zero,
     )
     max_memory: int = opt(
         0,
-        help="Memory that the process may take beside the models' weights when tensors inside a model are compared, "
-        "for example 500M; by default little, since more is no faster.",
+        help="Memory to use, besides the models' weights, for comparing tensors inside a model, for example 500M. "
+        "The default is small, because more is not faster.",
         metavar="BYTES",
         parse=parse_size,
     )
@@ -95,49 +106,52 @@ class CompareSection:
 
     compare: tuple[str, ...] = opt(
         (DEFAULT_COMPARE,),
-        help="Compare functions; an output passes if all of them agree.",
+        help="Compare functions; an output passes if it passes all of them.",
         alias="--compare-func",
         metavar="NAME",
     )
     compare_func_script: str = opt(
         "",
-        help="Python file whose function NAME (compare_outputs) compares; replaces --compare.",
+        help="Python file with a function NAME (by default compare_outputs) that compares; replaces --compare.",
         metavar="FILE.py[:NAME]",
     )
     tolerance: str = opt(
         "",
-        help="auto: judge by the measured rounding error of the outputs instead of by --atol and --rtol.",
+        help="auto: judge by the measured rounding error of each output instead of by --atol and --rtol.",
         metavar="NAME",
     )
     reference: str = opt(
-        "", help="Label of the run that the others are compared with; by default the last one.", metavar="LABEL"
+        "", help="Label of the run to compare the others with; by default the last one.", metavar="LABEL"
     )
     map_output: tuple[str, ...] = opt(
         (),
-        help="Compare a candidate's output with one of another name in the reference.",
+        help="Compare a candidate's output with a differently named output of the reference.",
         metavar="CANDIDATE=REFERENCE",
     )
-    no_shape_check: bool = opt(False, help="Compare outputs of different shapes where reshaping loses nothing.")
+    no_shape_check: bool = opt(
+        False, help="Compare outputs of different shapes if one can be reshaped to the other without loss."
+    )
     postprocess: Mapping[str, str] = opt(
         {},
-        help="Replace outputs by the indices of their K largest values before comparing.",
+        help="Replace outputs with the indices of their K largest values before comparing.",
         alias="--postprocess-func",
         metavar="[NAME:]top-K[,axis=N]",
     )
     postprocess_func_script: str = opt(
         "",
-        help="Python file whose function NAME (postprocess_outputs) changes the outputs before comparing.",
+        help="Python file with a function NAME (by default postprocess_outputs) that changes the outputs before "
+        "they are compared.",
         metavar="FILE.py[:NAME]",
     )
     validate: bool = opt(False, help="Fail on NaN or infinity in any output.")
     fail_fast: bool = opt(False, help="Stop at the first failure.")
     check_average: bool = opt(
-        False, help="Judge the mean of each metric over the iterations instead of each iteration."
+        False, help="Judge the mean of each metric over all iterations instead of every single iteration."
     )
     allow_blind: tuple[str, ...] = opt(
         (),
-        help="Let these outputs pass although nothing could have differed (BLIND), by name or pattern; all if none is "
-        "named.",
+        help="Outputs, by name or pattern, that pass even if nothing could have differed (BLIND); all of them if "
+        "none is named.",
         metavar="[OUTPUT]",
         bare="*",
     )
@@ -156,9 +170,14 @@ class ResultSection:
         writes=True,
     )
     load_outputs: tuple[str, ...] = opt(
-        (), help="Saved outputs to compare, after the backends.", alias="--load-results", metavar="PATH"
+        (),
+        help="Saved outputs to compare as well; they come after the backends, so the last one is the reference.",
+        alias="--load-results",
+        metavar="PATH",
     )
-    config: str = opt("", help="Read options from a run file; the command line wins.", metavar="FILE.toml")
+    config: str = opt(
+        "", help="Read options from a run file; options on the command line take precedence.", metavar="FILE.toml"
+    )
     write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml", writes=True)
 
 
@@ -167,13 +186,13 @@ class LogSection:
     """Logging."""
 
     verbosity: tuple[str, ...] = opt(
-        (), help="Level of messages, for all or for one module.", metavar="LEVEL|MODULE:LEVEL"
+        (), help="Log level, for everything or for one module.", metavar="LEVEL|MODULE:LEVEL"
     )
     silent: bool = opt(False, help="Show no messages and no progress.")
     log_format: tuple[str, ...] = opt(
-        (), help="Content of each message.", choices=("timestamp", "line-info", "no-colors")
+        (), help="Details to show with each message.", choices=("timestamp", "line-info", "no-colors")
     )
-    log_file: str = opt("", help="Write messages and printed output to this file, too.", metavar="FILE", writes=True)
+    log_file: str = opt("", help="Also write messages and printed output to this file.", metavar="FILE", writes=True)
 
 
 SECTIONS: dict[str, type] = {

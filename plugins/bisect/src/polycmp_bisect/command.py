@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 EPILOG = """\b
-Exit status: 0 nothing differs, 1 the first bad one was found, 2 wrong usage, 3 it could not be found out,
-130 interrupted (what was judged is kept; go on with --resume)."""
+Exit status: 0 nothing differs, 1 the first bad one was found, 2 wrong usage, 3 could not tell,
+130 interrupted (results so far are kept; continue with --resume)."""
 
 
 def _bisect(call: Invocation) -> int:
@@ -42,8 +42,8 @@ bisect_command = BackendCommand(
         click.Argument(["step"], nargs=-1, metavar="[FILE...] [-- COMMAND...]", type=click.UNPROCESSED),
         *common_params()[1:],
     ],
-    help="Find the first release of a package, or the first of some files, with which MODEL no longer gives the right "
-    "results. Each is judged as `polycmp run` would judge it. Environments are made and kept in a cache."
+    help="Find the first release of a package, or the first of several files, that makes MODEL give wrong results. "
+    "Each one is judged as `polycmp run` would judge it; the environments it needs are created and cached."
     + examples(
         "polycmp bisect model.onnx -b onnxrt -b onnx --over onnxruntime",
         "polycmp bisect model.onnx -b onnxrt -b onnx --over onnxruntime --good 1.20.1 --bad 1.22.0",

@@ -16,7 +16,7 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "polycmp_bisect.command:bisect_command",
         after=("locate", "debug reduce"),
     )
-    group = "Environments with releases of runtimes, made for `version=` and `bisect`."
+    group = "Manage the environments that `version=` and `bisect` create."
     target = "polycmp_bisect.cache_commands"
     yield CommandSpec(("cache", "list"), "List the environments and their sizes.", f"{target}:list_command", group)
     yield CommandSpec(("cache", "remove"), "Remove environments.", f"{target}:remove_command")

@@ -19,43 +19,45 @@ class BisectSection:
 
     over: str = opt(
         "",
-        help="What to search over: releases of a package, by default of the one that drives the first backend; "
-        "versions of Python; files; passes of an optimiser. Behind -- may stand the command with which the package "
-        "writes MODEL.",
+        help="What to search: releases of a package (by default the one behind the first backend), versions of "
+        "Python, files, or passes of an optimizer. If the package writes MODEL, give the command that does so "
+        "after --.",
         metavar="PACKAGE|python|files|passes",
     )
-    good: str = opt("", help="One that is right; by default one is looked for.", metavar="NAME")
+    good: str = opt("", help="A release or file that is known to be right; searched for by default.", metavar="NAME")
     bad: str = opt(
-        "", help="One that is wrong; by default the release installed here, or the last one.", metavar="NAME"
+        "",
+        help="A release or file that is known to be wrong; by default the installed release, or the last file.",
+        metavar="NAME",
     )
-    releases: tuple[str, ...] = opt((), help="Look at these only.", metavar="NAME")
+    releases: tuple[str, ...] = opt((), help="Consider only these releases.", metavar="NAME")
     beside: tuple[str, ...] = opt(
         (),
-        help="Other packages that each environment has, at the releases that are installed here or at others.",
+        help="Other packages to install in each environment, at the version installed here unless another is given.",
         alias="--with",
         metavar="PACKAGE[==VERSION]",
         parse=_held,
     )
     find_links: tuple[str, ...] = opt(
-        (), help="Folders or pages with wheels, beside those that pip is configured for.", metavar="DIR|URL"
+        (), help="More folders or pages with wheels, besides those that pip is configured for.", metavar="DIR|URL"
     )
-    pre: bool = opt(False, help="Look at releases before the final ones, too.")
+    pre: bool = opt(False, help="Include pre-releases.")
     passes: tuple[str, ...] = opt(
         (),
-        help="With --over passes and a COMMAND: passes that it may run, which stand at {passes} or {skipped} in it; "
-        "onnxoptimizer is asked.",
+        help="With --over passes and a COMMAND: names of the passes, put in place of {passes} or {skipped} in the "
+        "command. Those of onnxoptimizer are looked up.",
         metavar="NAME",
     )
     slower: float = opt(
         0.0,
-        help="Judge by time: wrong is what takes so many times as long as before; use with --iterations.",
+        help="Judge by time: wrong means this many times slower than before. Use with --iterations.",
         metavar="FACTOR",
         parse=parse_above_zero,
     )
-    resume: bool = opt(False, help="Go on with an interrupted search: what was judged is not run again.")
+    resume: bool = opt(False, help="Continue an interrupted search without repeating what has been judged.")
     explain: str = opt(
         "",
-        help="Write a page on what was found, fit to be posted as an issue, and the smallest model that shows it.",
+        help="Write a page about the finding, ready to post as an issue, and the smallest model that reproduces it.",
         metavar="DIR",
         writes=True,
     )

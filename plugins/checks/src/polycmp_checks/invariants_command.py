@@ -52,7 +52,7 @@ class InvariantsSection:
         None, help="Axis of the batch; by default the first, if its dimension is open.", parse=_not_negative
     )
     batch_dim: str = opt("", help="Name of the batch dimension.", metavar="NAME")
-    exact: bool = opt(False, help="Require outputs that are equal to the last bit.")
+    exact: bool = opt(False, help="Require outputs that are equal bit by bit.")
 
 
 def _invariants(call: Invocation) -> int:
@@ -106,8 +106,8 @@ invariants_command = BackendCommand(
     "invariants",
     _invariants,
     options=("model", "data", InvariantsSection, "result.report", "log"),
-    help="Check backends against themselves: repeated, permuted, split, with other threads. Needs no reference, "
-    "and one backend is enough."
+    help="Check backends against themselves: run again, with the batch permuted or split, with other numbers of "
+    "threads. Needs no reference; one backend is enough."
     + examples(
         "polycmp invariants model.onnx -b onnxrt",
         "polycmp invariants model.onnx -b onnxrt:threads=4 -b onnx --checks repeat permute",

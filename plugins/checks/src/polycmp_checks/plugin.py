@@ -18,16 +18,16 @@ from polycmp.spec import (
 from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
 FAULTS: Mapping[str, str] = {
-    "fp16": "its results are rounded to float16",
-    "int32": "its results lose what a 32-bit whole number does not hold: fractions and the upper bits",
-    "saturate": "its results are cut off at half of the largest magnitude",
+    "fp16": "results are rounded to float16",
+    "int32": "results lose what a 32-bit integer cannot hold: fractions and the upper bits",
+    "saturate": "results are clipped at half of the largest magnitude",
     "ties": "halves are rounded away from zero instead of to even (Round, QuantizeLinear)",
-    "nan": "NaN among its results becomes 0",
-    "layout": "its results are laid out as if the last axis came before the others",
-    "shuffle": "what it reads along the last axis of its first input arrives in reversed order",
-    "row-noise": "its results are off by up to one per cent, by another share in each row of the batch",
-    "crash": "the process ends by a signal",
-    "hang": "it never comes back",
+    "nan": "NaN in the results becomes 0",
+    "layout": "results are laid out as if the last axis came before the others",
+    "shuffle": "the first input is read in reverse order along its last axis",
+    "row-noise": "results are off by up to one per cent, by a different share in each row of the batch",
+    "crash": "the process is killed by a signal",
+    "hang": "it never returns",
 }
 #: Faults that end the process or never end: they need a process of their own.
 FATAL = ("crash", "hang")
@@ -54,22 +54,22 @@ class StepsOptions:
 
     number: int = opt(
         0,
-        help="Number of steps, each fed with outputs of the one before.",
+        help="Number of steps; each one is fed with outputs of the step before.",
         alias="--steps",
         metavar="N",
         parse=parse_count,
     )
     state: tuple[str, ...] = opt(
         (),
-        help="Which outputs are which inputs of the next step: a regular expression for the output's whole name, and "
-        r"the input's, for example 'present\.(.*)=past_key_values.\1'.",
+        help="Which outputs become which inputs of the next step: a regular expression for the whole name of the "
+        "output, and the name of the input, for example 'present\\.(.*)=past_key_values.\\1'.",
         alias="--state",
         metavar="OUTPUT=INPUT",
     )
     feed: tuple[str, ...] = opt(
         (),
-        help="What another input holds in the next step: argmax(OUTPUT), own_argmax(OUTPUT), ones, count, keep, or "
-        "FILE.py:NAME. Decoders need none: input_ids, attention_mask and position_ids are known.",
+        help="What any other input holds in the next step: argmax(OUTPUT), own_argmax(OUTPUT), ones, count, keep, "
+        "or FILE.py:NAME. Decoders need none: input_ids, attention_mask and position_ids are known.",
         alias="--feed",
         metavar="INPUT=RULE",
         executes=True,

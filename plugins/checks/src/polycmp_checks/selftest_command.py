@@ -19,7 +19,7 @@ Faults:
 """
     + "\n".join(f"  {name:10} {what}" for name, what in FAULTS.items())
     + """
-Exit status: 0 all faults are seen, 1 one is not, 2 wrong usage, 3 could not be found out."""
+Exit status: 0 all faults noticed, 1 at least one missed, 2 wrong usage, 3 could not tell."""
 )
 
 
@@ -32,11 +32,11 @@ class SelftestSection:
     )
     at: str = opt(
         "",
-        help="The operator that goes wrong: its name, or a tensor that it makes; by default one that shows the fault.",
+        help="Operator to break, by its name or by a tensor that it computes; by default one where the fault shows.",
         metavar="NAME",
     )
     timeout: float = opt(
-        10.0, help="Seconds after which a hung backend is given up.", metavar="SECONDS", parse=parse_above_zero
+        10.0, help="Seconds to wait for a backend that hangs.", metavar="SECONDS", parse=parse_above_zero
     )
 
 
@@ -78,8 +78,8 @@ selftest_command = BackendCommand(
     "selftest",
     _selftest,
     options=("model", "data", SelftestSection, "compare", "result.report", "log"),
-    help="Prove that a comparison can fail: wrap backends in known faults, and check that each is detected. Without "
-    "MODEL, a small built-in one is used."
+    help="Prove that a comparison can fail: inject known faults into backends, and check that each one is noticed. "
+    "Without MODEL, a small built-in one is used."
     + examples(
         "polycmp selftest -b onnxrt",
         "polycmp selftest model.onnx -b onnxrt --atol 1e-2 --faults fp16 row-noise",

@@ -21,7 +21,9 @@ Exit status: 0 nothing found, 1 found, 2 wrong usage, 3 could not compare, or un
 class LocateSection:
     """Locating."""
 
-    bisect: bool = opt(False, help="Look at few tensors instead of all: for models where a run is expensive.")
+    bisect: bool = opt(
+        False, help="Look at a few tensors instead of all of them, for models that are expensive to run."
+    )
     explain: bool = opt(False, help="Show the figures behind the verdict.")
     save_repro: str = opt(
         "",
@@ -31,36 +33,36 @@ class LocateSection:
     )
     save_marked: str = opt(
         "",
-        help="If looking inside makes the fault go away, save the model with that tensor as a further output.",
+        help="If looking inside makes the fault disappear, save the model with that tensor as an extra output.",
         alias="--keep-tap",
         metavar="FILE",
         writes=True,
     )
     rank: bool = opt(
         False,
-        help="The candidate's file is the reference's model in a smaller type: rank its layers by what that type "
-        "does to them.",
+        help="For a candidate that is the reference model in a smaller type: rank its layers by how much that type "
+        "harms them.",
     )
     save_mixed: str = opt(
         "",
-        help="Find the fewest layers that have to stay in float to meet the tolerance, and save that model; implies "
+        help="Find the fewest layers that must stay in float to meet the tolerance, and save that model. Implies "
         "--rank.",
         metavar="FILE",
         writes=True,
     )
     max_runs: int = opt(
         0,
-        help="Largest number of models that --save-mixed may try; by default 24, or a tenth of the number of layers.",
+        help="Maximum number of models that --save-mixed may try; by default 24, or a tenth of the number of layers.",
         metavar="N",
     )
     save_fixed: str = opt(
         "",
-        help="The candidate's file was made of the reference's: take the layers that are wrong from there; save the "
-        "model once it is within the tolerance, and the list of changes beside it.",
+        help="For a candidate that was made from the reference model: replace its wrong layers with the "
+        "reference's, and save the model once it is within tolerance, with a list of the changes.",
         metavar="FILE",
         writes=True,
     )
-    no_float64: bool = opt(False, help="Do not calculate anything in float64 for comparison.")
+    no_float64: bool = opt(False, help="Do not compute anything in float64 to compare with.")
 
 
 #: Core options that apply to tensors inside a model.

@@ -8,7 +8,7 @@ from polycmp.command import examples, registry_of
 from polycmp.terminal import echo
 
 EPILOG = """\b
-A client starts it; its configuration names the command, as for any server on standard input and output:
+Clients start the server themselves. Configure it like any other stdio server:
   {"mcpServers": {"polycmp": {"command": "polycmp", "args": ["mcp"]}}}"""
 
 

@@ -10,4 +10,6 @@ from polycmp.spec import CommandSpec, hookimpl
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the command."""
-    yield CommandSpec(("mcp",), "Serve polycmp to agents (Model Context Protocol).", "polycmp_mcp.command:mcp_command")
+    yield CommandSpec(
+        ("mcp",), "Serve polycmp to AI agents over the Model Context Protocol (MCP).", "polycmp_mcp.command:mcp_command"
+    )

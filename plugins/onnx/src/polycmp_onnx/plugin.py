@@ -14,12 +14,12 @@ class LoaderOptions:
 
     outputs: tuple[str, ...] = opt(
         (),
-        help="Tensors to make the model's outputs, instead of its own: names, patterns, or * for all.",
+        help="Tensors to use as the model's outputs instead of its own: names, patterns, or * for all.",
         metavar="NAME",
     )
     mark_all: bool = opt(False, help="Make every tensor an output.", alias="--mark-all")
     outputs_by_type: tuple[str, ...] = opt(
-        (), help="Make the outputs of all operators of these types outputs.", metavar="OP_TYPE"
+        (), help="Turn what operators of these types compute into model outputs.", metavar="OP_TYPE"
     )
     exclude_outputs: tuple[str, ...] = opt(
         (), help="Names and patterns of outputs to leave out.", metavar="NAME", alias="--exclude-outputs"
@@ -37,28 +37,28 @@ class LoaderOptions:
         False, help="Infer the shapes inside the model.", alias=("--shape-inference", "--do-shape-inference")
     )
     no_onnxruntime_shape_inference: bool = opt(
-        False, help="Infer shapes with ONNX alone.", alias="--no-onnxruntime-shape-inference"
+        False, help="Infer shapes with ONNX only, without ONNX Runtime.", alias="--no-onnxruntime-shape-inference"
     )
     fp_to_fp16: bool = opt(
-        False, help="Convert the inside of the model to float16; inputs and outputs keep their types.",
+        False, help="Convert the model to float16; its inputs and outputs keep their types.",
         alias="--fp-to-fp16",
     )  # fmt: skip
     fp_to_bf16: bool = opt(
-        False, help="Convert the inside of the model to bfloat16; inputs and outputs keep their types.",
+        False, help="Convert the model to bfloat16; its inputs and outputs keep their types.",
         alias="--fp-to-bf16",
     )  # fmt: skip
     keep_float: tuple[str, ...] = opt(
         (),
-        help="With --fp-to-fp16 or --fp-to-bf16: operator types and names of nodes that stay in float32.",
+        help="With --fp-to-fp16 or --fp-to-bf16: operator types and node names to keep in float32.",
         metavar="OP_TYPE|NODE",
         alias="--keep-float",
     )
     save: str | None = opt(
-        None, help="Save the model as it is after these options.", metavar="PATH", alias="--save-onnx", writes=True
+        None, help="Save the model after applying these options.", metavar="PATH", alias="--save-onnx", writes=True
     )
     save_external_data: str | None = opt(
         None,
-        help="With --save-onnx: store the weights in this file beside the model; without a name, MODEL.data.",
+        help="With --save-onnx: store the weights in this file next to the model; without a name, in MODEL.data.",
         metavar="[NAME]",
         bare="",
         alias=("--save-external-data", "--external-data-path"),
@@ -66,7 +66,7 @@ class LoaderOptions:
     )
     external_data_size_threshold: int = opt(
         1024,
-        help="With --save-external-data: smaller tensors stay in the model; K, M, G allowed.",
+        help="With --save-external-data: tensors smaller than this stay in the model; K, M and G are allowed.",
         metavar="BYTES",
         parse=parse_size,
         alias="--external-data-size-threshold",
@@ -82,8 +82,8 @@ class RunnerOptions:
 
     dtype: str = opt(
         "",
-        help="Calculate in this precision instead of the model's: float64 for little rounding error, float16 or "
-        "bfloat16 to see the effect of rounding every result to them.",
+        help="Compute in this precision instead of the model's: float64 for very little rounding error, float16 or "
+        "bfloat16 to see the effect of rounding every result.",
         choices=("", "float64", "float16", "bfloat16"),
     )
     ops: tuple[str, ...] = opt(
@@ -135,13 +135,13 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
     )
 
 
-_SURGEON = "Cut, clean and change ONNX models."
-_INSPECT = "Show the content of a model, or of a file of inputs or outputs."
-_CHECK = "Check saved metrics, and models."
-_PLUGIN = "Put TensorRT plugins in place of parts of ONNX models."
+_SURGEON = "Cut, clean up and edit ONNX models."
+_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
+_CHECK = "Judge saved metrics again; find faults in models."
+_PLUGIN = "Replace parts of ONNX models with TensorRT plugins."
 _COMMANDS = (
     ("demo", "Write two small models, and show the first commands to try.", "demo:demo", ""),
-    ("convert", "Convert a model to another format, or change it.", "convert:convert_command", ""),
+    ("convert", "Convert a model to another format or precision.", "convert:convert_command", ""),
     ("inspect model", "Show the content of a model.", "inspect:model_command", _INSPECT),
     ("inspect sparsity", "Show which weights are 2:4 sparse.", "inspect:sparsity_command", _INSPECT),
     ("check lint", "Find faults in a model.", "check:lint_command", _CHECK),
@@ -158,7 +158,7 @@ _COMMANDS = (
         "template onnx-gs",
         "Write a script that changes an ONNX model.",
         "template:onnx_gs",
-        "Write scripts to start from.",
+        "Generate starter scripts.",
     ),
 )
 

@@ -35,13 +35,13 @@ class Options:
         parse=parse_optimization,
     )
     disable_optimizers: tuple[str, ...] = opt(
-        (), help="Optimizers to leave out by ONNX Runtime's names, for example ConstantFolding.", metavar="NAME"
+        (), help="Optimizers to disable, by ONNX Runtime's names, for example ConstantFolding.", metavar="NAME"
     )
     threads: int | None = opt(
-        None, help="Threads inside one operator; by default all cores that this process may use.", metavar="N"
+        None, help="Threads within one operator; by default all cores that this process may use.", metavar="N"
     )
     inter_threads: int = opt(
-        1, help="Operators that may run at the same time; more than 1 turns parallel execution on.", metavar="N"
+        1, help="Operators that may run at the same time; more than 1 turns on parallel execution.", metavar="N"
     )
     op_libs: tuple[str, ...] = opt(
         (),
@@ -52,13 +52,13 @@ class Options:
     )
     deterministic: bool = opt(False, help="Prefer kernels that give the same result in every run.")
     own_arena: bool = opt(
-        False, help="Give each session memory of its own instead of an arena that all sessions of the process share."
+        False, help="Give each session its own memory arena instead of one shared by all sessions of the process."
     )
     config: Mapping[str, str] = opt(
         {}, help="Session configuration entries, for example session.disable_prepacking:1.", metavar="KEY:VALUE"
     )
     save_optimized: str | None = opt(
-        None, help="Write the model as ONNX Runtime optimized it.", metavar="FILE", writes=True
+        None, help="Write the model as optimized by ONNX Runtime.", metavar="FILE", writes=True
     )
     profile: str | None = opt(
         None, help="Write ONNX Runtime's own profile of all runs as JSON.", metavar="FILE", writes=True

@@ -52,7 +52,7 @@ class Options:
     )
     precision: str = opt(
         "",
-        help="Calculate real numbers in this type: float32, float16 or bfloat16; by default in the model's own.",
+        help="Compute real numbers in this type: float32, float16 or bfloat16; by default in the model's own.",
         metavar="TYPE",
         parse=parse_precision,
     )
@@ -63,23 +63,21 @@ class Options:
     )
     disable: tuple[str, ...] = opt(
         (),
-        help="Optimizations of the CPU to leave out: snippets (operators joined into generated kernels), low_precision "
+        help="CPU optimizations to disable: snippets (operators joined into generated kernels), low_precision "
         "(integer kernels for quantized models), dynamic_quantization, kv_cache_compression.",
         metavar="NAME",
         parse=_known_optimization,
     )
     hint: str = opt(
         "",
-        help="Goal of the optimization: latency, throughput, or cumulative_throughput with several devices.",
+        help="What to optimize for: latency, throughput, or cumulative_throughput with several devices.",
         choices=("", "latency", "throughput", "cumulative_throughput"),
     )
     threads: int | None = opt(
-        None, help="Threads for one inference; by default all cores that this process may use.", metavar="N"
+        None, help="Threads per inference; by default all cores that this process may use.", metavar="N"
     )
     streams: int | None = opt(None, help="Inferences that the device may run at the same time.", metavar="N")
-    cache_dir: str | None = opt(
-        None, help="Keep compiled models in this folder and take them from there.", metavar="DIR"
-    )
+    cache_dir: str | None = opt(None, help="Cache compiled models in this folder.", metavar="DIR")
     config: Mapping[str, str] = opt(
         {}, help="Properties by OpenVINO's names, for example ENABLE_CPU_PINNING:NO.", metavar="KEY:VALUE"
     )

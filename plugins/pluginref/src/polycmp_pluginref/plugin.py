@@ -18,9 +18,9 @@ class Options:
     """
 
     dtype: str = opt(
-        "", help="Calculate in this type instead of the model's own.", choices=("", "float64", "float16", "bfloat16")
+        "", help="Compute in this type instead of the model's own.", choices=("", "float64", "float16", "bfloat16")
     )
-    ops: tuple[str, ...] = opt((), help="Python files that register references of their own.", metavar="FILE.py")
+    ops: tuple[str, ...] = opt((), help="Python files that register more references.", metavar="FILE.py")
 
 
 @hookimpl

@@ -14,7 +14,7 @@ class PictureOptions:
 
     heatmaps: str = opt(
         "",
-        help="Save heat maps of the error in this folder.",
+        help="Save heat maps of the error to this folder.",
         alias="--save-heatmaps",
         metavar="DIR",
         writes=True,
@@ -22,7 +22,7 @@ class PictureOptions:
     show_heatmaps: bool = opt(False, help="Show heat maps of the error.", alias="--show-heatmaps")
     error_plots: str = opt(
         "",
-        help="Save plots of the error against the value in this folder.",
+        help="Save plots of the error against the value to this folder.",
         alias="--save-error-metrics-plot",
         metavar="DIR",
         writes=True,

@@ -20,7 +20,7 @@ SUITE_EXAMPLES = examples(
 )
 EPILOG = """\b
 Exit status: 0 all as expected, 1 a case differs or is worse than the baseline, 2 wrong usage, 3 a case could not be
-compared, 130 interrupted (finished cases are kept; go on with --resume)."""
+compared, 130 interrupted (finished cases are kept; continue with --resume)."""
 
 
 def _suite(call: Invocation) -> int:
@@ -39,7 +39,7 @@ run_command = BackendCommand(
         click.Option(["-v", "--verbose"], count=True, help="Show every case; may be repeated."),
         click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ],
-    help="Run the cases of SUITE.toml, each in a process of its own, and print one verdict." + SUITE_EXAMPLES,
+    help="Run the cases of SUITE.toml, each in its own process, and print one verdict." + SUITE_EXAMPLES,
     epilog=EPILOG,
 )
 

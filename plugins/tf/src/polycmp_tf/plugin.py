@@ -36,13 +36,15 @@ class Options:
     )
     nchw: tuple[str, ...] = opt(
         (),
-        help="Inputs and outputs, by the other backends' names, that those have with channels first and this model "
-        "has with channels last; * for all of at least three dimensions.",
+        help="Inputs and outputs that have channels last in this model and channels first in the other backends, "
+        "by the names used there; * for all with at least three dimensions.",
         metavar="NAME",
     )
-    threads: int | None = opt(None, help="Threads of a LiteRT model; by default all usable cores.", metavar="N")
+    threads: int | None = opt(None, help="Threads for a LiteRT model; by default all usable cores.", metavar="N")
     xla: bool = opt(False, help="Compile the model with XLA.", alias="--xla")
-    freeze_graph: bool = opt(False, help="Run the model with its variables made constants.", alias="--freeze-graph")
+    freeze_graph: bool = opt(
+        False, help="Turn the model's variables into constants before running it.", alias="--freeze-graph"
+    )
     save_pb: str | None = opt(
         None, help="Write the model as a frozen graph.", metavar="FILE", alias="--save-pb", writes=True
     )
@@ -50,10 +52,10 @@ class Options:
         None, help="Write the graph for TensorBoard.", metavar="DIR", alias="--save-tensorboard", writes=True
     )
     save_timeline: str | None = opt(
-        None, help="Write TensorFlow's profile of all runs.", metavar="DIR", alias="--save-timeline", writes=True
+        None, help="Write TensorFlow's own profile of all runs.", metavar="DIR", alias="--save-timeline", writes=True
     )
     ckpt: str | None = opt(
-        None, help="Take the weights of a Keras model from this file or checkpoint.", metavar="PATH", alias="--ckpt"
+        None, help="Load the weights of a Keras model from this file or checkpoint.", metavar="PATH", alias="--ckpt"
     )
     allow_growth: bool = opt(
         False, help="Let TensorFlow allocate a GPU's memory as needed, not all at once.", alias="--allow-growth"

@@ -13,30 +13,31 @@ class Options:
 
     script: str | None = opt(
         None,
-        help="Run the module that this file makes, fed and named as the model says; NAME is a module, a class or a "
-        "function without arguments, by default load_model. An exported program or TorchScript may be given here, too.",
+        help="Run the module that this file provides, with the inputs and names of the model; NAME is a module, a "
+        "class or a function without arguments, by default load_model. May also be an exported program or TorchScript.",
         metavar="FILE.py[:NAME]",
     )
     device: str = opt("cpu", help="Device by PyTorch's name: cpu, cuda, cuda:1, mps.", metavar="NAME")
     dtype: str = opt(
         "",
-        help="Calculate real numbers in this type instead of the module's own: float64 for a reference with little "
-        "rounding error.",
+        help="Compute real numbers in this type instead of the module's own: float64 for a reference with very "
+        "little rounding error.",
         choices=("", "float64", "float32", "bfloat16", "float16"),
     )
     compile: bool = opt(False, help="Run the module compiled with torch.compile.")
     compiler: str = opt(
         "inductor",
-        help="Compiler of torch.compile: eager runs the graph that Dynamo caught, aot_eager ATen's operators singly.",
+        help="Backend of torch.compile: eager runs the graph captured by Dynamo, aot_eager runs ATen's operators "
+        "one by one.",
         choices=("inductor", "aot_eager", "eager"),
     )
     disable: tuple[str, ...] = opt(
         (),
-        help="Optimizations of Inductor to leave out, as torch._inductor.list_options calls them: pattern_matcher, "
+        help="Inductor optimizations to disable, by the names in torch._inductor.list_options: pattern_matcher, "
         "epilogue_fusion, …",
         metavar="NAME",
     )
-    threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
+    threads: int | None = opt(None, help="Threads within one operator; by default PyTorch's own number.", metavar="N")
 
     def __post_init__(self) -> None:
         check_at_least_one(self, "threads")

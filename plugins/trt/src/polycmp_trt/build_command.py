@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_command", "engine_files"]
 
-EPILOG = "Exit status: 0 all were built, 2 wrong usage, 3 one could not be built."
+EPILOG = "Exit status: 0 all built, 2 wrong usage, 3 at least one could not be built."
 
 
 def _build(call: Invocation) -> int:
@@ -75,7 +75,7 @@ build_command = BackendCommand(
             default="engines",
             show_default=True,
             metavar="PATH",
-            help="Folder for the engines, or the file of a single one.",
+            help="Folder for the engines, or the file name of a single one.",
         ),
         click.Option(
             ["-j", "--jobs"],
@@ -83,7 +83,7 @@ build_command = BackendCommand(
             default=1,
             show_default=True,
             metavar="N",
-            help="Number of engines to build at the same time, each in a process of its own.",
+            help="Number of engines to build in parallel, each in its own process.",
         ),
     ],
     help="Build TensorRT engines, one for each backend, without running them."

@@ -59,7 +59,7 @@ build_command = repeating_command(
     options=("model", "data.input_shapes", "data.data_loader", "data.data_loader_script", "data.load_inputs"),
     plugins=("runner", "loader", "data_loader"),
     params=(click.Argument(["model"], required=False),),
-    help="Build an engine of MODEL anew for each check, and sort the files of each build into good and bad."
+    help="Rebuild an engine of MODEL for each check, and sort the files of each build into good and bad."
     + examples(
         "polycmp debug build model.onnx --fp16 --save-tactics replay.json --artifacts replay.json --until 10 \\",
         "    --check polycmp run polycmp_debug.engine --trt --load-outputs golden.json",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polycmp.spec import opt, parse_named_shapes, parse_size
 
-_PER_PROFILE = "Repeated, it starts the next optimization profile."
+_PER_PROFILE = "Repeat it to start the next optimization profile."
 _ENUM = "as TensorRT calls it, in any case"
 
 
@@ -51,7 +51,7 @@ class Options:
         (), help=f"Smallest input shapes. {_PER_PROFILE}", metavar="NAME:SHAPE"
     )
     opt_shapes: tuple[tuple[str, ...], ...] = opt(
-        (), help=f"Input shapes to be fastest at. {_PER_PROFILE}", metavar="NAME:SHAPE"
+        (), help=f"Input shapes to optimize for. {_PER_PROFILE}", metavar="NAME:SHAPE"
     )
     max_shapes: tuple[tuple[str, ...], ...] = opt(
         (), help=f"Largest input shapes. {_PER_PROFILE}", metavar="NAME:SHAPE"
@@ -59,13 +59,13 @@ class Options:
     # Precision
     fp32: bool = opt(False, help="Accepted and ignored: float32 is always allowed.", alias="--fp32")
     tf32: bool = opt(False, help="Allow TF32 for float32 matrix products.", alias="--tf32")
-    fp16: bool = opt(False, help="Allow float16, or convert the model where there is no such switch.", alias="--fp16")
-    bf16: bool = opt(False, help="Allow bfloat16, or convert the model where there is no such switch.", alias="--bf16")
+    fp16: bool = opt(False, help="Allow float16; convert the model if TensorRT has no such switch.", alias="--fp16")
+    bf16: bool = opt(False, help="Allow bfloat16; convert the model if TensorRT has no such switch.", alias="--bf16")
     fp8: bool = opt(False, help="Allow float8.", alias="--fp8")
     int8: bool = opt(False, help="Allow int8, calibrated with this run's data loader.", alias="--int8")
     precision_constraints: str = opt(
         "none",
-        help="Strictness with which the builder follows precisions set per layer.",
+        help="How strictly the builder follows the precisions set per layer.",
         choices=("prefer", "obey", "none"),
         alias="--precision-constraints",
     )
@@ -75,7 +75,10 @@ class Options:
     strongly_typed: bool = opt(False, help="Keep the model's own types.", alias="--strongly-typed")
     # Calibration
     calibration_cache: str = opt(
-        "", help="Read calibration from this file, or write it there.", alias="--calibration-cache", metavar="FILE"
+        "",
+        help="Read the calibration from this file if it exists; otherwise write it.",
+        alias="--calibration-cache",
+        metavar="FILE",
     )
     calib_base_cls: str = opt(
         "IInt8EntropyCalibrator2",

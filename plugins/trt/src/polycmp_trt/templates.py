@@ -132,7 +132,7 @@ trt_config = BackendCommand(
     options=("model", "data", "log"),
     plugins=("runner", "loader", "data_loader"),
     params=_PARAMS,
-    help="Write a Python script that makes a TensorRT builder configuration."
+    help="Write a Python script that creates a TensorRT builder configuration."
     + examples("polycmp template trt-config --fp16 -o config.py"),
 )
 

@@ -12,16 +12,16 @@ from polycmp.spec import RunnerSpec, hookimpl, opt
 class Options:
     """Options of this backend; each field becomes the flag `--trtexec-FIELD`."""
 
-    path: str = opt("trtexec", help="The program, where it is not in PATH.", metavar="FILE")
-    fp16: bool = opt(False, help="Let TensorRT calculate in float16.")
-    bf16: bool = opt(False, help="Let TensorRT calculate in bfloat16.")
-    int8: bool = opt(False, help="Let TensorRT calculate in int8.")
-    best: bool = opt(False, help="Let TensorRT calculate in every type it has.")
-    no_tf32: bool = opt(False, help="Keep TensorRT from calculating in tf32.")
+    path: str = opt("trtexec", help="Path of the program, if it is not in PATH.", metavar="FILE")
+    fp16: bool = opt(False, help="Let TensorRT compute in float16.")
+    bf16: bool = opt(False, help="Let TensorRT compute in bfloat16.")
+    int8: bool = opt(False, help="Let TensorRT compute in int8.")
+    best: bool = opt(False, help="Let TensorRT compute in every type it has.")
+    no_tf32: bool = opt(False, help="Keep TensorRT from computing in TF32.")
     arguments: tuple[str, ...] = opt(
-        (), help="Further arguments of trtexec without their hyphens: useCudaGraph, device=1.", metavar="WORD"
+        (), help="More arguments for trtexec, without their hyphens: useCudaGraph, device=1.", metavar="WORD"
     )
-    timeout: float = opt(3600.0, help="Seconds after which one call of trtexec is given up.", metavar="SECONDS")
+    timeout: float = opt(3600.0, help="Seconds to wait for one call of trtexec.", metavar="SECONDS")
 
     def __post_init__(self) -> None:
         if not self.path:
@@ -35,7 +35,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
     """Contribute the backend `trtexec`."""
     yield RunnerSpec(
         name="trtexec",
-        summary="TensorRT, by an installed trtexec",
+        summary="TensorRT, through an installed trtexec",
         factory="polycmp_trtexec.runner:make_runner",
         options=Options,
         accepts=("onnx",),

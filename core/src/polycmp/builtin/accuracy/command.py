@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 HELP = (
-    "Judge the metrics in FILE, which `polycmp run --save-accuracy-results` wrote, with other tolerances, or "
-    "without options with those that they were saved with."
+    "Judge the metrics in FILE again with other tolerances or, without options, with those they were saved with. "
+    "`polycmp run --save-accuracy-results` writes such files."
 ) + examples(
     "polycmp run model.onnx -b onnxrt -b onnx --save-accuracy-results metrics.json",
     "polycmp check accuracy metrics.json --atol 1e-3",
@@ -34,13 +34,13 @@ class JudgeSection:
         (), help="Judge only the metrics of these compare functions.", alias="--compare-func", metavar="NAME"
     )
     check_average: bool = opt(
-        False, help="Judge the mean of each metric over the iterations instead of each iteration."
+        False, help="Judge the mean of each metric over all iterations instead of every single iteration."
     )
     fail_fast: bool = opt(False, help="Stop at the first failure.")
     allow_blind: tuple[str, ...] = opt(
         (),
-        help="Let these outputs pass although nothing could have differed (BLIND), by name or pattern; all if none is "
-        "named.",
+        help="Outputs, by name or pattern, that pass even if nothing could have differed (BLIND); all of them if "
+        "none is named.",
         metavar="[OUTPUT]",
         bare="*",
     )

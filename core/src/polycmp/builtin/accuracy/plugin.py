@@ -14,7 +14,7 @@ class AccuracyOptions:
 
     results: str = opt(
         "",
-        help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.",
+        help="Save metrics and verdicts, so that `polycmp check accuracy` can judge them again.",
         alias="--save-accuracy-results",
         metavar="FILE",
         writes=True,
@@ -40,5 +40,5 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("check", "accuracy"),
         "Judge saved metrics with other tolerances.",
         "polycmp.builtin.accuracy.command:accuracy_command",
-        "Check saved metrics, and models.",
+        "Judge saved metrics again; find faults in models.",
     )

@@ -14,7 +14,7 @@ class ScriptOptions:
 
     file: str = opt(
         "",
-        help="Write a Python script that does the same instead of running; - prints it.",
+        help="Write a Python script that does the same, instead of running; - prints it.",
         alias=("--gen-script", "--gen"),
         metavar="FILE",
         writes=True,

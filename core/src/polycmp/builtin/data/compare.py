@@ -39,8 +39,8 @@ compare_command = BackendCommand(
             ["-q", "--quiet"], count=True, help="Show fewer messages, the result as one line; may be repeated."
         ),
     ],
-    help="Compare saved outputs: .json, a file format of a plugin, or folders. The last one holds the "
-    "reference, unless --reference names a run."
+    help="Compare saved outputs: .json, .npz, .npy, .pt and other files that plugins read, or folders. The last "
+    "one is the reference, unless --reference names another."
     + examples("polycmp compare new.npz old.npz", "polycmp compare new.json old.json --atol 1e-3 --report r.json"),
     epilog=EPILOG,
 )

@@ -176,14 +176,14 @@ _OUTPUT = "Where to write: .json, .npz, .safetensors, or a folder."
 concat_command = data_command(
     "concat",
     _concat,
-    "Append the iterations of files or folders, all of them inputs or all of them outputs.",
+    "Concatenate the iterations of several files or folders. All must hold inputs, or all outputs.",
     params=[_FILES, output_option(_OUTPUT)],
     shown=["polycmp data concat first.json second.npz -o all.safetensors"],
 )
 merge_command = data_command(
     "merge",
     _merge,
-    "Put the tensors of files or folders, inputs or outputs, together into inputs, iteration by iteration.",
+    "Merge the tensors of several files or folders into one set of inputs, iteration by iteration.",
     params=[_FILES, output_option(_OUTPUT)],
     shown=["polycmp data merge inputs.json outputs.npz -o together.json"],
 )

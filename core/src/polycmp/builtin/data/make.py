@@ -26,16 +26,18 @@ class ImageSection:
     """Images."""
 
     name: str = opt("", help="Name of the model's input.", metavar="INPUT")
-    size: str = opt("", help="Resize to this, for example 224x224; by default the images' own size.", metavar="HxW")
+    size: str = opt(
+        "", help="Resize images to this, for example 224x224; by default they keep their size.", metavar="HxW"
+    )
     crop: bool = opt(False, help="Resize the shorter side and crop the centre, instead of changing the proportions.")
     layout: str = opt("nchw", help="Order of the dimensions.", choices=("nchw", "nhwc", "chw", "hwc"))
-    gray: bool = opt(False, help="One channel instead of red, green and blue.")
-    bgr: bool = opt(False, help="Blue, green, red instead of red, green, blue.")
+    gray: bool = opt(False, help="Use one channel instead of red, green and blue.")
+    bgr: bool = opt(False, help="Order the channels as blue, green, red.")
     scale: float = opt(255.0, help="First divide by this; 1 keeps 0 to 255.", metavar="X")
     mean: tuple[float, ...] = opt((), help="Then subtract this: one number, or one per channel.", metavar="X")
     std: tuple[float, ...] = opt((), help="Then divide by this: one number, or one per channel.", metavar="X")
     dtype: str = opt("float32", help="Element type.", metavar="TYPE")
-    batch: int = opt(1, help="Images in one iteration.", metavar="N")
+    batch: int = opt(1, help="Images per iteration.", metavar="N")
 
 
 def _from_images(call: Invocation) -> int:
@@ -144,8 +146,8 @@ def _per_channel(values: tuple[float, ...], channels: int, option: str, default:
 class NumpySection:
     """Arrays."""
 
-    name: str = opt("", help="The model's input that all .npy files are for, one iteration each.", metavar="INPUT")
-    split: bool = opt(False, help="Each file holds several iterations, along its first axis.")
+    name: str = opt("", help="Input that all .npy files belong to, one iteration per file.", metavar="INPUT")
+    split: bool = opt(False, help="Split each file into iterations along its first axis.")
 
 
 def _from_numpy(call: Invocation) -> int:
@@ -248,7 +250,7 @@ _OUTPUT = "Where to write: .json, .npz, .safetensors, or a folder."
 images_command = data_command(
     "from-images",
     _from_images,
-    "Make a file of inputs from images, or from folders of them.",
+    "Make a file of inputs from images, or from folders of images.",
     [ImageSection],
     [_PATHS, output_option(_OUTPUT)],
     ["polycmp data from-images photos --name image --size 224x224 --crop -o photos.npz"],

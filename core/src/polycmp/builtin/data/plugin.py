@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from polycmp.builtin.data.samples.options import SIZES, SampleOptions
 from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl
 
-_DATA = "Join files of inputs and outputs, or make inputs from images and arrays."
-_INSPECT = "Show the content of a model, or of a file of inputs or outputs."
+_DATA = "Combine input and output files; make inputs from images and arrays."
+_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
 _COMMANDS = (
     ("compare", "Compare saved outputs.", "compare:compare_command", ""),
     ("inspect data", "Show the tensors in a file of inputs or outputs.", "show:inspect_command", _INSPECT),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ShowSection:
     """Showing."""
 
-    show_values: bool = opt(False, help="Show the values, too.")
-    histogram: bool = opt(False, help="Show a histogram of the values, too.")
+    show_values: bool = opt(False, help="Also show the values.")
+    histogram: bool = opt(False, help="Also show a histogram of the values.")
     line_width: int = opt(75, help="Width of lines of values, in columns; -1 for no limit.", metavar="N")
 
 

@@ -14,5 +14,5 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("debug", "repeat"),
         "Run a check again and again.",
         "polycmp.builtin.debug.repeating:repeat_command",
-        "Find out what fails: smaller models, repeated runs, precision.",
+        "Narrow down a failure: reduce models, repeat runs, raise precision.",
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckSection", "repeat_command", "repeat_with_check", "repeating_command"]
 
 _STATUS = """\b
-Exit status: 0 found, or nothing failed; 1 failures and nothing found; 2 wrong usage; 3 could not go on."""
+Exit status: 0 found, or nothing failed; 1 steps failed and nothing was found; 2 wrong usage; 3 could not continue."""
 
 
 def _until(text: str) -> str:
@@ -112,7 +112,7 @@ def _repeat(call: Invocation) -> int:
 repeat_command = repeating_command(
     "repeat",
     _repeat,
-    help="Run a check again and again, and sort the files that each run leaves into good and bad."
+    help="Run a check repeatedly, and sort the files that each run writes into good and bad."
     + examples(
         "polycmp debug repeat --until 10 --check pytest test_model.py",
         "polycmp debug repeat --until bad --artifacts out.npz --check python flaky.py",

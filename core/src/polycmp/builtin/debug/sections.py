@@ -20,27 +20,29 @@ class CheckSection:
     """Checking each step with a command."""
 
     fail_code: tuple[int, ...] = opt(
-        (), help="Only these exit statuses are failures.", alias="--fail-returncode", metavar="N"
+        (), help="Count only these exit statuses as failures.", alias="--fail-returncode", metavar="N"
     )
     ignore_fail_code: tuple[int, ...] = opt(
-        (), help="These exit statuses are no failures.", alias="--ignore-fail-returncode", metavar="N"
+        (), help="Do not count these exit statuses as failures.", alias="--ignore-fail-returncode", metavar="N"
     )
     fail_regex: tuple[str, ...] = opt(
-        (), help="A failure is output that matches one of these; with --fail-code, both are needed.", metavar="REGEX"
+        (),
+        help="Count output that matches one of these as a failure; with --fail-code, both must apply.",
+        metavar="REGEX",
     )
-    show_output: bool = opt(False, help="Show the output of the command when it passes, too.")
-    hide_fail_output: bool = opt(False, help="Do not show the output of the command when it fails.")
+    show_output: bool = opt(False, help="Show the command's output even if it passes.")
+    hide_fail_output: bool = opt(False, help="Hide the command's output if it fails.")
     artifacts: tuple[str, ...] = opt((), help="Files to sort into good and bad after each step.", metavar="FILE")
     artifacts_dir: str = opt(
         "polycmp_artifacts", help="Folder of the sorted files.", alias="--art-dir", metavar="DIR", writes=True
     )
     iter_artifact: str = opt(
         "",
-        help="File that each step writes for the command; it must not be there at the start.",
+        help="File that each step writes for the command; it must not exist beforehand.",
         alias="--intermediate-artifact",
         metavar="FILE",  # nothing is ever overwritten with it: see `Stepper`
     )
-    no_remove_intermediate: bool = opt(False, help="Leave that file where it is after the last step.")
+    no_remove_intermediate: bool = opt(False, help="Keep that file after the last step.")
     iteration_info: str = opt(
         "",
         help="Before each step, write its number into this JSON file.",
@@ -52,7 +54,7 @@ class CheckSection:
 
 @dataclass(frozen=True)
 class ReplaySection:
-    """Stopping and going on."""
+    """Stopping and resuming."""
 
     save_debug_replay: str = opt(
         "", help="Record every step in this file, so that the search can be resumed.", metavar="FILE", writes=True
@@ -89,5 +91,5 @@ def split_check(args: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def check_option() -> click.Option:
     """Return the option as the help text shows it."""
-    text = "Command that checks each step, without a shell; has to come last. Without it the user is asked."
+    text = "Command that checks each step, run without a shell; must come last. Without it, you are asked."
     return click.Option(list(_CHECK_FLAGS), metavar="COMMAND …", help=text)

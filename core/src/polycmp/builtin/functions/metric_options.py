@@ -26,7 +26,7 @@ def _divergence(text: str) -> float:
 class TopkAgreementOptions:
     """Options of `topk_agreement`."""
 
-    k: int = opt(1, help="Number of largest entries to compare; 1 or more.")
+    k: int = opt(1, help="How many of the largest entries to compare; 1 or more.")
     axis: int = opt(-1, help="The axis of the classes.")
     threshold: Mapping[str, float] = opt(
         {"": 1.0}, help="Smallest share of them that must agree.", metavar="[OUTPUT:]SHARE", parse=_share
@@ -54,10 +54,10 @@ class IouMatchOptions:
 
     form: str = opt(
         "xyxy",
-        help="Form of the boxes: two corners, corner and size, centre and size.",
+        help="Format of the boxes: two corners, corner and size, or centre and size.",
         choices=("xyxy", "xywh", "cxcywh"),
     )
-    min_iou: float = opt(0.9, help="Overlap from which two boxes match.", metavar="IOU", parse=_share)
+    min_iou: float = opt(0.9, help="Smallest overlap (IoU) at which two boxes match.", metavar="IOU", parse=_share)
     threshold: Mapping[str, float] = opt(
-        {"": 1.0}, help="Smallest share of boxes that must have a partner.", metavar="[OUTPUT:]SHARE", parse=_share
+        {"": 1.0}, help="Smallest share of boxes that must have a match.", metavar="[OUTPUT:]SHARE", parse=_share
     )

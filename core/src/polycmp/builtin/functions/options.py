@@ -38,7 +38,7 @@ class IndicesOptions:
 
     tolerance: Mapping[str, int] = opt(
         {"": 0},
-        help="Number of places by which an index may move in its list.",
+        help="How many places an index may move within its list.",
         alias="--index-tolerance",
         metavar="[OUTPUT:]INT",
         parse=_index_tolerance,
@@ -118,7 +118,7 @@ class UlpOptions:
 
     tolerance: Mapping[str, int] = opt(
         {"": 4},
-        help="Largest distance that passes, in representable numbers of the coarser of the two types.",
+        help="Largest distance that passes, counted in representable numbers of the coarser of the two types.",
         metavar="[OUTPUT:]INT",
         parse=_index_tolerance,
     )

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 #: Name -> what must hold.
 CHECKS = {
     "repeat": "the same inputs again give the same outputs",
-    "restart": "so they do after the backend was shut down and started again",
-    "other-shape": "so they do after inputs of another shape",
-    "duplicates": "equal rows of a batch give equal rows",
-    "permute": "rows in another order give the same rows in that order",
-    "neighbours": "a row does not depend on the rows beside it",
-    "split": "each row alone, as a batch of one, gives the same as in the batch",
-    "fixed-shapes": "the model with the shapes of its inputs written into it gives the same as with open ones",
-    "threads": "one thread gives the same as several",
+    "restart": "a restart of the backend changes nothing",
+    "other-shape": "a run with inputs of another shape in between changes nothing",
+    "duplicates": "equal rows in a batch give equal results",
+    "permute": "reordering the rows reorders the results, and nothing else",
+    "neighbours": "a row does not depend on the other rows in its batch",
+    "split": "a row alone, as a batch of one, gives the same result as in the batch",
+    "fixed-shapes": "writing the input shapes into the model changes nothing",
+    "threads": "one thread gives the same results as several",
     "cached": "decoding step by step with the cache gives the same as all tokens at once (with --steps and --state)",
     "left-padded": "padding on the left that the mask hides changes nothing (with --steps and --state)",
 }

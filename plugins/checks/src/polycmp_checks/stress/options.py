@@ -64,27 +64,27 @@ class StressOptions:
 
     kinds: tuple[str, ...] = opt(
         tuple(STRESS_KINDS),
-        help="Kinds of input to try; those that the model has no input for are left out.",
+        help="Kinds of input to try; kinds that do not apply to the model are skipped.",
         alias=("--stress-kinds", "--stress-kind"),
         metavar="KIND",
         parse=_kind,
     )
     seeds: tuple[int, ...] = opt(
         (1, 2, 3),
-        help="Seeds; each kind comes once with each.",
+        help="Seeds; each kind is tried once with each seed.",
         alias=("--stress-seeds", "--stress-seed"),
         metavar="N",
         parse=_seed,
     )
     sizes: tuple[int, ...] = opt(
         (1, 2, 3, 7, 8),
-        help="Sizes that unknown dimensions take in turn, as far as the backend's smallest and largest shapes allow.",
+        help="Sizes to try in turn for unknown dimensions, within the backend's smallest and largest shapes.",
         metavar="N",
         parse=_size,
     )
     val_range: Mapping[str, tuple[float, float]] = opt(
         {},
-        help="Values that an input can take, for all inputs or NAME:[LOW,HIGH]; no kind leaves them.",
+        help="Values that an input can take, for all inputs or as NAME:[LOW,HIGH]; every kind stays within them.",
         metavar="[INPUT:][LOW,HIGH]",
         parse=parse_range,
     )

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from polycmp.report import Result
 
 EPILOG = """\b
-With backends: the model in float16 on the first one, judged by the float model on the last one.
-With a check, each step writes polycmp_debug.onnx, in float16 but for some operators, and runs it.
-Exit status: 0 found, or all of float16 passes; 1 not even float32 passes; 2 wrong usage; 3 could not search."""
+With backends, the float16 model on the first one is judged against the float model on the last one.
+With a check, each step writes polycmp_debug.onnx, in float16 except for some operators, and runs the check.
+Exit status: 0 found, or everything passes in float16; 1 not even float32 passes; 2 wrong usage; 3 could not search."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class PrecisionSection:
 
     mode: str | None = opt(
         None,
-        help="By each layer's measured error (with backends; the default there), or in the model's order: halve (the "
-        "default with --check), or go operator by operator.",
+        help="guided: by each layer's measured error (the default with backends); bisect: halve, in the model's "
+        "order (the default with --check); linear: operator by operator.",
         choices=("guided", "bisect", "linear"),
     )
     max_runs: int = opt(
         0,
-        help="Largest number of models that guided may try; by default 24, or a tenth of the number of layers.",
+        help="Maximum number of models that guided may try; by default 24, or a tenth of the number of layers.",
         metavar="N",
     )
     to: str = opt("float16", help="Smaller type of the other operators.", choices=("float16", "bfloat16"), alias="--to")
     direction: str = opt(
         "forward",
-        help="Operators that stay in float32: the first ones, or the last ones (reverse).",
+        help="Which operators stay in float32: the first ones (forward), or the last ones (reverse).",
         choices=("forward", "reverse"),
         alias="--dir",
     )

@@ -11,8 +11,9 @@ from polycmp.errors import UsageError
 from polycmp.terminal import echo, visible
 from polycmp_locate.onnx_extra import require_onnx
 
-HELP = "Put the FOLDER of a fault into a zip file that is fit to be posted." + examples(
-    "polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt --save-repro case", "polycmp debug bundle case"
+HELP = (
+    "Pack the FOLDER of a fault into a zip file that is safe to post: names, weights and inputs are replaced."
+    + examples("polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt --save-repro case", "polycmp debug bundle case")
 )
 EPILOG = """\b
 Exit status: 0 written, and shows the fault; 2 wrong usage; 3 there is no fault to show."""
@@ -21,9 +22,9 @@ Exit status: 0 written, and shows the fault; 2 wrong usage; 3 there is no fault 
 @click.command("bundle", help=HELP, epilog=EPILOG)
 @click.argument("folder", metavar="FOLDER")
 @click.option("-o", "--output", metavar="FILE.zip", help="File to write; by default FOLDER.zip.")
-@click.option("--keep-names", is_flag=True, help="Leave the names in the model as they are.")
-@click.option("--keep-weights", is_flag=True, help="Leave the weights as they are.")
-@click.option("--keep-inputs", is_flag=True, help="Leave the inputs as they are.")
+@click.option("--keep-names", is_flag=True, help="Keep the names in the model.")
+@click.option("--keep-weights", is_flag=True, help="Keep the weights.")
+@click.option("--keep-inputs", is_flag=True, help="Keep the inputs.")
 @click.option("--seed", type=int, default=0, metavar="N", help="Seed of the random numbers that replace values.")
 def bundle_command(
     folder: str, output: str | None, keep_names: bool, keep_weights: bool, keep_inputs: bool, seed: int

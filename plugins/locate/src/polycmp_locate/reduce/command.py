@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("polycmp.locate")
 
 EPILOG = """\b
-The last backend is the reference, unless --reference names one. For a command that says what fails, each step writes
-polycmp_debug.onnx.
+The last backend is the reference, unless --reference names one. With --check, each step writes polycmp_debug.onnx
+for the command.
 Exit status: 0 reduced, or nothing fails; 2 wrong usage; 3 could not search."""
 
 
@@ -36,14 +36,18 @@ class ReduceSection:
 
     mode: str = opt(
         "bisect",
-        help="Halve, or go operator by operator: for faults that come and go along the model.",
+        help="Halve the model, or go operator by operator (linear), for faults that come and go along the model.",
         choices=("bisect", "linear"),
     )
     min_good: str = opt(
-        "", help="Write the passing part that is nearest in size.", alias="--minimal-good", metavar="FILE", writes=True
+        "",
+        help="Also write the passing part that is closest in size.",
+        alias="--minimal-good",
+        metavar="FILE",
+        writes=True,
     )
-    no_reduce_inputs: bool = opt(False, help="Do not move the inputs.")
-    no_reduce_outputs: bool = opt(False, help="Do not move the outputs.")
+    no_reduce_inputs: bool = opt(False, help="Keep the model's inputs.")
+    no_reduce_outputs: bool = opt(False, help="Keep the model's outputs.")
     save_repro: str = opt(
         "", help="Save the failing part with inputs, expected outputs and a script.", metavar="DIR", writes=True
     )
@@ -51,7 +55,7 @@ class ReduceSection:
         (), help="The same as --input-shapes.", alias="--model-inputs", metavar="NAME:[D0,D1,…]", hidden=True
     )
     force_fallback_shape_inference: bool = opt(
-        False, help="With --check: run the model for the shapes of the tensors inside it, instead of inferring them."
+        False, help="With --check: find the shapes inside the model by running it instead of inferring them."
     )
     no_shape_inference: bool = opt(
         False, help="Of no effect: a part needs the shapes of the tensors inside the model.", hidden=True
@@ -151,7 +155,8 @@ reduce_command = CheckingCommand(
         ),
         check_option(),
     ],
-    help="Make MODEL smaller, as long as a backend differs from the reference or fails on it, or a command does."
+    help="Make MODEL as small as possible while a backend still differs from the reference or fails, or a command "
+    "still fails."
     + examples(
         "polycmp debug reduce model.onnx -b onnxrt -b onnx",
         "polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt -o small.onnx --save-repro case",

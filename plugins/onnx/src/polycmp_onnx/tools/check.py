@@ -77,8 +77,8 @@ lint_command = BackendCommand(
     options=("data.input_shapes", "data.data_loader", "data.data_loader_script", "data.load_inputs", LintSection,
              ReadSection, "log"),
     plugins=("data_loader",),
-    params=[model_argument(), output_option("Write what was found as JSON.", required=False), *verbosity_params()],
-    help="Find all faults of MODEL: breaches of ONNX's rules, and nodes that do not run."
+    params=[model_argument(), output_option("Write the findings as JSON.", required=False), *verbosity_params()],
+    help="Find everything wrong with MODEL: violations of the ONNX specification, and nodes that do not run."
     + examples("polycmp check lint model.onnx -o report.json"),
-    epilog="Exit status: 0 no faults, 1 faults found, 2 wrong usage, 3 there is no such file.",
+    epilog="Exit status: 0 no faults, 1 faults found, 2 wrong usage, 3 no such file.",
 )  # fmt: skip

@@ -36,7 +36,7 @@ _LOG = logging.getLogger("polycmp")
 class ConvertSection:
     """Converting."""
 
-    convert_to: str = opt("", help="Kind of model to write, where the suffix does not tell.", metavar="KIND")
+    convert_to: str = opt("", help="Kind of model to write, if the suffix does not say.", metavar="KIND")
 
 
 def _convert(call: Invocation) -> int:
@@ -170,7 +170,7 @@ convert_command = ModelCommand(
     options=(ConvertSection, OutsideSection, VerifySection, "model", "data.input_shapes", "data.data_loader",
              "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs", "log"),
     params=[model_argument(), output_option("Where to write."), *verbosity_params()],
-    help="Convert MODEL to another format, or change it, with the options of a run."
+    help="Convert MODEL to another format, or change its precision or outputs. Takes the model options of a run."
     + examples("polycmp convert model.onnx -o half.onnx --fp-to-fp16 --keep-float Softmax",
                "polycmp convert model.onnx -o marked.onnx --onnx-outputs hidden logits",
                "polycmp convert model.onnx -o model.engine --fp16"),

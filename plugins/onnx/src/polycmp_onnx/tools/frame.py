@@ -33,9 +33,7 @@ class ReadSection:
         alias=("--load-external-data", "--ext"),
     )
     ignore_external_data: bool = opt(False, help="Read the structure without the weights outside the file.")
-    fp_to_fp16: bool = opt(
-        False, help="Convert the inside of the model to float16 first; inputs and outputs keep their types."
-    )
+    fp_to_fp16: bool = opt(False, help="Convert the model to float16 first; its inputs and outputs keep their types.")
 
 
 @dataclass(frozen=True)
@@ -44,15 +42,18 @@ class OutsideSection:
 
     save_external_data: str | None = opt(
         None,
-        help="Store the weights in this file beside the model; without a name, OUTPUT.data.",
+        help="Store the weights in this file next to the model; without a name, in OUTPUT.data.",
         metavar="[NAME]",
         bare="",
         alias="--external-data-path",
     )
     external_data_size_threshold: int = opt(
-        1024, help="Keep smaller tensors in the model; K, M, G allowed.", metavar="BYTES", parse=parse_size
+        1024,
+        help="Keep tensors smaller than this in the model; K, M and G are allowed.",
+        metavar="BYTES",
+        parse=parse_size,
     )
-    no_save_all_tensors_to_one_file: bool = opt(False, help="Store each tensor in a file of its own.")
+    no_save_all_tensors_to_one_file: bool = opt(False, help="Store each tensor in its own file.")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class VerifySection:
 
     no_verify: bool = opt(
         False,
-        help="Write the file without verifying it: no check of ONNX's rules, no loading, no comparison with MODEL.",
+        help="Do not verify the file: skip the ONNX checker, loading it, and comparing it with MODEL.",
     )
 
 

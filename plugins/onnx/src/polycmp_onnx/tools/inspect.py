@@ -27,21 +27,21 @@ class InspectSection:
     """Showing."""
 
     display_as: str = opt(
-        "", help="Show MODEL as another kind that an installed loader can show.", alias="--convert-to", metavar="KIND"
+        "", help="Convert MODEL to another kind before showing it.", alias="--convert-to", metavar="KIND"
     )
     show: tuple[str, ...] = opt((), help="Parts to show as well.", choices=("layers", "attrs", "weights"))
     list_unbounded_dds: bool = opt(
-        False, help="List the tensors of an ONNX model whose values decide the size of others."
+        False, help="List the tensors of an ONNX model whose values determine the size of others."
     )
-    json: bool = opt(False, help="Print an ONNX model as JSON, for programs.")
+    json: bool = opt(False, help="Print an ONNX model as JSON.")
     combine_tensor_info: str = opt(
         "",
-        help="Show least, greatest and mean value of each tensor beside it, from the first iteration of saved outputs.",
+        help="Show the minimum, maximum and mean of each tensor, from the first iteration of saved outputs.",
         metavar="FILE",
     )
     save_visual: str = opt(
         "",
-        help="Draw the graph of an ONNX model on a page that needs no network; FILE.json is for Model Explorer.",
+        help="Draw the graph of an ONNX model on a self-contained page; FILE.json is for Model Explorer.",
         metavar="FILE.html",
         writes=True,
     )
@@ -202,7 +202,7 @@ model_command = ModelCommand(
     without=("save", "save_external_data", "external_data_size_threshold", "no_save_all_tensors_to_one_file"),
     options=("model", "data.input_shapes", InspectSection, "log"),
     params=[model_argument(), *verbosity_params()],
-    help="Show the inputs, outputs and, if asked for, the layers of MODEL."
+    help="Show the inputs and outputs of MODEL and, with --show, its layers."
     + examples("polycmp inspect model model.onnx --show layers attrs", "polycmp inspect model model.onnx --json"),
 )
 
@@ -229,6 +229,6 @@ sparsity_command = BackendCommand(
     options=("model", ReadSection, "log"),
     plugins=(),
     params=[model_argument(), *verbosity_params()],
-    help="Show which weights of MODEL are 2:4 sparse: of every four values that are summed, two are zero."
+    help="Show which weights of MODEL are 2:4 sparse: two of every four values that are summed are zero."
     + examples("polycmp inspect sparsity model.onnx"),
 )

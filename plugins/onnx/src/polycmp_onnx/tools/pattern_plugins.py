@@ -31,7 +31,7 @@ CONFIG = "config.yaml"
 class PluginsSection:
     """Plugins."""
 
-    plugin_dir: str = opt("", help="Folder with a folder for each plugin, with a pattern.py in it.", metavar="DIR")
+    plugin_dir: str = opt("", help="Folder with one subfolder per plugin, each with a pattern.py.", metavar="DIR")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ChoiceSection:
     """Choosing plugins."""
 
     include: tuple[str, ...] = opt((), help="Look for these plugins only.", metavar="NAME")
-    exclude: tuple[str, ...] = opt((), help="Look for all plugins but these.", metavar="NAME")
+    exclude: tuple[str, ...] = opt((), help="Look for all plugins except these.", metavar="NAME")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ConfigSection:
     """Options that choose the operators to replace."""
 
     config: str = opt(
-        "", help="What `polycmp plugin match` wrote; by default config.yaml beside MODEL.", metavar="FILE.yaml"
+        "", help="The list from `polycmp plugin match`; by default config.yaml next to MODEL.", metavar="FILE.yaml"
     )
 
 
@@ -240,22 +240,22 @@ list_command = _command(
     _list,
     (ChoiceSection,),
     "",
-    "Count the parts of MODEL for which the TensorRT plugins of a folder have a pattern.",
+    "Count the parts of MODEL that match a pattern of the TensorRT plugins in a folder.",
     "polycmp plugin list model.onnx --plugin-dir plugins",
 )
 match_command = _command(
     "match",
     _match,
     (ChoiceSection,),
-    "Where to write what fits; by default config.yaml beside MODEL.",
-    "Write down the parts of MODEL that TensorRT plugins of a folder can replace.",
+    "Where to write the list; by default config.yaml next to MODEL.",
+    "Write a list of the parts of MODEL that the TensorRT plugins in a folder can replace.",
     "polycmp plugin match model.onnx --plugin-dir plugins -o config.yaml",
 )
 replace_command = _command(
     "replace",
     _replace,
     (ConfigSection,),
-    "Where to write the model; by default replaced.onnx beside MODEL.",
-    "Put TensorRT plugins in place of the parts of MODEL that `polycmp plugin match` has written down.",
+    "Where to write the model; by default replaced.onnx next to MODEL.",
+    "Replace the parts of MODEL that `polycmp plugin match` has listed with TensorRT plugins.",
     "polycmp plugin replace model.onnx --plugin-dir plugins --config config.yaml -o replaced.onnx",
 )

@@ -241,7 +241,7 @@ extract_command = _command(
     "extract",
     _extract,
     (ExtractSection, ShapeSection, *_DATA),
-    "Cut the part of MODEL that leads from some tensors to others out of it, with the weights that it needs.",
+    "Extract the part of MODEL that leads from some tensors to others, with the weights it needs.",
     "polycmp surgeon extract model.onnx --inputs hidden:auto:auto --outputs logits:auto -o part.onnx",
     data=True,
 )
@@ -249,7 +249,7 @@ sanitize_command = _command(
     "sanitize",
     _sanitize,
     (SanitizeSection, FoldSection, *_DATA),
-    "Clean MODEL up: fold constants, change input shapes, take out what is not used, sort its nodes.",
+    "Clean up MODEL: fold constants, change input shapes, remove what is unused, sort nodes.",
     "polycmp surgeon sanitize model.onnx --override-input-shapes image:[1,3,32,32] --fold-constants -o clean.onnx",
     data=True,
 )
@@ -257,27 +257,27 @@ insert_command = _command(
     "insert",
     _insert,
     (InsertSection, "model", ShapeSection),
-    "Put one node into MODEL, in place of all nodes between the tensors that it reads and those that it makes.",
+    "Insert one node into MODEL in place of all nodes between its inputs and its outputs.",
     "polycmp surgeon insert model.onnx --op Clip --inputs logits --outputs logits -o clipped.onnx",
 )
 prune_command = _command(
     "prune",
     _prune,
     (),
-    "Make the weights of MODEL 2:4 sparse, to test what that does for speed. The accuracy is lost.",
+    "Make the weights of MODEL 2:4 sparse, to measure the gain in speed. Accuracy is lost.",
     "polycmp surgeon prune model.onnx -o pruned.onnx",
 )
 weight_strip_command = _command(
     "weight-strip",
     _strip,
     (StripSection,),
-    "Leave the values of MODEL's weights out, so that its structure can be passed on.",
+    "Remove the values of MODEL's weights, so that its structure can be shared.",
     "polycmp surgeon weight-strip model.onnx -o stripped.onnx",
 )
 weight_reconstruct_command = _command(
     "weight-reconstruct",
     _reconstruct,
     (ReconstructSection,),
-    "Give the weights that `polycmp surgeon weight-strip` left out of MODEL random values.",
+    "Fill in random values for the weights that `polycmp surgeon weight-strip` removed from MODEL.",
     "polycmp surgeon weight-reconstruct stripped.onnx -o again.onnx",
 )

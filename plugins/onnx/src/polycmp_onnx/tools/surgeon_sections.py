@@ -16,7 +16,7 @@ class ShapeSection:
     force_fallback_shape_inference: bool = opt(
         False, help="Find all types and shapes by running the model once; they become fixed."
     )
-    no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX alone.")
+    no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX only, without ONNX Runtime.")
 
 
 @dataclass(frozen=True)
@@ -25,17 +25,17 @@ class ExtractSection:
 
     inputs: tuple[str, ...] = opt(
         (),
-        help="Tensors at which the part begins, with shape and type or `auto` for these; none for a part without "
-        "inputs. By default the model's inputs.",
+        help="Tensors where the part begins, each with a shape and type, or `auto` for either; none for a part "
+        "without inputs. By default the model's inputs.",
         metavar="NAME[:SHAPE[:DTYPE]]",
         bare="",
     )
     outputs: tuple[str, ...] = opt(
-        (), help="Tensors at which the part ends. By default the model's outputs.", metavar="NAME[:DTYPE]"
+        (), help="Tensors where the part ends. By default the model's outputs.", metavar="NAME[:DTYPE]"
     )
     model_input_shapes: tuple[str, ...] = opt(
         (),
-        help="Shapes of the model's inputs where it is run to find types and shapes.",
+        help="Shapes of the model's inputs, if it has to be run to find types and shapes.",
         alias="--model-inputs",
         metavar="NAME:[D0,D1,…]",
     )
@@ -47,7 +47,7 @@ class SanitizeSection:
 
     override_input_shapes: tuple[str, ...] = opt(
         (),
-        help="Give inputs other shapes; a dimension may be a number, a name, or -1.",
+        help="Change the shapes of inputs; a dimension may be a number, a name, or -1.",
         alias="--override-inputs",
         metavar="NAME:[D0,D1,…]",
     )
@@ -58,28 +58,28 @@ class SanitizeSection:
     )
     exclude_outputs: tuple[str, ...] = opt((), help="Names and patterns of outputs to leave out.", metavar="NAME")
     outputs_by_type: tuple[str, ...] = opt(
-        (), help="Make the outputs of all operators of these types outputs.", metavar="OP_TYPE"
+        (), help="Turn what operators of these types compute into model outputs.", metavar="OP_TYPE"
     )
     set_unbounded_dds_upper_bound: Mapping[str, int] = opt(
         {},
-        help="Put an upper bound on tensors whose values decide the size of others, or on the named ones.",
+        help="Put an upper bound on all tensors whose values determine the size of others, or on the named ones.",
         metavar="[TENSOR:]N",
     )
-    no_shape_inference: bool = opt(False, help="Infer no shapes.")
+    no_shape_inference: bool = opt(False, help="Do not infer shapes.")
     force_fallback_shape_inference: bool = opt(
         False, help="Find all types and shapes by running the model once; they become fixed."
     )
-    no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX alone.")
+    no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX only, without ONNX Runtime.")
 
 
 @dataclass(frozen=True)
 class FoldSection:
     """Folding constants."""
 
-    fold_constants: bool = opt(False, help="Replace tensors that do not depend on the inputs by their values.")
+    fold_constants: bool = opt(False, help="Replace tensors that do not depend on the inputs with their values.")
     num_passes: int | None = opt(
         None,
-        help="Largest number of passes over the model; by default until nothing changes.",
+        help="Maximum number of passes over the model; by default until nothing changes.",
         alias="--num-const-fold-passes",
         metavar="N",
     )
@@ -93,7 +93,10 @@ class FoldSection:
     no_fold_shapes: bool = opt(False, help="Do not fold Shape nodes of tensors with fixed shapes.")
     no_per_pass_shape_inference: bool = opt(False, help="Infer shapes only before and after folding.")
     fold_size_threshold: int | None = opt(
-        None, help="Do not fold to constants larger than this; K, M, G allowed.", metavar="BYTES", parse=parse_size
+        None,
+        help="Do not create constants larger than this; K, M and G are allowed.",
+        metavar="BYTES",
+        parse=parse_size,
     )
 
 
@@ -102,9 +105,7 @@ class InsertSection:
     """Inserting."""
 
     inputs: tuple[str, ...] = opt((), help="Tensors that the node reads, in order.", metavar="NAME")
-    outputs: tuple[str, ...] = opt(
-        (), help="Tensors that the node computes, in place of those that computed them.", metavar="NAME"
-    )
+    outputs: tuple[str, ...] = opt((), help="Tensors that the node computes.", metavar="NAME")
     op: str = opt("", help="Operator type of the node.", metavar="OP_TYPE")
     domain: str = opt("", help="Domain of the operator; by default ONNX's own.", metavar="DOMAIN")
     name: str = opt("", help="Name of the node.", metavar="NAME")
@@ -113,13 +114,13 @@ class InsertSection:
 
 @dataclass(frozen=True)
 class StripSection:
-    """Leaving weights out."""
+    """Stripping weights."""
 
     exclude_list: str = opt("", help="Text file with the names of weights to keep, one per line.", metavar="FILE")
 
 
 @dataclass(frozen=True)
 class ReconstructSection:
-    """Making weights up."""
+    """Random weights."""
 
     seed: int = opt(1, help="Seed of the random numbers.", metavar="N")

@@ -112,13 +112,13 @@ def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[
 @with_messages
 @click.command(
     "capability",
-    help="Show which parts of an ONNX model TensorRT can parse, and why not the others."
+    help="Show which parts of an ONNX model TensorRT can parse, and why it cannot parse the rest."
     + examples(
         "polycmp inspect capability model.onnx", "polycmp inspect capability model.onnx --with-partitioning -o parts"
     ),
 )
 @click.argument("model", metavar="MODEL")
-@click.option("--with-partitioning", is_flag=True, help="Divide the model and write each part to a file.")
+@click.option("--with-partitioning", is_flag=True, help="Split the model and write each part to a file.")
 @click.option(
     "-o",
     "--output",

@@ -36,14 +36,14 @@ class SampleOptions:
 
     pictures: tuple[str, ...] = opt(
         tuple(PICTURES),
-        help="Pictures to take in turn: coffee, astronaut, page.",
+        help="Pictures to use in turn: coffee, astronaut, page.",
         alias=("--sample-pictures", "--sample-picture"),
         metavar="PICTURE",
         parse=_picture,
     )
     scale: str = opt(
         "",
-        help="Range of the pictures' values. By default 0..255 where the model normalises them itself, else 0..1.",
+        help="Range of the pictures' values. By default 0..255 if the model normalizes them itself, else 0..1.",
         choices=("", *SCALES),
     )
     iterations: int = opt(0, help="Number of iterations; by default one for each picture, or one.", metavar="N")
