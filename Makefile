@@ -19,7 +19,8 @@ MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugi
 BENCH := .cache/bench-polycmp
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 # Tests start hundreds of processes of polycmp: its modules are compiled once, also where the environment says otherwise.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+# Each process of tests has a core: further threads of NumPy's OpenBLAS would do nothing there but spin after they start.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
