@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.graph import GraphNode
+from polycmp.graph import GraphNode, weight_values
 from polycmp.layerwise import folded_factors
 from polycmp.precision import STEPS, UNITS
 from polycmp_locate.pairing.result import GIVEN, Match, Pairing
@@ -22,6 +23,8 @@ _PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 _ROUNDED = {"Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
             "RNN": (1, 2), "Attention": (1,), "Gather": (0,), "Add": (0, 1), "Sub": (0, 1), "Mul": (0, 1),
             "Div": (0, 1)}  # fmt: skip
+#: Operators that change what they read by a constant, which some optimisers take for one that changes nothing.
+_WITH_CONSTANTS = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip"})
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 
 
@@ -48,6 +51,9 @@ class PartNode(GraphNode):
             them.
         folded: What the candidate's file multiplies slices of these weights by, where it leaves away the operator of
             the reference that does so.
+        one_of: The candidate's operators any of which may be the one that is wrong, since what they make for each
+            other has no counterpart; none where one alone calculates.
+        left_out: Operators of the reference that do something with a constant, and that the candidate does without.
     """
 
     unit: float = 0.0
@@ -63,6 +69,8 @@ class PartNode(GraphNode):
     step: float = 0.0
     weights: tuple[str, ...] = ()
     folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    one_of: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def weight_name(own: str) -> str:
@@ -188,7 +196,35 @@ class _Builder:
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
             weights=tuple(map(weight_name, weights)),
             folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
+            one_of=self._hidden(own),
+            left_out=self._left_out(own, theirs),
         )
+
+    def _hidden(self, part: _Part) -> tuple[str, ...]:
+        """Return the operators of a part whose tensors cannot be seen, where several of them calculate."""
+        nodes = [node for node in part.nodes if any(self.mine.is_root(name) for name in node.outputs)]
+        nodes = [node for node in nodes if node.op_type not in MOVING]
+        products = [node for node in nodes if plain_type(node) in _PRODUCTS and self.mine.weights_of(node)]
+        hidden = len(products) > 1 or any(map(self.mine.is_blocked, (name for node in nodes for name in node.outputs)))
+        return tuple(node.label for node in nodes) if hidden and len(nodes) > 1 else ()
+
+    def _left_out(self, own: _Part, theirs: _Part) -> tuple[str, ...]:
+        """Return the reference's operators with constants that the candidate has none for, nor weights to hold them."""
+        if any(self.mine.weights_of(node) for node in own.nodes):
+            return ()
+        kinds = Counter(plain_type(node) for node in theirs.nodes)
+        kinds.subtract(plain_type(node) for node in own.nodes)
+        more = {kind for kind, count in kinds.items() if count > 0}
+        lacking = [node for node in theirs.nodes if plain_type(node) in more]
+        if min(kinds.values(), default=0) < 0 or not more <= _WITH_CONSTANTS:
+            return ()
+        return tuple(map(self._with_constant, lacking)) if all(map(self.other.weights_of, lacking)) else ()
+
+    def _with_constant(self, node: GraphNode) -> str:
+        """Return an operator for people, with its constant where that is one number."""
+        held = weight_values(self.other.graph, self.other.weights_of(node)).values()
+        one = next((value for value in held if value.size == 1), None)
+        return node.label if one is None else f"{node.label} ({float(one.reshape(-1)[0]):.4g})"
 
     def _main(self, name: str, part: _Part) -> GraphNode:
         """Return the operator in a part that calculates, and does not only round or scale."""

@@ -186,6 +186,10 @@ class Side:
                 found.update(node.outputs)
         return frozenset(found)
 
+    def is_blocked(self, name: str) -> bool:
+        """Return whether a tensor has its channels in blocks, so that no other is like it."""
+        return name in self._blocked
+
     def _is_shown(self, name: str) -> bool:
         """Return whether a tensor can be compared as real numbers, and no other tensor represents it."""
         return (

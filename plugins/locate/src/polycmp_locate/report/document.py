@@ -49,6 +49,7 @@ def _operator(row: Row) -> dict[str, Any]:
         "attributes": dict(node.attributes),
         "inputs": {name: _figures(row.inputs.get(name)) for name in node.inputs},
         "outputs": list(node.outputs),
+        "one_of": list(node.one_of) if isinstance(node, PartNode) else [],
     }
 
 

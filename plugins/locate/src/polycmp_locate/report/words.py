@@ -64,7 +64,9 @@ def _operators(found: Located) -> str:
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
     text = ""
-    if node.candidate_ops != node.reference_ops:
+    if node.left_out:
+        text = f"; {found.candidate} leaves out {' and '.join(node.left_out)} of {found.reference}"
+    elif node.candidate_ops != node.reference_ops and not node.one_of:
         mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
     return text + frozen(node, found.candidate, found.reference)
@@ -93,6 +95,12 @@ def _accusation(row: Row, found: Located) -> str:
             f"{NARROWED}: {node} makes {row.tensor!r} through {kind}, where the rest is {judged.usual_type}{_off(row)}"
         )
     strength = WORSE if judged.verdict == WORSE else WRONG
+    hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
+    if hidden:
+        return (
+            f"{strength}: one of {', '.join(hidden[:-1])} and {hidden[-1]} is, which make {row.tensor!r}{_how(row)}; "
+            "what they make for each other has no counterpart"
+        )
     return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_alone(found)}"
 
 
@@ -117,7 +125,7 @@ def _how(row: Row) -> str:
         return f"{text}, of which {share:.2g} is a factor that all of a row has in common, and no rounding"
     if row.unit > UNITS["float32"]:
         return f"{text}, where rounding explains {standalone_limit(row):.2g}"
-    like = type_like(row.relative)
+    like = "" if isinstance(row.node, PartNode) and row.node.left_out else type_like(row.relative)
     return f"{text}, as if calculated in {like}" if like else text
 
 
