@@ -142,3 +142,26 @@ def test_weights_of_seven_bits_pass_and_a_wrong_scale_of_them_does_not(polycmp, 
     assert done.status == 0 or "UNDECIDED" in done.out, done.out
     done = polycmp(how[0], "bad.onnx", *words)
     assert done.status == 1, done.out
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.02, 1)])
+def test_models_of_the_same_operators_whose_weights_alone_have_other_types_are_judged_by_rounding(
+    polycmp, tmp_path, factor, status
+):
+    rows = np.random.default_rng(2).standard_normal((8, WIDTH)).astype(np.float32)
+
+    def save(name, table):
+        node = helper.make_node
+        nodes = [
+            node("Gather", ["table", "x"], ["row"]),
+            node("Cast", ["row"], ["half"], to=TensorProto.FLOAT16),
+            node("Relu", ["half"], ["y"]),
+        ]
+        sizes = [("x", TensorProto.INT64, [16])], [("y", TensorProto.FLOAT16, [16, WIDTH])]
+        onnx.save(graph_model(nodes, *sizes, [("table", table)]), tmp_path / name)
+
+    save("good.onnx", rows)
+    save("made.onnx", (rows * factor).astype(np.float16))
+    good = "onnxrt:name=old,model=good.onnx"
+    done = polycmp("run", "made.onnx", "-b", "onnxrt:name=new", "-b", good, "--mark-all")
+    assert done.status == status, done.out

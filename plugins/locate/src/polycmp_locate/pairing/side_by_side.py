@@ -53,6 +53,8 @@ def pair_runs(
         partitioned_run
         for partitioned_run in partitioned_runs
         if not same_structure(partitioned_run.graph, reference_run.graph)
+    ] or [  # the same operators, on numbers of other types
+        partitioned_run for partitioned_run in partitioned_runs if partitioned_run.graph is not reference_run.graph
     ]
     first = others[0] if others else None
     if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
