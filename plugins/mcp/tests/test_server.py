@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import anyio
 import numpy as np
 import pytest
 
-pytest.importorskip("mcp", reason="pip install polycmp-mcp brings it")
-from mcp import Client, StdioServerParameters, stdio_client
+if find_spec("mcp") is None:
+    pytest.skip("pip install polycmp-mcp brings mcp", allow_module_level=True)
 
 MINUTES = 240
+
+
+@asynccontextmanager
+async def client_in(folder: Path, *words: str) -> AsyncIterator[Any]:
+    """Start the server in a folder, and yield a client of it."""
+    import anyio
+    from mcp import Client, StdioServerParameters, stdio_client
+
+    # Tools that this environment happens to have are what the server finds; clients hand on few variables.
+    env = {key: os.environ[key] for key in ("PYTHONPATH", "POLYCMP_PLUGINS") if key in os.environ}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "polycmp", "mcp", *words], cwd=folder, env=env)
+    with anyio.fail_after(MINUTES):
+        async with Client(stdio_client(server)) as client:
+            yield client
 
 
 def talk(folder: Path, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...] = ()) -> list[Any]:
     """Start the server in a folder, make calls, and return their results."""
 
     async def session() -> list[Any]:
-        # Tools that this environment happens to have are what the server finds; clients hand on few variables.
-        env = {key: os.environ[key] for key in ("PYTHONPATH", "POLYCMP_PLUGINS") if key in os.environ}
-        server = StdioServerParameters(
-            command=sys.executable, args=["-m", "polycmp", "mcp", *words], cwd=folder, env=env
-        )
-        with anyio.fail_after(MINUTES):
-            async with Client(stdio_client(server)) as client:
-                return [await client.call_tool(name, arguments) for name, arguments in calls]
+        async with client_in(folder, *words) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    return anyio.run(session)
+    return asyncio.run(session())
 
 
 def answer(result: Any) -> dict[str, Any]:
@@ -68,13 +79,11 @@ def models(folder) -> Path:
 
 def test_a_client_sees_the_tools_and_the_page(folder):
     async def session() -> Any:
-        server = StdioServerParameters(command=sys.executable, args=["-m", "polycmp", "mcp"], cwd=folder)
-        with anyio.fail_after(MINUTES):
-            async with Client(stdio_client(server)) as client:
-                page = await client.read_resource("skill://polycmp")
-                return client.server_info, client.instructions, await client.list_tools(), page
+        async with client_in(folder) as client:
+            page = await client.read_resource("skill://polycmp")
+            return client.server_info, client.instructions, await client.list_tools(), page
 
-    info, instructions, tools, page = anyio.run(session)
+    info, instructions, tools, page = asyncio.run(session())
     assert info.name == "polycmp"
     assert "backends" in instructions
     by_name = {tool.name: tool for tool in tools.tools}
@@ -86,11 +95,12 @@ def test_a_client_sees_the_tools_and_the_page(folder):
     assert page.contents[0].text.count("| symptom | command |") == 1
 
 
-def test_compare_answers_with_the_report_shortened(folder):
-    result, wrong = talk(
+def test_compare_answers_with_the_report_shortened_and_backends_with_what_is_installed(folder):
+    result, wrong, installed = talk(
         folder,
         ("compare", {"new": "new.npz", "old": "old.npz", "options": ["--rtol", "1e-3"]}),
         ("compare", {"new": "old.npz", "old": "old.npz", "folder": str(folder / "missing")}),
+        ("backends", {}),
     )
     found = answer(result)
     assert (found["exit_status"], found["verdict"]) == (1, "failed")
@@ -100,11 +110,7 @@ def test_compare_answers_with_the_report_shortened(folder):
     assert pair["outputs"]["y"]["passed"] is True
     assert "error_distribution" not in pair["outputs"]["z"]
     assert "no such folder" in refusal(wrong)
-
-
-def test_backends_names_what_is_installed(folder):
-    [result] = talk(folder, ("backends", {}))
-    found = {item["name"]: item for item in answer(result)["plugins"]}
+    found = {item["name"]: item for item in answer(installed)["plugins"]}
     assert found["polycmp"]["state"] == "ok"
     assert "run" in found["polycmp"]["commands"]
     assert "mcp" in found["mcp"]["commands"]
@@ -166,7 +172,7 @@ def test_what_names_code_is_refused(tool, arguments):
         pytest.importorskip(package)
     tools = Tools(Trust(Registry.discover()))
     with pytest.raises(ToolError, match=r"names code to run|is no path"):
-        anyio.run(lambda: getattr(tools, tool)(**arguments))
+        asyncio.run(getattr(tools, tool)(**arguments))
 
 
 def test_a_call_that_is_taken_back_leaves_no_process(models):
@@ -179,10 +185,10 @@ def test_a_call_that_is_taken_back_leaves_no_process(models):
     arguments = {"model": "model.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script", "inputs.py"]}
 
     async def session() -> None:
-        words = ["-m", "polycmp", "mcp", "--allow-scripts"]
-        server = StdioServerParameters(command=sys.executable, args=words, cwd=models)
-        with anyio.fail_after(MINUTES):
-            async with Client(stdio_client(server)) as client, anyio.create_task_group() as group:
+        import anyio
+
+        async with client_in(models, "--allow-scripts") as client:
+            async with anyio.create_task_group() as group:
                 group.start_soon(client.call_tool, "run", arguments)
                 while not (models / "pid").exists():
                     await anyio.sleep(0.05)
@@ -190,7 +196,7 @@ def test_a_call_that_is_taken_back_leaves_no_process(models):
             while is_running(int((models / "pid").read_text())):
                 await anyio.sleep(0.05)
 
-    anyio.run(session)
+    asyncio.run(session())
 
 
 def is_running(pid: int) -> bool:

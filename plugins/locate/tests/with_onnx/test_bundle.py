@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -15,8 +16,11 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from in_process import plugins_installed
 from onnx import helper, numpy_helper
 
+from polycmp.cli.main import run as run_command
+from polycmp.messages import messages_given_back
 from polycmp.results.files import open_inputs
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -64,15 +68,25 @@ def fed(folder):
     return array
 
 
-@pytest.fixture
-def case(polycmp, tmp_path):
-    """A folder with a case of a model full of secrets."""
-    secret_model(tmp_path / "model.onnx")
+@pytest.fixture(scope="module")
+def made_case(tmp_path_factory):
+    """A folder with a case of a model full of secrets, made once; tests work in copies."""
+    folder = tmp_path_factory.mktemp("secret")
+    secret_model(folder / "model.onnx")
     fault = f"faulty:backend=onnxrt,fault=int32,at={SECRET}.n3"
-    words = ("-b", fault, "-b", "onnxrt", "--atol", f"{SECRET}/t3:1e-3", "--save-repro", "case")
-    done = polycmp("debug", "reduce", "model.onnx", "--input-shapes", f"{SECRET}/x:[2,4,8,8]", *words)
-    assert (done.status, shown("case")) == (0, 1), done.out + done.err
-    return Path("case")
+    words = ["-b", fault, "-b", "onnxrt", "--atol", f"{SECRET}/t3:1e-3", "--save-repro", "case"]
+    shapes = ["--input-shapes", f"{SECRET}/x:[2,4,8,8]"]
+    with pytest.MonkeyPatch.context() as patch, messages_given_back():
+        patch.chdir(folder)
+        assert run_command(["debug", "reduce", "model.onnx", *shapes, *words], plugins_installed()) == 0
+        assert shown("case") == 1
+    return folder / "case"
+
+
+@pytest.fixture
+def case(polycmp, made_case):
+    """A copy of the case, in the folder where commands run."""
+    return shutil.copytree(made_case, Path("case"))
 
 
 def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(polycmp, case):
@@ -94,13 +108,14 @@ def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(poly
     assert "weights: 1 replaced" in done.out
 
 
-def test_versions_are_inside_and_nothing_of_this_machine(polycmp, case):
+def test_versions_are_inside_and_nothing_of_this_machine(polycmp, case, made_case):
     polycmp("debug", "bundle", "case", "-o", "posted/it.zip")
     files = unpacked("posted/it.zip")
     known = json.loads(files["environment.json"])
     assert known["packages"]["onnxruntime"]
     assert known["polycmp"]
-    assert [name for name, content in files.items() if str(Path.cwd()).encode() in content] == []
+    for folder in (Path.cwd(), made_case.parent):
+        assert [name for name, content in files.items() if str(folder).encode() in content] == []
 
 
 def test_what_the_fault_needs_is_kept(polycmp, tmp_path):
