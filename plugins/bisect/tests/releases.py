@@ -24,7 +24,7 @@ from in_process import plugins_installed
 from onnx import TensorProto, helper
 
 from polycmp.cli.main import run as run_command
-from polycmp_bisect.environments.tools import interpreters
+from polycmp_bisect.environments.tools import interpreters, pip_settings
 
 PLUGIN = """
 from polycmp.spec import RunnerSpec, hookimpl
@@ -175,6 +175,7 @@ class Place:
     def polycmp(self, *words: str) -> Done:
         """Run a command as a process of its own would, in this one."""
         self.capture.readouterr()
+        pip_settings.cache_clear()
         status = run_command([*words], plugins_installed())
         done = Done(status, *self.capture.readouterr())
         assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr

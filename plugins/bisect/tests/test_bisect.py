@@ -17,7 +17,7 @@ import pytest
 from in_process import run_cases_here
 from releases import until
 
-from polycmp_bisect.environments.tools import Done
+from polycmp_bisect.environments.tools import Done, find_uv
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="backends run in processes of their own")
 
@@ -271,7 +271,12 @@ def test_where_no_release_can_be_judged_the_reason_is_told(place):
     assert "1.3: the command of toyconv 1.3 ended with status 1: toyconv: cannot read Mul" in done.stderr
 
 
-def test_what_is_half_made_is_made_anew(place, monkeypatch):
+@pytest.mark.parametrize("installer", ["uv", "pip"])
+def test_what_is_half_made_is_made_anew(place, monkeypatch, installer):
+    if installer == "pip":
+        monkeypatch.setattr("polycmp_bisect.environments.making.find_uv", str)  # as where uv is not installed
+    elif not find_uv():
+        pytest.skip("uv is not installed: pip makes the environments of all tests")
     monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
     words = ("--good", "1.0", "--bad", "1.2")
     assert place.over_toyconv(*words)[0].returncode == 1

@@ -152,7 +152,7 @@ class Installer:
         words = ["--no-deps", *words] if alone else words
         if self._uv:
             # As pip does: the best release of all indexes, instead of all releases of the first index that has any.
-            options = ["--quiet", "--python", str(python), "--index-strategy", "unsafe-best-match", *_pip_settings()]
+            options = ["--quiet", "--python", str(python), "--index-strategy", "unsafe-best-match", *pip_settings()]
             return run_tool([self._uv, "pip", "install", *options, *words])
         return run_tool([*pip_words(), "--python", str(python), "install", "--quiet", "--no-compile", *words])
 
@@ -170,7 +170,7 @@ class Installer:
 
 
 @cache
-def _pip_settings() -> tuple[str, ...]:
+def pip_settings() -> tuple[str, ...]:
     """Return pip's configuration of package indexes as options of uv; none if uv has its own."""
     if any(key.startswith(("UV_INDEX", "UV_DEFAULT_INDEX", "UV_FIND_LINKS")) for key in os.environ):
         return ()
