@@ -17,7 +17,7 @@ from parity_folder import make_workshop
 from toys import small_model
 
 from polycmp.cli.main import run as run_command
-from polycmp.messages import messages_given_back
+from polycmp.messages import restored_logging
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def polycmp(capfd, monkeypatch, tmp_path):
 @pytest.fixture(autouse=True)
 def messages_as_before():
     """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with messages_given_back():
+    with restored_logging():
         yield
 
 

@@ -15,7 +15,7 @@ import faulty_models
 import pytest
 from copied import CopiedSite
 
-from polycmp.builtin.layerwise.at_once import sharing_cores
+from polycmp.builtin.layerwise.parallel import sharing_cores
 from polycmp.plan import BackendPlan
 from polycmp.plugins import Registry
 from polycmp.runner import all_cores, usable_cores

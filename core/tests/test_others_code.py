@@ -8,7 +8,7 @@ import pytest
 
 from polycmp._arrays import checked_outputs, copied, read_only
 from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, is_users_failure
-from polycmp.runs.buffer_reuse import sharing
+from polycmp.runs.buffer_reuse import sharing_memory
 
 ARRAYS = [
     np.ones((2, 3), np.float32),
@@ -107,18 +107,18 @@ class TestReadOnly:
 class TestSharing:
     def test_of_memory_that_somebody_can_write(self):
         buffer = np.zeros(10)
-        assert sharing({"y": buffer[2:5]}, {"one": {"a": buffer[4:6]}, "two": {"a": buffer[5:]}}) == ["one"]
-        assert sharing({"y": buffer[::-1]}, {"one": {"a": buffer[:1]}}) == ["one"]
+        assert sharing_memory({"y": buffer[2:5]}, {"one": {"a": buffer[4:6]}, "two": {"a": buffer[5:]}}) == ["one"]
+        assert sharing_memory({"y": buffer[::-1]}, {"one": {"a": buffer[:1]}}) == ["one"]
 
     def test_views_of_inputs_and_constants_may_be_shared(self):
         given = read_only(np.zeros(10))
-        assert not sharing({"y": given[:5]}, {"one": {"y": given[:5]}})
+        assert not sharing_memory({"y": given[:5]}, {"one": {"y": given[:5]}})
         constant = np.frombuffer(bytes(40), np.float32)
-        assert not sharing({"y": constant.reshape(2, 5)}, {"one": {"y": constant}})
+        assert not sharing_memory({"y": constant.reshape(2, 5)}, {"one": {"y": constant}})
 
     def test_nothing_is_shared_where_there_is_nothing(self):
         empty = np.zeros((0, 3))
-        assert not sharing({"y": empty}, {"one": {"y": empty}})
+        assert not sharing_memory({"y": empty}, {"one": {"y": empty}})
 
 
 class TestOutputs:

@@ -22,7 +22,7 @@ _LOG = logging.getLogger("polycmp.data")
 T = TypeVar("T")
 
 
-class Chosen(NamedTuple):
+class SizedInputs(NamedTuple):
     """Inputs whose open dimensions were given sizes, and what is known of them.
 
     Attributes:
@@ -40,10 +40,10 @@ class Chosen(NamedTuple):
 
 #: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs. Where the
 #: data loader has `DataLoaderSpec.sizes`, these are its third.
-Choose = Callable[..., Chosen]
+ChooseSizes = Callable[..., SizedInputs]
 
 
-class Reached(NamedTuple):
+class SampleFeeds(NamedTuple):
     """Inputs that reach the outputs of a model.
 
     Attributes:
@@ -59,10 +59,10 @@ class Reached(NamedTuple):
 Silent = Callable[[Mapping[str, Any]], Sequence[str]]
 
 
-class Reach(Protocol):
+class SampleFinder(Protocol):
     """The service `samples`: real inputs in place of random ones that do not reach the outputs."""
 
-    def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent, /) -> Reached | None:
+    def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent, /) -> SampleFeeds | None:
         """Return inputs that reach more of the outputs; None to go on with those that were drawn.
 
         Args:
@@ -97,8 +97,8 @@ class PlanSource(DataSource):
         self.loader = registry.find_data_loader(plan.loader.name)
         self._make = self._made_by_loader(plan.loader.options) if self._free else _saved_source(plan, registry)
         self._declared: tuple[TensorMetadata, ...] = ()
-        self._choose: Choose = _usual
-        self._reach: Reach | None = None
+        self._choose: ChooseSizes = _usual
+        self._reach: SampleFinder | None = None
         self._silent: Silent = lambda outputs: []
         self._instead: Source | None = None
         self._tried: Feed | None = None
@@ -106,11 +106,11 @@ class PlanSource(DataSource):
         self._inputs = TensorMetadata()
         self.synthetic = self._free and self.loader.spec.synthetic
 
-    def informed(
+    def with_descriptions(
         self,
         descriptions: Iterable[ModelDescription],
-        choose: Choose | None = None,
-        reach: Reach | None = None,
+        choose: ChooseSizes | None = None,
+        reach: SampleFinder | None = None,
         silent: Silent = lambda outputs: [],
     ) -> PlanSource:
         """Return the same source, which also knows the inputs that the models' files describe.
@@ -182,18 +182,18 @@ class PlanSource(DataSource):
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
         """Return the feeds for a model's inputs; whether they reach the outputs is tried on the quickest backend."""
-        feeds = self.drawn(inputs)
+        feeds = self.initial_feeds(inputs)
         if self._reach is None:
             return feeds
         iterator = iter(feeds)
         first = next(iterator, None)
         if first is None:
             return ()
-        instead = self.instead(inputs, first, self._tried)
-        return chain([first], iterator) if instead is None else instead
+        others = self.alternative_feeds(inputs, first, self._tried)
+        return chain([first], iterator) if others is None else others
 
-    def drawn(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return the feeds for a caller that runs the first of them and then asks `instead`."""
+    def initial_feeds(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a caller that runs the first of them and then asks for `alternative_feeds`."""
         from polycmp.data.shapes import feeds_in_turn
 
         merged = self._merged(inputs)
@@ -206,7 +206,7 @@ class PlanSource(DataSource):
         shapes = [self._by_own_names(merged, item) for item in (self._plan.input_shapes, *self._plan.further_shapes)]
         return feeds_in_turn(self._draw, merged, shapes, dimensions=self._dimensions(merged), fill=self._fill)
 
-    def instead(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None) -> Iterable[Feed] | None:
+    def alternative_feeds(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None) -> Iterable[Feed] | None:
         """Return real inputs where those that were drawn do not reach the outputs; None to go on.
 
         Args:
@@ -381,14 +381,14 @@ def asked_shapes(
     return {**follow, **shapes}
 
 
-def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> Chosen:
+def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> SizedInputs:
     from polycmp.data.shapes import usual_sizes
 
     made = usual_sizes(inputs)
     shapes = " ".join(
         f"{n}:{format_shape(made[n].shape)}" for n, entry in inputs.items() if entry.shape != made[n].shape
     )
-    return Chosen(made, f"{shapes}, as usual where a model leaves them open" if shapes else "")
+    return SizedInputs(made, f"{shapes}, as usual where a model leaves them open" if shapes else "")
 
 
 def _saved_source(plan: DataPlan, registry: Registry) -> Source:

@@ -71,7 +71,7 @@ def end_with(parent: int) -> None:
             os._exit(128 + signal.SIGKILL)
 
 
-class Ended(KeyboardInterrupt):
+class SignalReceived(KeyboardInterrupt):
     """A signal asked the command to end.
 
     Attributes:
@@ -85,7 +85,7 @@ class Ended(KeyboardInterrupt):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let the signals raise `Ended` in the main thread for the length of a block.
+    """Let the signals raise `SignalReceived` in the main thread for the length of a block.
 
     A signal that is ignored stays so, as under `nohup`. A main thread that does not notice in time is not waited for:
     what is half written is removed, and the process ends with the status of the signal.
@@ -121,12 +121,12 @@ def _raise(number: int, _frame: FrameType | None) -> None:
     for each in ENDING:
         if signal.getsignal(each) is _raise:
             signal.signal(each, _ignore)  # the clean-up has begun; another signal must not cut it short
-    raise Ended(number)
+    raise SignalReceived(number)
 
 
 def _missed(hook: Callable[[Any], Any], unraisable: Any) -> None:
     """Have a signal come again that came where Python lets nothing be raised, as in a destructor."""
-    if not isinstance(error := unraisable.exc_value, Ended):
+    if not isinstance(error := unraisable.exc_value, SignalReceived):
         hook(unraisable)
         return
     signal.signal(error.number, _raise)

@@ -15,7 +15,7 @@ from polycmp.builtin.layerwise.open import (
 )
 from polycmp.builtin.layerwise.partition import (
     MOST_WEIGHTS,
-    Layout,
+    GraphCuts,
     Segment,
     crossing,
     memory_budget,
@@ -40,15 +40,15 @@ from polycmp.builtin.layerwise.structure import (
     tensors_behind,
 )
 from polycmp.builtin.layerwise.variants import Switches, Variants
-from polycmp.builtin.layerwise.windows import Window, Windows, comparable, suits
+from polycmp.builtin.layerwise.windows import Window, Windows, can_run_side_by_side, comparable
 
 __all__ = [
     "MANY_OUTPUTS",
     "MOST_WEIGHTS",
     "GivenNames",
+    "GraphCuts",
     "Graphs",
     "JoinParts",
-    "Layout",
     "MakeRunner",
     "MovedRuns",
     "Paired",
@@ -61,6 +61,7 @@ __all__ = [
     "Windows",
     "a_few",
     "accumulated_tensors",
+    "can_run_side_by_side",
     "coarsest",
     "comparable",
     "crossing",
@@ -78,7 +79,6 @@ __all__ = [
     "rounded_weights",
     "same_structure",
     "static_tensors",
-    "suits",
     "tensor_outputs",
     "tensor_sizes",
     "tensors_behind",

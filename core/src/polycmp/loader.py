@@ -18,10 +18,10 @@ __all__ = [
     "Loader",
     "Recorded",
     "SaveBytes",
-    "also_called",
     "bytes_from_path",
     "immediate",
     "invoke_from_script",
+    "keyword_aliases",
     "load_script",
     "resolve",
     "save_bytes",
@@ -33,7 +33,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-def also_called(*without_effect: str, **names: str) -> Callable[[type[T]], type[T]]:
+def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[T]], type[T]]:
     """Let a class take keywords under the names that other tools have for them, and list these as `other_keywords`.
 
     Args:

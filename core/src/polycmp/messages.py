@@ -160,7 +160,7 @@ def setup_logging(
 
 
 @contextmanager
-def messages_given_back() -> Iterator[None]:
+def restored_logging() -> Iterator[None]:
     """Undo after a block what `setup_logging` arranged in it."""
     before = {logger: (logger.level, logger.propagate, logger.handlers[:]) for logger in _loggers()}
     try:

@@ -68,7 +68,7 @@ class Ending:
 
     status: int
     last_line: str = ""
-    offence: str = ""
+    protocol_error: str = ""
 
     def __str__(self) -> str:
         if self.status >= 0:

@@ -94,15 +94,15 @@ class DataSource:
         """Return the feeds for a model's inputs, one per iteration."""
         raise NotImplementedError(type(self).__name__)
 
-    def drawn(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return the feeds for a caller that runs the first of them and then asks `instead`."""
+    def initial_feeds(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a caller that runs the first of them and then asks for `alternative_feeds`."""
         return self(inputs)
 
-    def instead(self, inputs: TensorMetadata, feed: Feed, outputs: Feed) -> Iterable[Feed] | None:
+    def alternative_feeds(self, inputs: TensorMetadata, feed: Feed, outputs: Feed) -> Iterable[Feed] | None:
         """Return other feeds where the first one did not reach the outputs; None to go on.
 
         Args:
-            inputs: The model's inputs, as `drawn` got them.
+            inputs: The model's inputs, as `initial_feeds` got them.
             feed: The first feed.
             outputs: Outputs of the reference for the first feed.
         """

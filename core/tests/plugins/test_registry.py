@@ -8,7 +8,7 @@ from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
 from polycmp.errors import PluginError, UsageError
 from polycmp.plugins import Registry, missing_modules
-from polycmp.plugins.registry import lacks
+from polycmp.plugins.registry import missing_phrase
 from polycmp.spec import RunnerSpec
 
 
@@ -374,4 +374,5 @@ def test_a_folder_with_the_name_of_a_module_is_not_that_module(tmp_path, monkeyp
 def test_either_of_two_modules_will_do(monkeypatch):
     either = RunnerSpec("x", "x", "x:x", needs=("no_such_library.part|json", "no_such|nor_such"))
     assert missing_modules(either) == ("no_such|nor_such",)
-    assert lacks(missing_modules(either)) == "needs the Python module 'no_such' or 'nor_such', which is not installed"
+    phrase = missing_phrase(missing_modules(either))
+    assert phrase == "needs the Python module 'no_such' or 'nor_such', which is not installed"

@@ -31,7 +31,7 @@ from polycmp.report import (
     verdict_of,
 )
 from polycmp.report.console import print_result
-from polycmp.report.screen import Lines, make_console
+from polycmp.report.screen import PlainConsole, make_console
 
 
 def shown(*content, verbose=False, width=100, **changes):
@@ -230,7 +230,7 @@ def test_a_pipe_gets_the_lines_of_a_terminal_without_their_styles(width, verbose
     )
     result = Result("run", "failed", "FAILED", "1 of 3 outputs differs " * 4, content=content)
     plain, console = io.StringIO(), io.StringIO()
-    print_result(result, verbose=verbose, console=Lines(width, plain))
+    print_result(result, verbose=verbose, console=PlainConsole(width, plain))
     print_result(result, verbose=verbose, console=make_console(width, console))
     assert plain.getvalue() == console.getvalue()
     assert plain.getvalue().count("\n") > 12

@@ -93,7 +93,9 @@ def test_a_source_says_whether_its_numbers_are_made_up(toybox, name, synthetic):
 def test_a_source_that_knows_ranges_still_says_that_its_numbers_are_made_up(toybox):
     registry = Registry.discover()
     inputs = TensorMetadata({"x": TensorEntry(np.dtype(np.int64), (2,), range=(0.0, 9.0))})
-    source = make_source(plan("random", registry), registry).informed([ModelDescription(inputs, TensorMetadata())])
+    source = make_source(plan("random", registry), registry).with_descriptions(
+        [ModelDescription(inputs, TensorMetadata())]
+    )
     assert source.synthetic
     assert [feed["x"].max() <= 9 for feed in source(inputs)] == [True]
 

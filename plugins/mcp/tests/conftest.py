@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from polycmp.messages import messages_given_back
+from polycmp.messages import restored_logging
 
 
 @pytest.fixture(autouse=True)
 def messages_as_before():
     """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with messages_given_back():
+    with restored_logging():
         yield

@@ -17,7 +17,7 @@ from editor_schemas import wrong_in
 from in_process import plugins_installed, run_cases_here
 
 from polycmp.cli.main import run as run_command
-from polycmp.messages import messages_given_back
+from polycmp.messages import restored_logging
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -30,7 +30,7 @@ def interrupts_as_a_terminal_has_them():
 @pytest.fixture(autouse=True)
 def messages_as_before():
     """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with messages_given_back():
+    with restored_logging():
         yield
 
 

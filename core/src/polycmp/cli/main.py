@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp import __version__
-from polycmp._shutdown import ENDING, Ended, ended_by_signals
+from polycmp._shutdown import ENDING, SignalReceived, ended_by_signals
 from polycmp.errors import EXIT_FAILED, FileError, PolycmpError, describe_exception
 from polycmp.files import starting_folder
 from polycmp.terminal import echo, error_text, shorten, visible
@@ -52,9 +52,9 @@ class CommandGroup(click.Group):
         if not self.path:
             ctx.meta["polycmp.typed"] = tuple(args)  # `polycmp.command.params.TYPED`, which is not imported for this
         if self.path and args[:1] and args[0].startswith("-"):
-            from polycmp.command.log import behind_the_command
+            from polycmp.command.log import move_log_options
 
-            args = behind_the_command(args, self.list_commands(ctx))
+            args = move_log_options(args, self.list_commands(ctx))
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -82,7 +82,7 @@ class CommandGroup(click.Group):
             UsageError: There is none.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from polycmp.command.stand_ins import note_later
+            from polycmp.command.option_aliases import note_later
             from polycmp.plugins.known import known_names
 
             former = known_names().former["commands"].get(" ".join((*self.path, args[0])))
@@ -148,7 +148,7 @@ def _below(path: tuple[str, ...], registry: Registry) -> Iterator[Contribution]:
 def _completed(command: click.Command, words: list[str], ctx: click.Context) -> list[str]:
     """Return the words of a command with its options written out; those with options of plugins see to it later."""
     from polycmp.command import BackendCommand
-    from polycmp.command.stand_ins import completed
+    from polycmp.command.option_aliases import completed
 
     if isinstance(command, (click.Group, BackendCommand)):
         return words
@@ -192,7 +192,7 @@ class ProgramGroup(CommandGroup):
         """Run the command; a signal passes click as an error, since click takes it for Ctrl-C and prints a line."""
         try:
             return super().invoke(ctx)
-        except Ended as ended:
+        except SignalReceived as ended:
             raise _SignalError(ended.number) from ended
 
 
@@ -213,9 +213,9 @@ def main(args: Sequence[str] | None = None, registry: Registry | None = None) ->
     Raises:
         KeyboardInterrupt: By Ctrl-C, unless the program handles it otherwise.
     """
-    from polycmp.messages import messages_given_back
+    from polycmp.messages import restored_logging
 
-    with messages_given_back():
+    with restored_logging():
         status = run(args, registry)
     number = status - 128
     if number in {signal.SIGINT, *ENDING}:
@@ -237,7 +237,7 @@ def run(args: Sequence[str] | None = None, registry: Registry | None = None) -> 
     try:
         with ended_by_signals(), starting_folder(), _without_progress_bars(verbose):
             return _finish(_status(words, registry, verbose))
-    except Ended as error:  # a signal that came late
+    except SignalReceived as error:  # a signal that came late
         return 128 + error.number
 
 
@@ -273,7 +273,7 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
         _say(f"polycmp: ended by {error}")
         return 128 + error.number
     except (click.Abort, KeyboardInterrupt) as error:
-        if isinstance(error.__cause__, Ended):
+        if isinstance(error.__cause__, SignalReceived):
             return 128 + error.__cause__.number
         if isinstance(error.__cause__, EOFError):
             _say("polycmp: something wanted to read standard input, and there is nothing more in it")

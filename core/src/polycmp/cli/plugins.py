@@ -38,11 +38,11 @@ def list_command(as_json: bool) -> None:
 def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
     """Print a row for each plugin, with what it provides beside or below it, and below that why it does not work."""
     from polycmp.report.layout import Heading, Line, print_table
-    from polycmp.report.screen import Lines, cell, standard_output, words
+    from polycmp.report.screen import PlainConsole, cell, standard_output, words
 
     out, text = standard_output(), io.StringIO()
-    if isinstance(out, Lines):  # as wide as any other table there; programs read --json
-        out = Lines(out.width, text)
+    if isinstance(out, PlainConsole):  # as wide as any other table there; programs read --json
+        out = PlainConsole(out.width, text)
     lines = [
         Line(
             [*(cell(row[key]) for key in HEADINGS[:-1]), cell(row["state"], STYLES[row["state"]])],

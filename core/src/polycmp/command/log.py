@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.stand_ins import tell_notes
+from polycmp.command.option_aliases import tell_notes
 from polycmp.options.values import is_flag
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _SEVERAL_VALUES = frozenset({"--verbosity", "--log-format"})
 _NAMES = ("verbose", "quiet", "verbosity", "silent", "log_format", "log_file")
 
 
-def behind_the_command(words: Sequence[str], commands: Collection[str]) -> list[str]:
+def move_log_options(words: Sequence[str], commands: Collection[str]) -> list[str]:
     """Return the words of a group of commands with the options of messages moved right behind the command.
 
     `inspect -v model m.onnx` means the same as `inspect model -v m.onnx`. They are not moved to the end, where

@@ -38,7 +38,7 @@ def _pair_texts(mapping: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(join_pair(*pair) for pair in mapping.items())
 
 
-class Place(NamedTuple):
+class PlanLocation(NamedTuple):
     """Location of one of the core's options in a plan.
 
     Attributes:
@@ -55,19 +55,19 @@ class Place(NamedTuple):
 #: Options that the plan holds under another name or in another form, by section and option. An attribute of the same
 #: name in the plan, or in a part of it, holds any other; an option without one concerns the command alone.
 _ELSEWHERE = {
-    ("model", "model_type"): Place("model_kind"),
-    ("data", "data_loader_script"): Place("data.script"),
-    ("data", "load_inputs"): Place("data.files"),
-    ("data", "map_input"): Place("data.map_input", partial(_pairs, "input", "NAME=REFERENCE"), _pair_texts),
-    ("run", "sequential_runners"): Place("sequential"),
-    ("run", "use_subprocess"): Place("subprocess"),
-    ("compare", "compare_func_script"): Place("compare.script"),
-    ("compare", "map_output"): Place(
+    ("model", "model_type"): PlanLocation("model_kind"),
+    ("data", "data_loader_script"): PlanLocation("data.script"),
+    ("data", "load_inputs"): PlanLocation("data.files"),
+    ("data", "map_input"): PlanLocation("data.map_input", partial(_pairs, "input", "NAME=REFERENCE"), _pair_texts),
+    ("run", "sequential_runners"): PlanLocation("sequential"),
+    ("run", "use_subprocess"): PlanLocation("subprocess"),
+    ("compare", "compare_func_script"): PlanLocation("compare.script"),
+    ("compare", "map_output"): PlanLocation(
         "compare.map_output", partial(_pairs, "output", "CANDIDATE=REFERENCE"), _pair_texts
     ),
-    ("compare", "no_shape_check"): Place("compare.shape_check", not_, not_),
-    ("compare", "postprocess_func_script"): Place("compare.postprocess_script"),
-    ("result", "report"): Place("files.reports"),
+    ("compare", "no_shape_check"): PlanLocation("compare.shape_check", not_, not_),
+    ("compare", "postprocess_func_script"): PlanLocation("compare.postprocess_script"),
+    ("result", "report"): PlanLocation("files.reports"),
 }
 #: The options that become plans of their own: the shapes, the data loader and the compare functions.
 SHAPES = Key("core", "data", "input_shapes")
@@ -78,7 +78,7 @@ _PARTS = {"": Plan, "data.": DataPlan, "compare.": ComparePlan, "files.": FilesP
 
 
 @cache
-def _places() -> dict[tuple[str, str], Place]:
+def _places() -> dict[tuple[str, str], PlanLocation]:
     """Map each of the core's options, by section and name, to its place in a plan."""
     attributes = {item.name: part + item.name for part, of in _PARTS.items() for item in fields(of)}
     found = {}
@@ -87,7 +87,7 @@ def _places() -> dict[tuple[str, str], Place]:
             if (section, item.name) in _ELSEWHERE:
                 found[section, item.name] = _ELSEWHERE[section, item.name]
             elif item.name in attributes and Key("core", section, item.name) not in {SHAPES, DATA_LOADER, COMPARE}:
-                found[section, item.name] = Place(attributes[item.name])
+                found[section, item.name] = PlanLocation(attributes[item.name])
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from polycmp.plugins.discovery import Candidate, PluginRecord, discover
 from polycmp.plugins.names import is_hidden, with_notes
-from polycmp.plugins.registry import Registry, install_command, lacks, missing_modules
+from polycmp.plugins.registry import Registry, install_command, missing_modules, missing_phrase
 from polycmp.plugins.validation import validate
 from polycmp.process import DiedError, Say, answer_one, ask_child
 
@@ -96,7 +96,7 @@ def _row_of(record: PluginRecord) -> dict[str, Any]:
         provides.append({"kind": item.kind, "name": item.name, "summary": item.spec.summary, "missing": list(missing)})
         if missing:
             install = install_command(item, missing[0])
-            notes.append(f"{item.label} {lacks(missing)}: {install}")
+            notes.append(f"{item.label} {missing_phrase(missing)}: {install}")
     incomplete = any(entry["missing"] for entry in provides)
     return {
         "name": record.name,

@@ -95,7 +95,7 @@ def is_hidden(contribution: Contribution) -> bool:
     return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
 
 
-class Names:
+class NameOwners:
     """The owner of each name.
 
     A name belongs to the core's own contribution, else to the only one that claims it, else to none. A command that
@@ -141,7 +141,7 @@ def _nested(paths: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
 
 
 def with_notes(
-    records: Iterable[PluginRecord], reserved: Iterable[str] = (), names: Names | None = None
+    records: Iterable[PluginRecord], reserved: Iterable[str] = (), names: NameOwners | None = None
 ) -> tuple[PluginRecord, ...]:
     """Return the records with what each plugin lost to others: names, flags, aliases.
 
@@ -151,7 +151,7 @@ def with_notes(
         names: The owners of their names, where they are known already.
     """
     records = tuple(records)
-    names = names or Names(item for record in records for item in record.contributions)
+    names = names or NameOwners(item for record in records for item in record.contributions)
     notes: dict[str, list[str]] = {}
     for (kind, name), claimants in names.claims.items():
         for item in claimants:

@@ -25,7 +25,7 @@ from polycmp.plugins.discovery import (
     discover,
 )
 from polycmp.plugins.known import known_names, next_step, not_found
-from polycmp.plugins.names import Names, is_hidden, with_notes
+from polycmp.plugins.names import NameOwners, is_hidden, with_notes
 from polycmp.plugins.validation import new_manager, validate
 from polycmp.spec import (
     CommandSpec,
@@ -107,8 +107,8 @@ class Registry:
         return (*own, *(validate(item, manager) for item in others))
 
     @cached_property
-    def _names(self) -> Names:
-        return Names(self.contributions)
+    def _names(self) -> NameOwners:
+        return NameOwners(self.contributions)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
@@ -259,7 +259,7 @@ class Registry:
         missing = missing_modules(contribution.spec)
         if missing:
             hint = install_command(contribution, missing[0])
-            raise PluginError(lacks(missing), whose=contribution.label, hint=hint)
+            raise PluginError(missing_phrase(missing), whose=contribution.label, hint=hint)
 
     @overload
     def load(self, contribution: Contributed[RunnerSpec]) -> RunnerFactory: ...
@@ -324,7 +324,7 @@ def _exists(name: str) -> bool:
     return spec is not None and (bool(dot) or not is_folder)
 
 
-def lacks(modules: Sequence[str]) -> str:
+def missing_phrase(modules: Sequence[str]) -> str:
     """Return the half sentence for modules that are missing."""
     names = [" or ".join(map(repr, need.split("|"))) for need in modules]
     if len(names) == 1:
@@ -371,7 +371,7 @@ def _explain(contribution: Contribution, target: str, error: BaseException) -> P
     # A missing dependency is the user's to install; a missing module of its own is the plugin author's mistake.
     if isinstance(error, ModuleNotFoundError) and error.name and not f"{module_name}.".startswith(f"{error.name}."):
         return PluginError(
-            lacks((error.name,)),
+            missing_phrase((error.name,)),
             whose=contribution.label,
             why=f"importing {module_name} failed",
             hint=install_command(contribution, error.name),

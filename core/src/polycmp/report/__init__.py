@@ -24,8 +24,8 @@ from polycmp.report.formatting import (
     figure,
     table_text,
 )
-from polycmp.report.joining import as_one, tables_of_one_kind
-from polycmp.report.presenting import save_result, shown_html, shown_text
+from polycmp.report.joining import merge_tables, mergeable_tables
+from polycmp.report.presenting import result_as_html, result_as_text, save_result
 from polycmp.report.result import (
     BAD,
     Bar,
@@ -73,17 +73,17 @@ __all__ = [
     "State",
     "Table",
     "Verdict",
-    "as_one",
     "backend_failure",
     "cell_text",
     "duration",
     "error_histogram",
     "excerpt",
     "figure",
+    "merge_tables",
+    "mergeable_tables",
+    "result_as_html",
+    "result_as_text",
     "save_result",
-    "shown_html",
-    "shown_text",
     "table_text",
-    "tables_of_one_kind",
     "verdict_of",
 ]

@@ -10,10 +10,20 @@ from rich.text import Text
 
 from polycmp._commands import NextStep, Repeat
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
-from polycmp.report.joining import as_one, tables_of_one_kind
+from polycmp.report.joining import merge_tables, mergeable_tables
 from polycmp.report.layout import Heading, Line, print_table
 from polycmp.report.result import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
-from polycmp.report.screen import STYLES, WHOLE, Lines, Screen, Sentence, cell, standard_output, whole_line, words
+from polycmp.report.screen import (
+    STYLES,
+    WHOLE,
+    PlainConsole,
+    Screen,
+    Sentence,
+    cell,
+    standard_output,
+    whole_line,
+    words,
+)
 from polycmp.sentences import MARKS
 from polycmp.terminal import visible
 
@@ -82,19 +92,19 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
 
 def _tables(result: Result) -> dict[int, tuple[Table, bool]]:
     """Return the tables to print where one stands, by its identity, and whether its failures come last."""
-    joined = [tables for tables in tables_of_one_kind(result) if len(tables) > 1]
+    joined = [tables for tables in mergeable_tables(result) if len(tables) > 1]
     found = {id(table): (table, False) for table in result.blocks(Table)}
     for tables in joined:
         for table in tables:
             del found[id(table)]
-        found[id(tables[0])] = (as_one(tables, result.title), True)
+        found[id(tables[0])] = (merge_tables(tables, result.title), True)
     return found
 
 
 def result_text(result: Result) -> str:
     """Render the text of `print_result` with every row, without styles and line breaks within rows."""
     stream = io.StringIO()
-    print_result(result, verbose=True, console=Lines(WHOLE, stream))
+    print_result(result, verbose=True, console=PlainConsole(WHOLE, stream))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 

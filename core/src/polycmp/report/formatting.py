@@ -144,9 +144,9 @@ def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         rows: A text for each column.
     """
     from polycmp.report.layout import Heading, Line, print_table
-    from polycmp.report.screen import WHOLE, Lines, cell
+    from polycmp.report.screen import WHOLE, PlainConsole, cell
 
     stream = io.StringIO()
     lines = [Line([cell(text) for text in row]) for row in rows]
-    print_table(Lines(WHOLE, stream), "", [Heading(title) for title in titles], lines)
+    print_table(PlainConsole(WHOLE, stream), "", [Heading(title) for title in titles], lines)
     return stream.getvalue().rstrip("\n")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from polycmp.report.result import Column, Result, Table
 
 
-def tables_of_one_kind(result: Result) -> list[list[Table]]:
+def mergeable_tables(result: Result) -> list[list[Table]]:
     """Return the tables that a short form shows as one with others: those whose headings are the same.
 
     Args:
@@ -21,7 +21,7 @@ def tables_of_one_kind(result: Result) -> list[list[Table]]:
     return list(found.values())
 
 
-def as_one(tables: Sequence[Table], title: str = "") -> Table:
+def merge_tables(tables: Sequence[Table], title: str = "") -> Table:
     """Return a table with the rows of several, each with its subject.
 
     Args:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDEST = 120
 
 
-def shown_text(result: Result, width: int = 0, *, quiet: bool = False) -> str:
+def result_as_text(result: Result, width: int = 0, *, quiet: bool = False) -> str:
     """Return a result as `polycmp` prints it, without colours.
 
     Args:
@@ -26,17 +26,17 @@ def shown_text(result: Result, width: int = 0, *, quiet: bool = False) -> str:
         quiet: Whether to return the one line that says it all.
     """
     from polycmp.report.console import print_result
-    from polycmp.report.screen import Lines
+    from polycmp.report.screen import PlainConsole
 
     if quiet:
         return result.summary
     stream = io.StringIO()
     columns = width or min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
-    print_result(result, console=Lines(columns, stream))
+    print_result(result, console=PlainConsole(columns, stream))
     return stream.getvalue().rstrip("\n")
 
 
-def shown_html(result: Result, registry: Registry, row: str = "") -> str:
+def result_as_html(result: Result, registry: Registry, row: str = "") -> str:
     """Return a result, or the picture of one of its rows, as HTML to stand in a notebook.
 
     Args:

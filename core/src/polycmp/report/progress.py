@@ -24,7 +24,7 @@ def progress(*, silent: bool = False) -> Iterator[Callable[[str], None]]:
     if silent or not (is_terminal or _in_notebook()):
         yield lambda _: None
         return
-    shown = _Spinner() if is_terminal else _Line()
+    shown = _Spinner() if is_terminal else _NotebookLine()
     timer = threading.Timer(DELAY, shown.start)
     timer.daemon = True
     timer.start()
@@ -77,7 +77,7 @@ def _in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-class _Line:
+class _NotebookLine:
     """A line below the cell of a notebook that changes in place, and is empty in the end."""
 
     def __init__(self) -> None:

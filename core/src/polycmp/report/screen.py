@@ -30,7 +30,7 @@ INDENT = 2
 WHOLE = 1000
 
 
-class Lines:
+class PlainConsole:
     """Prints to files and pipes, where nothing has a style, so that rich's console need not be imported."""
 
     def __init__(self, width: int, stream: TextIO) -> None:
@@ -42,14 +42,14 @@ class Lines:
             self._stream.write(f"{line}\n")
 
 
-Screen: TypeAlias = "Console | Lines"
+Screen: TypeAlias = "Console | PlainConsole"
 
 
 def standard_output() -> Screen:
     """Make the screen for standard output, 120 columns wide where that is no terminal."""
     forced = os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"  # as rich reads them
     plain = sys.stdout is not None and not sys.stdout.isatty() and not forced
-    return Lines(120, sys.stdout) if plain else make_console()
+    return PlainConsole(120, sys.stdout) if plain else make_console()
 
 
 def make_console(width: int | None = None, stream: TextIO | None = None) -> Console:

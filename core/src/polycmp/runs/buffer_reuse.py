@@ -10,7 +10,7 @@ import numpy as np
 _Span = tuple[int, int]
 
 
-def sharing(made: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def sharing_memory(made: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the keys of those outputs that lie in the same memory as some of these.
 
     Bounds of memory are compared, so it may be that no element is shared. Only NumPy arrays are looked at, and among

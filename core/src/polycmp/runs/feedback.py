@@ -92,7 +92,7 @@ class FeedbackObserver(RunObserver):
 
 
 @dataclass(frozen=True)
-class Following:
+class FeedbackContext:
     """Description of a run for the plugin that feeds outputs back.
 
     Attributes:
@@ -108,12 +108,12 @@ class Following:
     sequential: bool = False
 
     @classmethod
-    def of(cls, plan: Plan) -> Following:
+    def of(cls, plan: Plan) -> FeedbackContext:
         """Select the fields of a plan that concern feedback."""
         return cls(plan.data, plan.compare.reference, plan.files.load_outputs, plan.sequential)
 
 
-def open_feedback(following: Following, resolved: Resolved) -> Feedback | None:
+def open_feedback(following: FeedbackContext, resolved: Resolved) -> Feedback | None:
     """Open the feedback of outputs into inputs; None unless it is asked for.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Any
 from polycmp._arrays import copied
 from polycmp.errors import DataError, OthersCode
 from polycmp.runs.backend_run import BackendRun, copy_outputs
-from polycmp.runs.buffer_reuse import sharing
+from polycmp.runs.buffer_reuse import sharing_memory
 from polycmp.runs.movement import are_unmoved, other_feed
 from polycmp.runs.pairing import InputPairing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
@@ -147,7 +147,7 @@ def _begun(
     runs: Sequence[BackendRun], source: Source, inputs: TensorMetadata, pace: Pace
 ) -> Iterator[tuple[Feed, dict[str, Mapping[str, Any]] | None]]:
     """Yield the feeds, the first with the runs' outputs for it: only they tell whether the source has better ones."""
-    feeds = open_feeds(source.drawn if isinstance(source, DataSource) else source, inputs)
+    feeds = open_feeds(source.initial_feeds if isinstance(source, DataSource) else source, inputs)
     first = next(feeds, None)
     if first is None:
         return
@@ -171,7 +171,7 @@ def _better(
     if not isinstance(source, DataSource) or not outputs:
         return None
     with OthersCode(DataError, "the data loader failed"):
-        return source.instead(inputs, feed, list(outputs.values())[-1])
+        return source.alternative_feeds(inputs, feed, list(outputs.values())[-1])
 
 
 def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
@@ -231,7 +231,7 @@ def _infer_all(runs: Sequence[BackendRun], feed: Feed) -> dict[str, Mapping[str,
         result = run.infer(feed)
         if result is None:
             continue
-        overwritten = sharing(result, outputs)
+        overwritten = sharing_memory(result, outputs)
         outputs[run.label] = copy_outputs(result) if overwritten else result
         for other in runs:
             if other.label in overwritten:

@@ -64,7 +64,7 @@ class RunStep:
                     yield Compared(self.index, candidate, self.reference, name, array, expected[other])
 
 
-class Observing(NamedTuple):
+class ActiveObserver(NamedTuple):
     """An observer that takes part.
 
     Attributes:
@@ -94,9 +94,9 @@ class Observers:
         errors: Errors of observers that did not stop the run.
     """
 
-    def __init__(self, observing: Iterable[Observing] = ()) -> None:
+    def __init__(self, observing: Iterable[ActiveObserver] = ()) -> None:
         self._observing = list(observing)
-        self._failed: list[Observing] = []
+        self._failed: list[ActiveObserver] = []
         self.errors: list[PolycmpError] = []
 
     @classmethod
@@ -141,7 +141,7 @@ class Observers:
 
     def join(self, observer: RunObserver, label: str) -> None:
         """Let another observer take part, whose errors name `label`."""
-        self._observing.append(Observing(observer, label))
+        self._observing.append(ActiveObserver(observer, label))
 
     @property
     def whole_steps(self) -> str:
@@ -214,7 +214,7 @@ class Observers:
         outcome.notes += [error.parts()[0] for error in self.errors]
         outcome.errors = self.errors
 
-    def _attempt(self, item: Observing, what: str, call: Callable[[], None]) -> None:
+    def _attempt(self, item: ActiveObserver, what: str, call: Callable[[], None]) -> None:
         """Call an observer; after an error, which is kept, the run goes on without it."""
         try:
             with item.fence(what):
@@ -243,7 +243,7 @@ def _check_present(name: str, option: str, registry: Registry) -> None:
         raise
 
 
-def _make(item: Contributed[ObserverSpec], resolved: Resolved) -> Observing | None:
+def _make(item: Contributed[ObserverSpec], resolved: Resolved) -> ActiveObserver | None:
     """Return an observer of a plugin; None where it has nothing to do."""
     options = resolved.plan.observer_options.get(item.name)
     if item.spec.options is not None and options is None:
@@ -257,7 +257,7 @@ def _make(item: Contributed[ObserverSpec], resolved: Resolved) -> Observing | No
     if not isinstance(made, RunObserver):
         why = f"its factory gave {type(made).__name__}, which is not derived from polycmp.spec.RunObserver"
         raise PluginError("cannot observe this run", whose=item.label, why=why, hint=check)
-    return Observing(made, item.label, check)
+    return ActiveObserver(made, item.label, check)
 
 
 def _result(outputs: Outputs, of: IterationResult) -> IterationResult:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from polycmp.data.dimensions import merge_inputs
 from polycmp.data.input_pairs import GIVEN, Alike, InputPairs, fits, pair_inputs, renamed
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.runs.input_readers import readers
+from polycmp.runs.input_readers import compare_readers
 from polycmp.tensors import TensorMetadata, format_shape
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class InputPairing:
 
         def structure(one: str, two: str) -> Alike | None:
             graphs = [resolved.backend(label).model.graph() for label in (one, two)]
-            return None if graphs[0] is None or graphs[1] is None else readers(graphs[0], graphs[1])
+            return None if graphs[0] is None or graphs[1] is None else compare_readers(graphs[0], graphs[1])
 
         own_data = bool(data.files or data.script)
         return cls(reference, data.map_input, own_data=own_data, structure=structure, command=resolved.plan.command)
@@ -113,10 +113,10 @@ class InputPairing:
             return InputPairs()
         pairs = pair_inputs(inputs, self._inputs, self._given, lambda: self._structure(run.label, anchor.label))
         if pairs.alone and (pairs.missing or any(name in self._inputs for name in pairs.alone)) and not self._own_data:
-            raise uncertain((run.label, inputs), (anchor.label, self._inputs), pairs, self._command)
-        self._note(fed_notes(pairs, run.label, anchor.label))
+            raise ambiguous_inputs((run.label, inputs), (anchor.label, self._inputs), pairs, self._command)
+        self._note(renamed_input_notes(pairs, run.label, anchor.label))
         if run.result.model != anchor.model and not self._own_data:
-            self._note(alone_notes(pairs, run.label, anchor.label))
+            self._note(unmatched_input_notes(pairs, run.label, anchor.label))
         return pairs
 
     def _name(self, run: BackendRun, pairs: InputPairs) -> None:
@@ -146,7 +146,7 @@ def check_given(given: Mapping[str, str], inputs: Iterable[str]) -> None:
                 )
 
 
-def fed_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
+def renamed_input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
     """Yield a note for each input of a run that is fed as another of the reference, with how that is known.
 
     Args:
@@ -165,7 +165,7 @@ def fed_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str
         yield said if how == GIVEN else f"{said} ({how})"
 
 
-def alone_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
+def unmatched_input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
     """Yield notes on the inputs that only one of two models has.
 
     Args:
@@ -178,7 +178,7 @@ def alone_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[s
             yield f"only {label} has {_listed(names)}: give {'it' if len(names) == 1 else 'them'} what it expects"
 
 
-def uncertain(
+def ambiguous_inputs(
     candidate: tuple[str, TensorMetadata], reference: tuple[str, TensorMetadata], pairs: InputPairs, command: str = ""
 ) -> UsageError:
     """Return the error of inputs of which it is not certain which is which, with what to type.

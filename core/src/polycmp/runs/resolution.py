@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp._builtin_options import SimpleOptions
-from polycmp._inputs import PlanSource, Reach, Reached, Silent, asked_shapes, make_source
+from polycmp._inputs import PlanSource, SampleFeeds, SampleFinder, Silent, asked_shapes, make_source
 from polycmp.compare.blindness import silent_outputs
 from polycmp.compare.impostors import is_ours
 from polycmp.compare.simple import Simple
@@ -58,7 +58,9 @@ class Resolved:
         """The data source, which also knows the inputs that the models' files describe."""
         known = [item for item in self.descriptions.values() if item is not None]
         sizes = ShapeSearch(self.backends, self.registry)
-        return self._source.informed(known, sizes, open_samples(self.backends, self.registry), self._silent)
+        return self._source.with_descriptions(
+            known, sizes, open_sample_finder(self.backends, self.registry), self._silent
+        )
 
     def _silent(self, outputs: Mapping[str, Any]) -> list[str]:
         """Return the outputs of which the plan's comparison would tell nothing, as far as its functions are known."""
@@ -81,15 +83,15 @@ class Resolved:
         return next(item for item in self.backends if item.label == label)
 
 
-def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Reach | None:
+def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder | None:
     """Open the source of real inputs for outputs that drawn ones do not reach; None if no data loader has any."""
     found = [item for item in registry.data_loaders.values() if item.spec.steps_in]
     if not found:
         return None
 
-    def reach(inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent) -> Reached | None:
+    def reach(inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent) -> SampleFeeds | None:
         for item in found:
-            make: MakeReach = registry.load(item, item.spec.steps_in)  # few runs come to that
+            make: MakeSampleFinder = registry.load(item, item.spec.steps_in)  # few runs come to that
             with OthersCode(PluginError, "cannot step in for random inputs", whose=item.label):
                 reached = make(backends, registry)(inputs, feed, iterations, silent)
             if reached is not None:
@@ -99,10 +101,10 @@ def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Rea
     return reach
 
 
-class MakeReach(Protocol):
+class MakeSampleFinder(Protocol):
     """Factory that `DataLoaderSpec.steps_in` names."""
 
-    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Reach:
+    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> SampleFinder:
         """Open the source of inputs for outputs that drawn ones do not reach."""
 
 

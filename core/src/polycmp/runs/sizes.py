@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp._inputs import Chosen
+from polycmp._inputs import SizedInputs
 from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
 from polycmp.data.input_pairs import pair_inputs, renamed
 from polycmp.errors import DataError
@@ -56,7 +56,7 @@ class ShapeSearch:
 
     def __call__(
         self, inputs: TensorMetadata, make_feed: Callable[[TensorMetadata], Feed], wanted: Sizes | None = None
-    ) -> Chosen:
+    ) -> SizedInputs:
         """Return the inputs with sizes, and in words where those come from.
 
         Args:
@@ -67,18 +67,18 @@ class ShapeSearch:
         """
         found = open_dimensions(inputs)
         if not found:
-            return Chosen(inputs)
+            return SizedInputs(inputs)
         hints = self._hints(inputs, found)
         usual = filled(inputs, {key: dim.usual for key, dim in found.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in found.values()):
-            return Chosen(usual, _note(inputs, usual, "as usual where a model leaves them open"))
+            return SizedInputs(usual, _note(inputs, usual, "as usual where a model leaves them open"))
         first = {key: _wanted(dim, inputs, wanted or {}) for key, dim in found.items()}
         sizes = chain(_with_cache(found, inputs), _candidates(found, hints, first))
         candidates = [filled(inputs, item) for item in islice(sizes, MOST)]
         with open_trial(self._backends, self._registry, inputs) as trial:
             if trial is None:
                 why = _reasons(hints.values()) or "as usual where a model leaves them open"
-                return Chosen(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
+                return SizedInputs(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
             return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed, made), hints)
 
     def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
@@ -213,23 +213,25 @@ def _ladder(dim: OpenDimension, hint: SizeHint | None, first: Sequence[int]) -> 
 
 def _first_working(
     inputs: TensorMetadata, candidates: Sequence[TensorMetadata], problem: Try, hints: Mapping[str, SizeHint]
-) -> Chosen:
+) -> SizedInputs:
     fallback, last = None, ""
     for made in candidates:
         said, outputs = problem(made)
         if not said:
             why = _reasons(hints.values()) or "chosen by what is common"
-            return Chosen(made, _note(inputs, made, f"{why}; tried, and it works"), True, outputs)
+            return SizedInputs(made, _note(inputs, made, f"{why}; tried, and it works"), True, outputs)
         if said.startswith(_DEGENERATE):
             fallback = fallback or (made, said)
         last = last or said
     if fallback is not None:
-        return Chosen(fallback[0], _note(inputs, fallback[0], f"{fallback[1]}; give other shapes with --input-shapes"))
+        return SizedInputs(
+            fallback[0], _note(inputs, fallback[0], f"{fallback[1]}; give other shapes with --input-shapes")
+        )
     first = candidates[0]
     shapes = " ".join(f"{name}:{format_shape(first[name].shape)}" for name in _changed(inputs, first))
     _LOG.debug("no shape works: %s", last)
     note = f"no shape was found that works, {len(candidates)} were tried, the first: {shapes} ({last})"
-    return Chosen(first, f"{note}; give one that does: --input-shapes {shapes}")
+    return SizedInputs(first, f"{note}; give one that does: --input-shapes {shapes}")
 
 
 def _changed(inputs: TensorMetadata, made: TensorMetadata) -> list[str]:

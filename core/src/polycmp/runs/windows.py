@@ -43,7 +43,7 @@ class MakeWindows(Protocol):
         """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
 
 
-def held_at_once(option: str) -> str:
+def all_in_memory_note(option: str) -> str:
     """Return the note on an option that needs all tensors of an iteration at once."""
     return f"all tensors are held in memory at once, which {option} needs: memory grows with the model's tensors"
 

@@ -20,7 +20,7 @@ from polycmp.results.runs import IterationResult
 from polycmp.runs.backend_run import copy_outputs
 from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
-from polycmp.runs.feedback import FeedbackObserver, Following, open_feedback
+from polycmp.runs.feedback import FeedbackContext, FeedbackObserver, open_feedback
 from polycmp.runs.lacking import with_lacking_outputs
 from polycmp.runs.loop import Pace, Step, copy_feed, run_steps
 from polycmp.runs.movement import are_unmoved, values_reach, weights_reach
@@ -32,7 +32,7 @@ from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.tolerances import open_tolerances
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
-from polycmp.session.prepare import Memory, Prepared, may_need_pairs, needs_all_outputs, prepare
+from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
 from polycmp.tensors import Feed, TensorMetadata
 
 if TYPE_CHECKING:
@@ -115,10 +115,10 @@ def _open_session(plan: Plan, resolved: Resolved, observers: Observers) -> _Sess
     Raises:
         PolycmpError: As of `run_plan`.
     """
-    feedback = open_feedback(Following.of(plan), resolved)
+    feedback = open_feedback(FeedbackContext.of(plan), resolved)
     if feedback is not None:
         observers.join(FeedbackObserver(feedback), " and ".join(plan.data.followers))
-    memory = Memory(plan.max_memory, needs_all_outputs(plan) or observers.whole_steps)
+    memory = MemoryLimit(plan.max_memory, needs_all_outputs(plan) or observers.whole_steps)
     prepared = prepare(plan.data, plan.compare, resolved, feedback, memory)
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs), resolved.registry)
     results = [*(run.result for run in prepared.runs), *(run.result for run in saved)]

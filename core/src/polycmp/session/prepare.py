@@ -13,7 +13,7 @@ from polycmp.runs.feedback import Feedback
 from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
-from polycmp.runs.windows import Windows, held_at_once, open_windows
+from polycmp.runs.windows import Windows, all_in_memory_note, open_windows
 from polycmp.session.names import check_names
 from polycmp.tensors import DataSource
 
@@ -47,7 +47,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryLimit:
     """Memory that the tensors of a run may take.
 
     Attributes:
@@ -61,7 +61,7 @@ class Memory:
 
 
 def prepare(
-    data: DataPlan, compare: ComparePlan, resolved: Resolved, feedback: Feedback | None, memory: Memory
+    data: DataPlan, compare: ComparePlan, resolved: Resolved, feedback: Feedback | None, memory: MemoryLimit
 ) -> Prepared:
     """Choose how backends run; activate nothing.
 
@@ -92,7 +92,7 @@ def prepare(
     if windows is None and tolerance:
         _check_names_in_common(resolved, memory.all_for)
     if memory.all_for or tolerance:
-        notes.append(held_at_once(memory.all_for or tolerance))
+        notes.append(all_in_memory_note(memory.all_for or tolerance))
     return Prepared(runs, resolved.source, checked, pairing, windows, notes)
 
 

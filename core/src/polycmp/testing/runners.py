@@ -20,7 +20,7 @@ from polycmp.testing.contract import Contract, needs
 Arrays = dict[str, Any]
 
 
-class _Watch:
+class _LoadCounter:
     """Counts how often a model was loaded, and tells whether the last one is still alive."""
 
     def __init__(self, load: Callable[[], Any]) -> None:
@@ -99,7 +99,7 @@ class RunnerContract(Contract):
     # --- life
 
     def test_construction_loads_nothing(self) -> None:
-        watch = _Watch(self.load)
+        watch = _LoadCounter(self.load)
         runner = self.make_runner(watch)
         assert watch.calls == 0, "the model was loaded before activate()"
         assert not runner.is_active
@@ -129,7 +129,7 @@ class RunnerContract(Contract):
         runner.deactivate()
 
     def test_deactivation_frees_the_model(self) -> None:
-        watch = _Watch(self.load)
+        watch = _LoadCounter(self.load)
         runner = self.make_runner(watch)
         with runner:
             runner.infer(self.feeds()[0])

@@ -27,7 +27,7 @@ from polycmp.comparator import (
 )
 from polycmp.errors import FileError, InvalidValueError, UsageError
 from polycmp.json import from_json, load_json, save_json, to_json
-from polycmp.loader import Loader, also_called
+from polycmp.loader import Loader, keyword_aliases
 from polycmp.logger import G_LOGGER, LogMode
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
@@ -290,7 +290,7 @@ def test_any_number_of_parameters_is_refused_when_the_function_is_defined():
 # keywords of other tools
 
 
-@also_called("copy", weights="model")
+@keyword_aliases("copy", weights="model")
 class Named(Loader[str]):
     def __init__(self, model: str, times: int = 1) -> None:
         self.model = model

@@ -7,7 +7,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polycmp.builtin.layerwise.pieces import Forecast, Piece, go_in_pieces, shape_tensors
+from polycmp.builtin.layerwise.pieces import Forecast, Piece, run_in_pieces, shape_tensors
 from polycmp.graph import GraphNode
 
 COUNT = 64
@@ -32,7 +32,7 @@ class Backend:
         return True
 
     def go(self, most=math.inf, crossing=lambda _: 1, smallest=1):
-        return go_in_pieces(self, 0, COUNT, crossing, most, smallest)
+        return run_in_pieces(self, 0, COUNT, crossing, most, smallest)
 
     def shown(self):
         return {index for piece in self.pieces if piece.shown for index in range(piece.start, piece.stop)}

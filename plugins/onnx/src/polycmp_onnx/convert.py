@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
-from polycmp.loader import also_called, immediate
+from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import nodes_within
 from polycmp_onnx.load import OnnxLoader, own_model
 
@@ -29,7 +29,7 @@ class _Converting(OnnxLoader):
         self.keep_float = tuple(keep_float)
 
 
-@also_called("copy")
+@keyword_aliases("copy")
 class ConvertToFp16(_Converting):
     """Turns the float32 inside of a model into float16; its inputs and outputs keep their types.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.loader import also_called, immediate
+from polycmp.loader import immediate, keyword_aliases
 from polycmp.tensors import TensorEntry
 from polycmp_onnx.graph import (
     computed_tensors,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Tensors = Mapping[str, TensorEntry] | Sequence[str]
 
 
-@also_called("check_meta", input_metadata="inputs", output_metadata="outputs")
+@keyword_aliases("check_meta", input_metadata="inputs", output_metadata="outputs")
 class ExtractSubgraph(OnnxLoader):
     """Cuts out the part of a model that leads from some tensors to others, with the weights it needs.
 

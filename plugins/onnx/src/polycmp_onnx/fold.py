@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import PolycmpError
-from polycmp.loader import also_called, immediate
+from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import is_standard, keep_items, nodes_within, reads, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import note_shapes, value_types
@@ -39,7 +39,7 @@ _QUANTISATION = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
 _UNKNOWN = -(2**62)
 
 
-@also_called("copy", "partitioning", "error_ok", "allow_onnxruntime_shape_inference")
+@keyword_aliases("copy", "partitioning", "error_ok", "allow_onnxruntime_shape_inference")
 class FoldConstants(OnnxLoader):
     """Replaces what can be calculated from weights alone by its result, and drops the weights no longer used.
 

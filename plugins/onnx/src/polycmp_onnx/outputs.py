@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.loader import also_called, immediate
+from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import NO_TENSOR, computed_tensors
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import value_types
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MARK_ALL = "mark all"
 
 
-@also_called("copy")
+@keyword_aliases("copy")
 class ModifyOutputs(OnnxLoader):
     """Gives a model other outputs.
 

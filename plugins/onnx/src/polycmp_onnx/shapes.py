@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp.loader import also_called, immediate
+from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import computed_tensors, known_values, subgraphs, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 
@@ -20,7 +20,7 @@ _LOG = logging.getLogger("polycmp")
 LARGEST_SHAPE = 4096
 
 
-@also_called("save_to_disk_threshold_bytes")
+@keyword_aliases("save_to_disk_threshold_bytes")
 class InferShapes(OnnxLoader):
     """Notes in a model the types and shapes of all tensors that follow from its inputs.
 

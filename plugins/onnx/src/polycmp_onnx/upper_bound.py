@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.loader import also_called, immediate
+from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import computed_tensors, element_type
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import value_types
@@ -29,7 +29,7 @@ _SIZED_BY = {
 }
 
 
-@also_called("copy")
+@keyword_aliases("copy")
 class SetUpperBound(OnnxLoader):
     """Inserts `Min(tensor, bound)` after tensors, so that tensors whose size they decide cannot grow without limit.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import BackendError, DataError
-from polycmp.loader import also_called, resolve
+from polycmp.loader import keyword_aliases, resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, is_low_bit, to_numpy
 from polycmp_onnxrt.arrays import element_type, from_ort_value, to_ort_value
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
 
 
-@also_called(sess="session")
+@keyword_aliases(sess="session")
 class OnnxrtRunner(Runner):
     """Runs a model in ONNX Runtime.
 

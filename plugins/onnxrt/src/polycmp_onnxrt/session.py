@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import BackendError, UsageError
-from polycmp.loader import Loader, also_called, immediate
+from polycmp.loader import Loader, immediate, keyword_aliases
 from polycmp.runner import usable_cores
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, session_severity, severity
@@ -49,7 +49,7 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
-@also_called(model_bytes="model")
+@keyword_aliases(model_bytes="model")
 class SessionFromOnnx(Loader[Any]):
     """Makes an `onnxruntime.InferenceSession`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polycmp.loader import also_called
+from polycmp.loader import keyword_aliases
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.load import given_model
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polycmp_pluginref.plugin import Options
 
 
-@also_called(graph="model")
+@keyword_aliases(graph="model")
 class PluginRefRunner(Runner):
     """Runs an ONNX model on the CPU: plugin operators by NumPy references, the rest as the backend `onnx` does.
 

@@ -14,10 +14,10 @@ from polycmp.report import (
     Result,
     Row,
     Table,
-    as_one,
     cell_text,
     excerpt,
-    tables_of_one_kind,
+    merge_tables,
+    mergeable_tables,
 )
 from polycmp.terminal import shorten, visible
 from polycmp_report.models import file_names, named
@@ -71,12 +71,12 @@ def to_markdown(result: Result, failed: int = 20, passed: int = 8, length: int =
 
 def _blocks(result: Result, failed: int, passed: int) -> Iterator[str]:
     yield "\n".join(map(_problem, result.blocks(Problem)))
-    joined = tables_of_one_kind(result)
+    joined = mergeable_tables(result)
     together = [table for tables in joined for table in tables]
     alone = [table for table in result.blocks(Table) if table.judged and not any(table is item for item in together)]
     yield from (_table(table, failed, passed) for table in alone)
     for tables in joined:
-        yield _table(as_one(tables, result.title), failed, passed, failures_last=True)
+        yield _table(merge_tables(tables, result.title), failed, passed, failures_last=True)
         about = [f"- {escape(table.subject)}: {escape(table.about)}" for table in tables if table.about]
         yield "\n".join(["<details><summary>Models</summary>", "", *about, "", "</details>"]) if about else ""
     yield "\n".join(f"- to repeat {escape(item.inputs)}: {_code(item.command)}" for item in result.blocks(Repeat))

@@ -68,7 +68,7 @@ def compare(given: Any, everyone: Sequence[Settings], pairs: Pairs, *, fail_fast
     """
     results = AccuracyResults(AccuracyResult() for _ in everyone)
     with ExitStack() as stack:
-        steps = Merged(given, stack)
+        steps = SideBySide(given, stack)
         first = next(steps, {})
         comparing = [
             _Pair(result, *pair, settings)
@@ -96,7 +96,7 @@ def _finish(judged: Sequence[_Pair]) -> None:
                 pair.say(name, blind_outputs[name])
 
 
-class Merged(Iterator[dict[str, IterationResult]]):
+class SideBySide(Iterator[dict[str, IterationResult]]):
     """The iterations of several results or streams side by side, by labels that no two runs share.
 
     Args:
@@ -108,7 +108,7 @@ class Merged(Iterator[dict[str, IterationResult]]):
         self._streams: list[Iterator[RunResults]] = []
         self._labels: dict[tuple[int, int], str] = {}
         for item in given if is_several(given) else (given,):
-            self._streams.append(one_by_one(item) if isinstance(item, RunResults) else iter(item))
+            self._streams.append(single_iterations(item) if isinstance(item, RunResults) else iter(item))
             if close := getattr(self._streams[-1], "close", None):
                 stack.callback(close)
 
@@ -131,7 +131,7 @@ class Merged(Iterator[dict[str, IterationResult]]):
         return step
 
 
-def one_by_one(results: RunResults) -> Iterator[RunResults]:
+def single_iterations(results: RunResults) -> Iterator[RunResults]:
     """Yield results of one iteration each, and at least one; a run that has no more of them has none there."""
     runs = list(results.items())
     for index in range(max([1, *(len(iterations) for _, iterations in runs)])):

@@ -9,14 +9,14 @@ from typing import Any
 
 from polycmp.data import RandomOptions
 from polycmp.errors import UsageError
-from polycmp.loader import also_called
+from polycmp.loader import keyword_aliases
 from polycmp.options import pick
 from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-@also_called(data_loader_backend_module="backend_module")
+@keyword_aliases(data_loader_backend_module="backend_module")
 class DataLoader(DataSource):
     """Reproducible random inputs; can be iterated over and indexed once the model's inputs are known.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.builtin.data.frame import data_command, open_saved, output_option, refuse_own_folder
+from polycmp.builtin.data.common import data_command, open_saved, output_option, refuse_own_folder
 from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _concat_inputs(call: Invocation, saved: Iterable[tuple[str, SavedInputs]], o
     from polycmp.results.files import InputsWriter
 
     with InputsWriter(output) as writer:
-        check = _Names(call)
+        check = _NameWarnings(call)
         count = 0
         for path, feeds in saved:
             for feed in feeds:
@@ -61,7 +61,7 @@ def _concat_outputs(call: Invocation, saved: Iterable[tuple[str, list[SavedRun]]
     from polycmp.results.files import OutputsWriter
 
     with OutputsWriter(output) as writer:
-        check = _Names(call)
+        check = _NameWarnings(call)
         for path, runs in saved:
             for run in runs:
                 for iteration in run.iterations:
@@ -70,7 +70,7 @@ def _concat_outputs(call: Invocation, saved: Iterable[tuple[str, list[SavedRun]]
     return dict(writer.added)
 
 
-class _Names:
+class _NameWarnings:
     """Warns, once a file, where tensors are called otherwise than in earlier files.
 
     Args:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from polycmp.builtin.data.frame import data_command, output_option
+from polycmp.builtin.data.common import data_command, output_option
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.builtin.data.frame import data_command
+from polycmp.builtin.data.common import data_command
 from polycmp.spec import opt
 from polycmp.terminal import echo
 

@@ -19,7 +19,7 @@ MOST = 100_000
 
 
 @dataclass(frozen=True)
-class Step:
+class CheckedStep:
     """A step and its verdict.
 
     Attributes:
@@ -49,7 +49,7 @@ class Repeated:
     """
 
     until: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[CheckedStep] = field(default_factory=list)
     stopped: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -107,7 +107,7 @@ def repeat(
             on_stage(f"step {index}: {done.good} good, {done.bad} bad so far")
             known = replay.find({"iteration": index})
             if known is not None:
-                step = Step(index, Checked(known, None), known=True)
+                step = CheckedStep(index, Checked(known, None), known=True)
             else:
                 step = _step(index, stepper, prepare)
             done.steps.append(step)
@@ -121,7 +121,7 @@ def repeat(
     return done
 
 
-def _step(index: int, stepper: Stepper, prepare: Callable[[], None] | None) -> Step:
+def _step(index: int, stepper: Stepper, prepare: Callable[[], None] | None) -> CheckedStep:
     stepper.begin(index)
     start = time.perf_counter()
     try:
@@ -131,14 +131,14 @@ def _step(index: int, stepper: Stepper, prepare: Callable[[], None] | None) -> S
         raise  # it would be the same in every step
     except PolycmpError as error:
         files = stepper.sort(index, False)
-        return Step(
+        return CheckedStep(
             index,
             Checked(False, None, seconds=time.perf_counter() - start),
             describe_exception(error),
             files=tuple(files),
         )
     checked = stepper.check()
-    return Step(index, checked, files=tuple(stepper.sort(index, checked.passed)))
+    return CheckedStep(index, checked, files=tuple(stepper.sort(index, checked.passed)))
 
 
 def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Result:

@@ -101,24 +101,24 @@ class Ulp(OutputJudge):
 
 
 @dataclass
-class _Found:
+class _Distances:
     largest: float = 0.0
     at: int = -1
     failed: int = 0
-    parts: list[_Found] = field(default_factory=list)
+    parts: list[_Distances] = field(default_factory=list)
 
     def offer(self, largest: float, at: int) -> None:
         if largest > self.largest or (largest == self.largest and (self.at < 0 or at < self.at)):
             self.largest, self.at = largest, at
 
 
-def _distances(pair: Pair, allowed: int) -> _Found:
-    parts: list[_Found] = []
+def _distances(pair: Pair, allowed: int) -> _Distances:
+    parts: list[_Distances] = []
     make = _distance_of(pair)
 
     def worker() -> Callable[[Array, Array, int], None]:
         distance = make()
-        part = _Found()
+        part = _Distances()
         parts.append(part)
 
         def work(candidate: Array, reference: Array, offset: int) -> None:
@@ -131,7 +131,7 @@ def _distances(pair: Pair, allowed: int) -> _Found:
         return work
 
     for_each_block(pair, worker)
-    total = _Found()
+    total = _Distances()
     for part in parts:
         total.failed += part.failed
         if part.at >= 0:

@@ -24,7 +24,7 @@ class Attempt(NamedTuple):
     outputs: Mapping[str, Any] | None
 
 
-def only(segment: Segment, names: Collection[str]) -> Segment:
+def restrict(segment: Segment, names: Collection[str]) -> Segment:
     """Return a segment that gives out no other tensors than these."""
     outputs = tuple(name for name in segment.outputs if name in names)
     return replace(segment, outputs=outputs, wanted=tuple(name for name in segment.wanted if name in names))

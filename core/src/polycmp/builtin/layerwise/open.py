@@ -13,7 +13,7 @@ from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.segment_runner import MakeRunner
 from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.builtin.layerwise.variants import Variants
-from polycmp.builtin.layerwise.windows import Windows, comparable, suits
+from polycmp.builtin.layerwise.windows import Windows, can_run_side_by_side, comparable
 from polycmp.errors import ModelError, OthersCode, PluginError, UsageError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
@@ -21,7 +21,7 @@ from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan
 from polycmp.results import BackendResult
 from polycmp.runner import Runner
-from polycmp.runs import BackendRun, Comparer, InputPairing, Resolved, ResolvedBackend, held_at_once
+from polycmp.runs import BackendRun, Comparer, InputPairing, Resolved, ResolvedBackend, all_in_memory_note
 
 __all__ = ["MANY_OUTPUTS", "Graphs", "Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
 
@@ -165,11 +165,11 @@ def open_windows(
         list(compress(backends, inside)), [run.result for run in compress(runs, inside)], graphs
     )
     paired: Paired | None = Paired(partitioned, [], lambda comparer: comparer)
-    if not suits([graphs[item.model.path] for item in compress(backends, inside)]):
+    if not can_run_side_by_side([graphs[item.model.path] for item in compress(backends, inside)]):
         # By names of their own and by the tolerances alone, as `compare` judges what both save, however many there are.
         paired = _paired(resolved, partitioned, reference) if all(inside) and _are_marked(backends) else None
     elif resolved.plan.compare.map_output:  # tensors of two names may be made in two windows
-        notes.append(held_at_once("--map-output"))
+        notes.append(all_in_memory_note("--map-output"))
         return None
     if paired is None:
         return None

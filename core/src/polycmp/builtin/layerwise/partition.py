@@ -11,7 +11,7 @@ from polycmp.builtin.layerwise.structure import makers, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorEntry
 
-__all__ = ["MOST_WEIGHTS", "Layout", "Segment", "crossing", "memory_budget", "plan_segments", "tensor_sizes"]
+__all__ = ["MOST_WEIGHTS", "GraphCuts", "Segment", "crossing", "memory_budget", "plan_segments", "tensor_sizes"]
 
 #: Windows beyond this gain nothing more: measured on ResNet-50, 160 and 256 MiB take the same time within 1 %, and 30
 #: and 200 MB more memory at their peak; 80 MiB take 2 to 7 % more time.
@@ -46,7 +46,7 @@ class Segment:
     last_use: tuple[str, ...] = ()
 
 
-class Layout:
+class GraphCuts:
     """Possible cuts of a graph, and their cost.
 
     Args:
@@ -118,7 +118,7 @@ class Layout:
         return name not in self.static and self.last_reader.get(name, -1) >= stop
 
 
-def plan_segments(layout: Layout, budget: int, runs: int, most_weights: int | None = None) -> list[Segment]:
+def plan_segments(layout: GraphCuts, budget: int, runs: int, most_weights: int | None = None) -> list[Segment]:
     """Return the segments of a graph.
 
     Args:
@@ -145,11 +145,11 @@ def plan_segments(layout: Layout, budget: int, runs: int, most_weights: int | No
     return segments
 
 
-def _alive(layout: Layout, position: int) -> int:
+def _alive(layout: GraphCuts, position: int) -> int:
     return sum(layout.sizes.get(name, 0) for name in crossing(layout, position))
 
 
-def crossing(layout: Layout, position: int) -> Iterable[str]:
+def crossing(layout: GraphCuts, position: int) -> Iterable[str]:
     """Yield the tensors made before a position that are read at or after it."""
     for name, last in layout.last_reader.items():
         if name not in layout.static and last >= position and layout.maker.get(name, -1) < position:

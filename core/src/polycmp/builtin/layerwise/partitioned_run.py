@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polycmp.builtin.layerwise.attempt import only
+from polycmp.builtin.layerwise.attempt import restrict
 from polycmp.builtin.layerwise.partition import Segment
-from polycmp.builtin.layerwise.refusals import Refusals
+from polycmp.builtin.layerwise.refused_tensors import RefusedTensors
 from polycmp.builtin.layerwise.segment_runner import MakeRunner, SegmentRunner, lasting
 from polycmp.builtin.layerwise.variants import Variants
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.results import BackendResult, Timing
-from polycmp.runs import BackendRun, sharing
+from polycmp.runs import BackendRun, sharing_memory
 from polycmp.tensors import Feed, TensorMetadata
 
 __all__ = ["JoinParts", "PartitionedRun"]
@@ -55,7 +55,7 @@ class PartitionedRun(SegmentRunner):
         super().__init__(result, graph, make, needs, compiles=compiles)
         self.variants = variants
         self.join = join
-        self._refusals = Refusals(self)
+        self._refused = RefusedTensors(self)
         self._current: BackendRun | None = None
         self._iterations: list[float] = []
 
@@ -95,14 +95,14 @@ class PartitionedRun(SegmentRunner):
         if not self.is_well:
             return None
         self.release()
-        self._refusals.spare(segment)
-        segment = only(segment, [name for name in segment.outputs if name not in self.hidden])
+        self._refused.spare(segment)
+        segment = restrict(segment, [name for name in segment.outputs if name not in self.hidden])
         if not segment.outputs:
             return {}
-        made = self._refusals.pieces.again(segment, keep=keep)
+        made = self._refused.pieces.again(segment, keep=keep)
         attempt = self.attempt(segment, whole=whole) if made is None else None
         if attempt is not None and attempt.outputs is None:
-            made, attempt = self._refusals.settle(attempt, keep=keep, whole=whole)
+            made, attempt = self._refused.retry(attempt, keep=keep, whole=whole)
         if attempt is None:
             return made
         segment, live, outputs = attempt
@@ -115,7 +115,7 @@ class PartitionedRun(SegmentRunner):
         if missing:
             self.fail(f"returned no tensor {missing[0]!r} although it was asked for it")
             return None
-        if live.outputs_stay_valid and sharing(outputs, {"": self.tensors}):
+        if live.outputs_stay_valid and sharing_memory(outputs, {"": self.tensors}):
             self.fail("puts its outputs into memory of earlier ones, although it says that these stay valid")
             return None
         if keep:
@@ -131,7 +131,7 @@ class PartitionedRun(SegmentRunner):
             self._iterations.append(self._seconds)
             self.result.iterations += 1
             self.result.timing = Timing.of(self._iterations)
-            self._refusals.note()
+            self._refused.note()
             outputs = TensorMetadata()
             for name, (dtype, shape) in self._seen.items():
                 outputs.add(name, dtype, shape)

@@ -36,7 +36,7 @@ class Piece(NamedTuple):
     shown: bool
 
 
-def go_in_pieces(
+def run_in_pieces(
     works: Callable[[Piece], bool],
     start: int,
     stop: int,

@@ -9,18 +9,28 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from polycmp.builtin.layerwise.at_once import AtOnce
-from polycmp.builtin.layerwise.held import WindowTensors
-from polycmp.builtin.layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
+from polycmp.builtin.layerwise.parallel import ParallelCalls
+from polycmp.builtin.layerwise.partition import MOST_WEIGHTS, GraphCuts, Segment, memory_budget, plan_segments
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.structure import final_outputs, same_structure
+from polycmp.builtin.layerwise.window_tensors import WindowTensors
 from polycmp.graph import ModelGraph
 from polycmp.messages import only_errors
 from polycmp.runner import sharing_cores
-from polycmp.runs import BackendRun, Comparer, InputPairing, Pace, Step, copy_feed, copy_outputs, open_feeds, sharing
+from polycmp.runs import (
+    BackendRun,
+    Comparer,
+    InputPairing,
+    Pace,
+    Step,
+    copy_feed,
+    copy_outputs,
+    open_feeds,
+    sharing_memory,
+)
 from polycmp.tensors import Feed, Source, TensorMetadata
 
-__all__ = ["Window", "Windows", "comparable", "suits"]
+__all__ = ["Window", "Windows", "can_run_side_by_side", "comparable"]
 
 #: Gives what each run makes of a segment, None for those that failed.
 _Begun = Callable[[], Iterable[Mapping[str, Any] | None]]
@@ -71,12 +81,12 @@ class Windows:
         self.to_reference = to_reference or {}
         self.judge = judge
         self.partitioned_runs = list(partitioned_runs)
-        self._at_once: AtOnce[PartitionedRun] = AtOnce(len(self.partitioned_runs), concurrent=concurrent)
+        self._parallel: ParallelCalls[PartitionedRun] = ParallelCalls(len(self.partitioned_runs), concurrent=concurrent)
         self._closed = list(closed)
         self._held: dict[str, dict[str, Any]] = {}
         self.wanted = tuple(wanted)
         self.segments: list[Segment] = []
-        self.layout: Layout | None = None
+        self.layout: GraphCuts | None = None
         self._max_memory = max_memory
 
     @property
@@ -134,7 +144,7 @@ class Windows:
             pace: Told what happens next.
             keep: Whether the sessions will be wanted again.
         """
-        ahead = pace is not None and pace.ahead and self._at_once.is_concurrent
+        ahead = pace is not None and pace.ahead and self._parallel.is_concurrent
         self.plan(feed, ahead=ahead)
         keep = keep and self._weights_fit()
         begin = partial(self._begin, pace=pace, keep=keep, whole=len(self.segments) == 1)
@@ -165,15 +175,15 @@ class Windows:
         """
         if not self.segments:
             types = self.graph.types(TensorMetadata.from_feed_dict(feed))
-            self.layout = Layout(self.graph, self.wanted, types)
+            self.layout = GraphCuts(self.graph, self.wanted, types)
             most = MOST_WEIGHTS if ahead else None
             self.segments = plan_segments(self.layout, self._budget(ahead=ahead), len(self.partitioned_runs), most)
 
     def close(self) -> None:
         """Let all sessions go; an iteration that was stopped half way counts as far as it came."""
-        self._at_once.close()
+        self._parallel.close()
         for partitioned_run in self.partitioned_runs:
-            if partitioned_run in self._at_once.busy:
+            if partitioned_run in self._parallel.busy:
                 continue
             if partitioned_run.is_under_way:
                 partitioned_run.finish()
@@ -209,13 +219,13 @@ class Windows:
 
         def run(partitioned_run: PartitionedRun) -> Mapping[str, Any] | None:
             # Where runs do not take turns, the level of logging, which is the process's, is none of theirs.
-            with only_errors(unless=whole, of_thread=self._at_once.is_concurrent):
+            with only_errors(unless=whole, of_thread=self._parallel.is_concurrent):
                 return partitioned_run.run(segment, keep=keep, whole=whole)
 
         return (
-            self._at_once.begin(run, self.partitioned_runs)
+            self._parallel.begin(run, self.partitioned_runs)
             if ahead
-            else lambda: self._at_once.map(run, self.partitioned_runs)
+            else lambda: self._parallel.map(run, self.partitioned_runs)
         )
 
     def _well(self, outputs: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
@@ -225,7 +235,7 @@ class Windows:
         for partitioned_run, mine in zip(self.partitioned_runs, outputs, strict=True):
             if mine is None:
                 continue
-            overwritten = sharing(mine, made)
+            overwritten = sharing_memory(mine, made)
             if overwritten:
                 partitioned_run.fail(
                     f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",
@@ -259,7 +269,7 @@ class Windows:
         return sum(self.graph.weights.values()) * len(self.partitioned_runs) <= self._budget()
 
 
-def suits(graphs: Sequence[ModelGraph | None]) -> bool:
+def can_run_side_by_side(graphs: Sequence[ModelGraph | None]) -> bool:
     """Return whether backends with these models can go through them side by side, and rounding is the same in all."""
     first = graphs[0] if graphs else None
     return first is not None and all(

@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     logger.addHandler(_Relay(connection))
     logger.setLevel(request["level"])
     logger.propagate = False
-    worker = Served(Arena(inputs), Arena(outputs))
+    worker = Worker(Arena(inputs), Arena(outputs))
     while True:
         message = connection.receive()
         if message is None:
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         connection.send(worker.answer(message))
 
 
-class Served:
+class Worker:
     """A runner and what the session may ask of it.
 
     Args:

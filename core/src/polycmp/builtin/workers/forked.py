@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from polycmp.builtin.workers.child import Served
+from polycmp.builtin.workers.child import Worker
 from polycmp.builtin.workers.memory import Arena
 from polycmp.builtin.workers.protocol import Job
 from polycmp.builtin.workers.runner import WorkerRunner
@@ -43,14 +43,14 @@ class ForkedRunner(WorkerRunner):
         self._runner = runner
 
     def _start(self) -> None:
-        answer = partial(_answer, partial(_Held, self._runner, *self._arenas))
+        answer = partial(_answer, partial(_ForkedWorker, self._runner, *self._arenas))
         self._process = CopiedProcess(answer, on_stderr=lambda line: print(line, file=sys.stderr))
 
     def _agree(self) -> None:
         """Do nothing: both sides are the same program."""
 
 
-class _Held(Served):
+class _ForkedWorker(Worker):
     """Answers with a runner that was made elsewhere."""
 
     def __init__(self, runner: Runner, inputs: Arena, outputs: Arena) -> None:
@@ -62,7 +62,7 @@ class _Held(Served):
         return self._given, ()
 
 
-def _answer(make: Callable[[], Served], connection: Connection) -> None:
+def _answer(make: Callable[[], Worker], connection: Connection) -> None:
     """Answer the parent's messages until it wants no more or is gone."""
     served = make()
     while (message := connection.receive()) is not None:

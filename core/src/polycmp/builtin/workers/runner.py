@@ -172,8 +172,8 @@ class WorkerRunner(Runner):
         """Return an error that says how the worker ended."""
         assert self._process is not None
         ending = self._process.ending()
-        if ending.offence:
-            return WorkerError("was ended", whose=self.name, why=ending.offence)
+        if ending.protocol_error:
+            return WorkerError("was ended", whose=self.name, why=ending.protocol_error)
         if ending.status == -signal.SIGKILL:
             return WorkerError(str(ending), whose=self.name, why="perhaps the system killed it for lack of memory")
         if ending.status >= 0 and starting:

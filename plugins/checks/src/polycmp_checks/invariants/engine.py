@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from polycmp.errors import PolycmpError, UsageError, describe_exception, is_users_failure
 from polycmp.plan import Plan
 from polycmp.runner import Runner
-from polycmp.runs import Following, ResolvedBackend, make_functions, open_feedback, resolve
+from polycmp.runs import FeedbackContext, ResolvedBackend, make_functions, open_feedback, resolve
 from polycmp.session import check_names
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
@@ -76,7 +76,7 @@ def _check_backend(
             make_functions(plan.compare, registry),
             lambda threads: _with_threads(backend, threads),
             lambda feed: _fixed(backend, feed),
-            open_feedback(Following.of(plan), resolved),
+            open_feedback(FeedbackContext.of(plan), resolved),
         )
         subject.version = runner.backend_version
         bench.begin()  # a backend that cannot run the model at all has failed, not its checks

@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
-from polycmp.runs import BackendRun, Following, copy_feed, open_feeds
+from polycmp.runs import BackendRun, FeedbackContext, copy_feed, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import Findings
 from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OTHERS_STATE = " on the reference's state"
 
 
-def make_steps(options: StepsOptions, following: Following, resolved: Resolved) -> Steps:
+def make_steps(options: StepsOptions, following: FeedbackContext, resolved: Resolved) -> Steps:
     """Make the feedback of outputs into inputs.
 
     Raises:
@@ -58,7 +58,7 @@ class Steps:
         UsageError: The options do not fit the models.
     """
 
-    def __init__(self, options: StepsOptions, following: Following, resolved: Resolved) -> None:
+    def __init__(self, options: StepsOptions, following: FeedbackContext, resolved: Resolved) -> None:
         self.steps = options.number
         self._options, self._following, self._resolved = options, following, resolved
         self._outputs = self._declared("outputs")

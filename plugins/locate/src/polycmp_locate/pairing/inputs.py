@@ -12,7 +12,7 @@ from polycmp.graph import GraphNode, ModelGraph, weight_values
 from polycmp.layerwise import PartitionedRun
 from polycmp.loader import Loader
 from polycmp.runner import Runner
-from polycmp.runs import readers, uncertain
+from polycmp.runs import ambiguous_inputs, compare_readers
 from polycmp.tensors import TensorMetadata
 
 
@@ -38,9 +38,9 @@ def input_pairs(
         ModelError: A name of the reference's input is that of a tensor inside the candidate.
     """
     mine, other = candidate.graph, reference.graph
-    pairs = pair_inputs(mine.inputs, other.inputs, given, lambda: readers(mine, other))
+    pairs = pair_inputs(mine.inputs, other.inputs, given, lambda: compare_readers(mine, other))
     if pairs.alone and (pairs.missing or not further):
-        raise uncertain((candidate.label, mine.inputs), (reference.label, other.inputs), pairs, command)
+        raise ambiguous_inputs((candidate.label, mine.inputs), (reference.label, other.inputs), pairs, command)
     made = {name for node in mine.nodes for name in node.outputs}
     taken = sorted(made.intersection([*pairs.names.values(), *pairs.missing]))
     if taken:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polycmp.data import InputPairs
 from polycmp.layerwise import a_few
-from polycmp.runs import alone_notes, fed_notes
+from polycmp.runs import renamed_input_notes, unmatched_input_notes
 from polycmp_locate.pairing.result import Pairing
 
 #: So many activations that codes do are named.
@@ -21,7 +21,10 @@ def input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[s
         candidate: Label of the candidate.
         reference: Label of the reference.
     """
-    for note in (*fed_notes(pairs, candidate, reference), *alone_notes(pairs, candidate, reference)):
+    for note in (
+        *renamed_input_notes(pairs, candidate, reference),
+        *unmatched_input_notes(pairs, candidate, reference),
+    ):
         yield f"inputs: {note}"
 
 

@@ -13,7 +13,16 @@ from polycmp.compare import PairComparer
 from polycmp.errors import UsageError
 from polycmp.options import make_options
 from polycmp.plan import DEFAULT_COMPARE, Choice, Plan
-from polycmp.runs import BackendRun, Feedback, Following, Resolved, copy_feed, make_functions, open_feedback, open_feeds
+from polycmp.runs import (
+    BackendRun,
+    Feedback,
+    FeedbackContext,
+    Resolved,
+    copy_feed,
+    make_functions,
+    open_feedback,
+    open_feeds,
+)
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.setting import Stage, Tensors
 from polycmp_locate.values.located import Located
@@ -64,7 +73,7 @@ class Chooser:
 
     def __init__(self, plan: Plan, resolved: Resolved, functions: Functions, on_stage: Stage) -> None:
         self._plan, self._resolved, self._functions, self._on_stage = plan, resolved, functions, on_stage
-        self._feedback = open_feedback(Following.of(plan), resolved)
+        self._feedback = open_feedback(FeedbackContext.of(plan), resolved)
 
     @property
     def notes(self) -> Sequence[str]:

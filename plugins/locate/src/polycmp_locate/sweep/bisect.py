@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode
-from polycmp.layerwise import Layout, crossing, final_outputs, real_numbers
+from polycmp.layerwise import GraphCuts, crossing, final_outputs, real_numbers
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.ddmin import least_passing
 from polycmp_locate.decisions import is_off
@@ -65,7 +65,7 @@ class _Bisection:
     def _search(self) -> GraphNode | None:
         """Return the operator at which the error begins; None if the outputs show none."""
         nodes = self._graph.nodes
-        layout = Layout(self._graph, (), self._types)
+        layout = GraphCuts(self._graph, (), self._types)
         if not self._shows_in(self._final):
             return None
         last = least_passing(lambda position: self._shows_in(crossing(layout, position)), 0, len(nodes))

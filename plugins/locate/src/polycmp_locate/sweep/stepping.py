@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise import Layout, PartitionedRun, Segment, Windows, final_outputs
+from polycmp.layerwise import GraphCuts, PartitionedRun, Segment, Windows, final_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.setting import Setting, all_tensors, name_operators
 
@@ -90,8 +90,8 @@ class SteppingRun(PartitionedRun):
         return self.substitute is None and super().can_join
 
     @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.graph, all_tensors(self.graph), {})
+    def _layout(self) -> GraphCuts:
+        return GraphCuts(self.graph, all_tensors(self.graph), {})
 
     def lacks(self, node: GraphNode) -> bool:
         """Return whether the other backend runs an operator for this one."""
@@ -162,7 +162,7 @@ def _lacking(setting: Setting, feed: Feed, on_stage: Callable[[str], None]) -> I
 
 
 def _failing(
-    partitioned_run: PartitionedRun, layout: Layout, held: Mapping[str, Any], start: int, stop: int
+    partitioned_run: PartitionedRun, layout: GraphCuts, held: Mapping[str, Any], start: int, stop: int
 ) -> Iterator[GraphNode]:
     part = layout.segment(start, stop)
     outputs = [name for name in part.outputs if name in held]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from polycmp.compare import ErrorStats, OutputComparison, Worst
 from polycmp.errors import DataError, PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.files import atomic_write, to_bytes
-from polycmp.report import Result, Row, Table, save_result, shown_html, shown_text
+from polycmp.report import Result, Row, Table, result_as_html, result_as_text, save_result
 from polycmp.report.elements import tag
 
 if TYPE_CHECKING:
@@ -184,14 +184,14 @@ class Answer:
         return self.passed
 
     def __str__(self) -> str:
-        return shown_text(self.result)
+        return result_as_text(self.result)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
         try:
-            card = shown_html(self.result, self._registry)
+            card = result_as_html(self.result, self._registry)
         except PluginError:
             card = ""
         return card or tag("pre", str(self))
@@ -303,7 +303,7 @@ class Comparison(Answer, Mapping[str, OutputResult]):
         row: Row = shown[rows.index(output)]
         if row.drawing is None:
             raise DataError(f"there is no error of {output!r} to draw", why=item.reason)
-        html = shown_html(self.result, self._registry, row.name)
+        html = result_as_html(self.result, self._registry, row.name)
         if not html:
             raise PluginError("no installed plugin draws", hint="pip install polycmp-report")
         return Picture(html)

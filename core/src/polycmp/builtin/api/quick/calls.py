@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from polycmp.builtin.api.quick.answers import Comparison, Located, Run
-from polycmp.builtin.api.quick.sides import Data
+from polycmp.builtin.api.quick.array_types import Data
 from polycmp.command import BackendCommand, BackendContext, Invocation
 from polycmp.errors import DataError, PolycmpError, UsageError
 from polycmp.options import OptionValues, spell

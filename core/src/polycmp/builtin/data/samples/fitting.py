@@ -72,7 +72,7 @@ def _filling(name: str, entry: TensorEntry, options: SampleOptions) -> Filling |
     return _text(name, entry, shape) if kind == "integer" else None
 
 
-def _picture(entry: TensorEntry, layout: pictures.Layout, options: SampleOptions) -> Filling:
+def _picture(entry: TensorEntry, layout: pictures.ImageLayout, options: SampleOptions) -> Filling:
     scale = pictures.scale_for(entry, options.scale)
     names = options.pictures
 

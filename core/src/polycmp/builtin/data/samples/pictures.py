@@ -19,7 +19,7 @@ LEAST = 8
 LINE, HEADING = 128, 96
 
 
-class Layout(NamedTuple):
+class ImageLayout(NamedTuple):
     """Axes of an image in an input's shape."""
 
     channels: int
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     width: int
 
 
-def layout_of(shape: tuple[int, ...]) -> Layout | None:
+def layout_of(shape: tuple[int, ...]) -> ImageLayout | None:
     """Find the axes of an image in an input's shape; None if it is no image."""
     rank = len(shape)
     orders = [(rank - 3, rank - 2, rank - 1), (rank - 1, rank - 3, rank - 2)]
@@ -38,7 +38,7 @@ def layout_of(shape: tuple[int, ...]) -> Layout | None:
         # Without a batch, a single channel could as well be a batch of one: then it is a table of features.
         some = COLOURS if rank == 3 else {1, *COLOURS, *STACKED}
         if count in some and min(shape[height], shape[width]) >= LEAST:
-            return Layout(channels, height, width)
+            return ImageLayout(channels, height, width)
     return None
 
 
@@ -55,7 +55,7 @@ def scale_for(entry: TensorEntry, asked: str) -> str:
     return asked or "0..1"
 
 
-def fill(entry: TensorEntry, layout: Layout, names: tuple[str, ...], scale: str) -> NDArray[Any]:
+def fill(entry: TensorEntry, layout: ImageLayout, names: tuple[str, ...], scale: str) -> NDArray[Any]:
     """Return an array for an input: each row of the batch shows the next of the pictures.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 from polycmp.builtin.data.samples.fitting import fillings
 from polycmp.builtin.data.samples.loader import make_sample, remarks
 from polycmp.builtin.data.samples.options import PICTURES, SIZES, SampleOptions
-from polycmp.runs import Arrays, Reached, ShapeSearch, Silent, Trial, open_trial
+from polycmp.runs import Arrays, SampleFeeds, ShapeSearch, Silent, Trial, open_trial
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PLAIN = SampleOptions()
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TriedSamples:
     """Samples that were tried.
 
     Attributes:
@@ -56,7 +56,7 @@ class SampleSearch:
 
     def __call__(
         self, inputs: TensorMetadata, feed: Feed, iterations: int, silent_outputs: Silent, /
-    ) -> Reached | None:
+    ) -> SampleFeeds | None:
         """Return samples that reach more of the outputs; None to go on with what was drawn."""
         drawn = TensorMetadata({n: replace(e, shape=tuple(feed[n].shape)) for n, e in inputs.items() if n in feed})
         if len(drawn) < len(inputs) or not _fits(drawn):
@@ -71,11 +71,11 @@ class SampleSearch:
             return None
         options = replace(best.options, iterations=iterations or 1)
         notes = _notes(best, options, silent)
-        return Reached(lambda asked: self._feeds(asked, best.inputs, options), notes)
+        return SampleFeeds(lambda asked: self._feeds(asked, best.inputs, options), notes)
 
     def _tried(
         self, trial: Trial, inputs: TensorMetadata, drawn: TensorMetadata, silent_outputs: Silent
-    ) -> Iterator[_Found]:
+    ) -> Iterator[_TriedSamples]:
         """Yield the best trial of each range of values, first in sizes that suit samples, then in those drawn."""
         suited = self._sizes(inputs, _first, SIZES)
         for sized in (suited.inputs, drawn) if suited.works else (drawn,):
@@ -84,7 +84,7 @@ class SampleSearch:
                 for options in candidates:
                     made = trial.run(_first(sized, options))
                     if not isinstance(made, str):
-                        found.append(_Found(options, sized, len(silent_outputs(made)), _spread(made)))
+                        found.append(_TriedSamples(options, sized, len(silent_outputs(made)), _spread(made)))
                 if found:
                     yield min(found, key=lambda item: (item.silent, -item.spread))
 
@@ -118,7 +118,7 @@ def _candidates(inputs: TensorMetadata) -> Iterator[list[SampleOptions]]:
         yield [SampleOptions(pictures=order, scale=scale, iterations=1) for order in orders] or [_PLAIN]
 
 
-def _best(tried: Iterable[_Found], silent: int) -> _Found | None:
+def _best(tried: Iterable[_TriedSamples], silent: int) -> _TriedSamples | None:
     """Return the first that reaches all outputs, or else that which reaches most; None where none reaches more."""
     best = None
     for found in tried:
@@ -140,7 +140,7 @@ def _spread(made: Arrays) -> float:
     return sum(spread for spread in spreads if np.isfinite(spread))
 
 
-def _notes(best: _Found, options: SampleOptions, silent: Sequence[str]) -> tuple[str, ...]:
+def _notes(best: _TriedSamples, options: SampleOptions, silent: Sequence[str]) -> tuple[str, ...]:
     shown = ", ".join(map(repr, silent[:3])) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
     many = "outputs" if len(silent) > 1 else "output"
     said = remarks(options, best.inputs)

@@ -13,7 +13,7 @@ from polycmp.plugins import known_names
 from polycmp.terminal import echo
 
 #: Key of the context for the remarks on what was taken for what, until messages have been set up.
-_REMARKS = "polycmp.stand_ins"
+_REMARKS = "polycmp.option_aliases"
 
 
 def flags_of(ctx: click.Context, table: FlagTable | None = None) -> list[tuple[list[str], bool]]:

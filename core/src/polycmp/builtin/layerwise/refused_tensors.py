@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polycmp.builtin.layerwise.attempt import Attempt, only
-from polycmp.builtin.layerwise.in_pieces import InPieces
+from polycmp.builtin.layerwise.attempt import Attempt, restrict
 from polycmp.builtin.layerwise.observable import MOST_ATTEMPTS, MOST_BUILDS, a_few, largest_working, real_numbers
 from polycmp.builtin.layerwise.partition import Segment
+from polycmp.builtin.layerwise.piecewise import PiecewiseRunner
 from polycmp.builtin.layerwise.segment_runner import SegmentRunner
 from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
 
@@ -16,7 +16,7 @@ _HIDDEN = "does not show"
 _SHAPES_ALONE = "shapes alone decide them"
 
 
-class Refusals:
+class RefusedTensors:
     """Finds out which tensors a backend shows where it refuses to show all of them.
 
     A backend may run a model and still refuse some tensors inside it as outputs: TensorRT some of those that it
@@ -32,7 +32,7 @@ class Refusals:
     def __init__(self, run: SegmentRunner) -> None:
         self._run = run
         self._why = ""
-        self.pieces = InPieces(run)
+        self.pieces = PiecewiseRunner(run)
 
     def spare(self, segment: Segment) -> None:
         """Do not ask a backend that compiles for what shapes alone decide."""
@@ -41,7 +41,7 @@ class Refusals:
             self._run.hidden |= spared
             self._why = self._why or _SHAPES_ALONE
 
-    def settle(self, failed: Attempt, *, keep: bool, whole: bool) -> tuple[dict[str, Any] | None, Attempt | None]:
+    def retry(self, failed: Attempt, *, keep: bool, whole: bool) -> tuple[dict[str, Any] | None, Attempt | None]:
         """Run a segment that failed with fewer tensors, or in pieces.
 
         A model that may calculate in a narrower type is refused for what is fused with what, more than for single
@@ -76,7 +76,7 @@ class Refusals:
         if real == set(idle):
             return None
         names = [name for name in segment.outputs if name in real or name not in idle]
-        attempt = self._run.attempt(only(segment, names), whole=whole)
+        attempt = self._run.attempt(restrict(segment, names), whole=whole)
         if attempt.outputs is None:
             return None
         self._run.hidden.update(set(idle) - real)
@@ -96,7 +96,7 @@ class Refusals:
         best = [failed]
 
         def works(names: Sequence[str]) -> bool:
-            attempt = self._run.attempt(only(segment, names), whole=whole)
+            attempt = self._run.attempt(restrict(segment, names), whole=whole)
             if attempt.outputs is None:
                 return False
             best.pop().live.deactivate()
@@ -111,7 +111,7 @@ class Refusals:
             return failed
         self._run.hidden.update(set(asked) - set(shown))
         self._say(failed)
-        return best[0] if shown else failed._replace(segment=only(segment, ()))
+        return best[0] if shown else failed._replace(segment=restrict(segment, ()))
 
     def _say(self, failed: Attempt) -> None:
         if self._why in {"", _SHAPES_ALONE}:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from toymodels import chain
 
-from polycmp.builtin.layerwise.held import WindowTensors
+from polycmp.builtin.layerwise.window_tensors import WindowTensors
 from polycmp.errors import InvalidValueError
 from polycmp.layerwise import Windows, open_partitioned_runs
 from polycmp.plan import from_values

@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 _GRACE = 1.0
 
 
-class AtOnce(Generic[Item]):
+class ParallelCalls(Generic[Item]):
     """Calls a function for several items: at the same time where they may, else one after the other.
 
     Args:

@@ -49,7 +49,7 @@ class WindowTensors(Mapping[str, Tensors]):
 
     def __getitem__(self, label: str) -> Tensors:
         self.of(label)
-        return _OfRun(self, label)
+        return _RunTensors(self, label)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made or ())
@@ -58,7 +58,7 @@ class WindowTensors(Mapping[str, Tensors]):
         return len(self._made or ())
 
 
-class _OfRun(Tensors):
+class _RunTensors(Tensors):
     """One run's part of a window."""
 
     def __init__(self, owner: WindowTensors, label: str) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from polycmp.builtin.layerwise.attempt import only
+from polycmp.builtin.layerwise.attempt import restrict
 from polycmp.builtin.layerwise.observable import real_numbers
-from polycmp.builtin.layerwise.partition import Layout, Segment, crossing
-from polycmp.builtin.layerwise.pieces import Piece, go_in_pieces, shape_tensors
+from polycmp.builtin.layerwise.partition import GraphCuts, Segment, crossing
+from polycmp.builtin.layerwise.pieces import Piece, run_in_pieces, shape_tensors
 from polycmp.builtin.layerwise.segment_runner import SegmentRunner
 from polycmp.builtin.layerwise.structure import final_outputs
 
@@ -23,7 +23,7 @@ _AFTER_WHOLE, _ALONE = 1, 4
 _FUSED = 16
 
 
-class InPieces:
+class PiecewiseRunner:
     """Runs segments in pieces, found once and then kept.
 
     Args:
@@ -72,7 +72,7 @@ class InPieces:
         smallest = max(1, (segment.stop - segment.start) // _FUSED) if run.result.precision else 1
         cuts = self._cuts(layout, segment)
         most = (_AFTER_WHOLE if run.has_run_whole else _ALONE) * (segment.stop - segment.start)
-        if not go_in_pieces(works, segment.start, segment.stop, cuts, most, smallest):
+        if not run_in_pieces(works, segment.start, segment.stop, cuts, most, smallest):
             run.tensors = before
             run.forget(piece.start for piece in done)
             return None
@@ -105,12 +105,12 @@ class InPieces:
             made.update(found)
         return self._end(segment, before, made)
 
-    def _layout(self, segment: Segment) -> Layout:
+    def _layout(self, segment: Segment) -> GraphCuts:
         later = set(segment.outputs) - set(segment.last_use)
         again = {name: given for name, given in self._shapes.items() if given is not None and name not in later}
-        return Layout(self._run.graph, segment.wanted, self._run.types(), again)
+        return GraphCuts(self._run.graph, segment.wanted, self._run.types(), again)
 
-    def _cuts(self, layout: Layout, segment: Segment) -> Callable[[int], int | None]:
+    def _cuts(self, layout: GraphCuts, segment: Segment) -> Callable[[int], int | None]:
         """Return the function that finds where to cut: where real numbers alone cross, if there are such places.
 
         Sizes that a compiler works out are not what it likes to give out, and to be fed with.
@@ -123,13 +123,13 @@ class InPieces:
                 clean[position] = len(made)
         return clean.get if clean else counts.get
 
-    def _show(self, layout: Layout, piece: Piece, *, keep: bool) -> dict[str, Any] | None:
+    def _show(self, layout: GraphCuts, piece: Piece, *, keep: bool) -> dict[str, Any] | None:
         part, run = layout.segment(piece.start, piece.stop), self._run
         needed = set(part.outputs) - set(part.last_use) | set(final_outputs(run.graph))
         names = needed | (set(part.outputs) - run.hidden if piece.shown else set())
         if not names.intersection(part.outputs):
             return {}
-        part = only(part, names)
+        part = restrict(part, names)
         count = piece.stop - piece.start
         run.on_stage(f"{run.label}: operators {piece.start} to {piece.stop}{run.forecast.text(count)}")
         return run.run_piece(part, keep=keep)
