@@ -9,7 +9,7 @@ from open_models import CASES, FLOAT, make, node, weight
 from toys import graph_model
 
 from polycmp._builtin_options import RandomOptions
-from polycmp._inputs import make_source
+from polycmp._inputs import PlanSource
 from polycmp.plan import Choice, DataPlan
 from polycmp.plugins import Registry
 from polycmp.tensors import TensorMetadata
@@ -97,7 +97,7 @@ def test_a_decoder_with_a_cache_whose_dimensions_the_exporter_did_not_tie(polycm
 
 
 def test_a_failure_on_sizes_that_nobody_tried_says_which_are_open():
-    source = make_source(DataPlan(Choice("random", RandomOptions())), Registry.discover())
+    source = PlanSource(DataPlan(Choice("random", RandomOptions())), Registry.discover())
     list(source(TensorMetadata().add("input", np.float32, [1, -1, 3]).add("sr", np.int64, [])))
     assert source.suggestion() == "if the sizes chosen here are why, give others for N: --input-shapes input:[1,N,3]"
     list(source(TensorMetadata().add("input", np.float32, None)))

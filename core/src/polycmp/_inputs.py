@@ -339,11 +339,6 @@ def renamed_source(source: Source, names: Mapping[str, str], theirs: Mapping[str
     return (lambda inputs: RenamedFeeds(source(inputs), names, inputs, theirs)) if names or theirs else source
 
 
-def make_source(plan: DataPlan, registry: Registry) -> PlanSource:
-    """Build the source of a plan's feeds; raises the errors of `PlanSource`."""
-    return PlanSource(plan, registry)
-
-
 def asked_shapes(
     plan: DataPlan, description: ModelDescription | None, others: Iterable[ModelDescription | None] = ()
 ) -> Mapping[str, tuple[int, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from toymodels import small
 
-from polycmp._inputs import make_source
+from polycmp._inputs import PlanSource
 from polycmp.plan import Choice, DataPlan
 from polycmp.plugins import Registry
 from polycmp.results.files import open_inputs
@@ -86,14 +86,14 @@ def plan(name, registry):
 @pytest.mark.parametrize(("name", "synthetic"), [("random", True), ("edges", True), ("ramp", False)])
 def test_a_source_says_whether_its_numbers_are_made_up(toybox, name, synthetic):
     registry = Registry.discover()
-    source = make_source(plan(name, registry), registry)
+    source = PlanSource(plan(name, registry), registry)
     assert source.synthetic is synthetic
 
 
 def test_a_source_that_knows_ranges_still_says_that_its_numbers_are_made_up(toybox):
     registry = Registry.discover()
     inputs = TensorMetadata({"x": TensorEntry(np.dtype(np.int64), (2,), range=(0.0, 9.0))})
-    source = make_source(plan("random", registry), registry).with_descriptions(
+    source = PlanSource(plan("random", registry), registry).with_descriptions(
         [ModelDescription(inputs, TensorMetadata())]
     )
     assert source.synthetic
@@ -103,7 +103,7 @@ def test_a_source_that_knows_ranges_still_says_that_its_numbers_are_made_up(toyb
 def test_inputs_of_a_file_are_real(polycmp, model, tmp_path, toybox):
     assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.box").status == 0
     registry = Registry.discover()
-    assert not make_source(DataPlan(files=(str(tmp_path / "i.box"),)), registry).synthetic
+    assert not PlanSource(DataPlan(files=(str(tmp_path / "i.box"),)), registry).synthetic
 
 
 def test_the_base_classes_take_no_names_that_a_plugin_may_want():

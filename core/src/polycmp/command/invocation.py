@@ -22,7 +22,7 @@ from polycmp.options import OptionValues
 from polycmp.options.text import CONFIG, plain_values
 from polycmp.options.values import spell
 from polycmp.plan import Plan
-from polycmp.plan.build import report_options, section_values, without_written_files
+from polycmp.plan.build import log_values, report_options, without_written_files
 from polycmp.plan.sections import LogSection, ModelSection, ResultSection
 from polycmp.plan.text import to_values, to_words
 from polycmp.report import NextStep, Result
@@ -138,7 +138,7 @@ class Invocation:
             UsageError: No model was given, or an option's value cannot be right.
             ModelError: There is no such file, or nothing reads it.
         """
-        from polycmp._inputs import asked_shapes, make_source
+        from polycmp._inputs import PlanSource, asked_shapes
         from polycmp.command.build import runner_options
         from polycmp.model import Model, ModelSettings
         from polycmp.plan.build import data_plan, loader_options
@@ -158,7 +158,7 @@ class Invocation:
             ModelSettings(
                 {**given, **(loaders or {})},
                 data.input_shapes,
-                make_source(data, self.registry),
+                PlanSource(data, self.registry),
                 options.section(ModelSection).model_type,
                 runner_options(options, self.registry),
             ),
@@ -281,7 +281,7 @@ class Invocation:
             FileError: The file cannot be written, or TOML cannot hold a value.
             PluginError: An option has a value that no text means.
         """
-        about_messages = plain_values(section_values("log", self.section(LogSection)), self.table)
+        about_messages = plain_values(log_values(self.section(LogSection)), self.table)
         write_run_file({**to_values(plan, self.registry), **about_messages}, path)
 
     def needs_backends(self, example: str) -> None:

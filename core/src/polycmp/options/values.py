@@ -37,8 +37,8 @@ def is_empty_value(value: Any) -> bool:
     return isinstance(items, Collection) and (not items or any(map(is_empty_value, items)))
 
 
-def split_list(text: str, separator: str = ",") -> list[str]:
-    """Split text at separators that lie outside brackets and quotes.
+def split_list(text: str) -> list[str]:
+    """Split text at commas that lie outside brackets and quotes.
 
     Raises:
         UsageError: A bracket or a quote is left open.
@@ -53,7 +53,7 @@ def split_list(text: str, separator: str = ",") -> list[str]:
             depth += 1
         elif char in "])":
             depth -= 1
-        if char == separator and depth == 0 and not quote:
+        if char == "," and depth == 0 and not quote:
             parts.append(current)
             current = ""
         else:

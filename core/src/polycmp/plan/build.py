@@ -13,7 +13,7 @@ from polycmp.options import Key, OptionValues, changed_options, fields_of, find_
 from polycmp.options.values import dimension_text, join_pair, parse_dimensions, parse_shape_sets, spell, split_pair
 from polycmp.plan.backends import plan_backends
 from polycmp.plan.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
-from polycmp.plan.sections import SECTIONS
+from polycmp.plan.sections import SECTIONS, LogSection
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -246,9 +246,9 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
     return values
 
 
-def section_values(owner: str, section: Any) -> dict[Key, Any]:
-    """Return the option values of one of the core's sections that differ from the defaults."""
-    return {Key("core", owner, name): value for name, value in changed_options(section).items()}
+def log_values(section: LogSection) -> dict[Key, Any]:
+    """Return the option values of messages that differ from the defaults."""
+    return {Key("core", "log", name): value for name, value in changed_options(section).items()}
 
 
 def core_values(plan: Plan) -> dict[Key, Any]:

@@ -17,21 +17,13 @@ if TYPE_CHECKING:
 WIDEST = 120
 
 
-def result_as_text(result: Result, width: int = 0, *, quiet: bool = False) -> str:
-    """Return a result as `polycmp` prints it, without colours.
-
-    Args:
-        result: The result.
-        width: Columns; 0 for those of the terminal.
-        quiet: Whether to return the one line that says it all.
-    """
+def result_as_text(result: Result) -> str:
+    """Return a result as `polycmp` prints it, without colours, as wide as the terminal."""
     from polycmp.report.console import print_result
     from polycmp.report.screen import PlainConsole
 
-    if quiet:
-        return result.summary
     stream = io.StringIO()
-    columns = width or min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
+    columns = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
     print_result(result, console=PlainConsole(columns, stream))
     return stream.getvalue().rstrip("\n")
 

@@ -38,7 +38,6 @@ def find_writers(
     paths: Iterable[str],
     registry: Registry,
     options: Mapping[str, Any] | None = None,
-    environ: Mapping[str, str] = os.environ,
 ) -> list[Writer]:
     """Find the writer of each report file, and of the reports that the environment asks for.
 
@@ -46,14 +45,13 @@ def find_writers(
         paths: The files; the suffix of each says what it is to be.
         registry: The plugins.
         options: An options instance for each report that was given any, by name.
-        environ: Environment variables.
 
     Raises:
         UsageError: No report is written under a suffix.
         PluginError: The plugin that would write it is not installed or broken, or lacks a module.
     """
     wanted = [(_find(path, registry), path) for path in paths]
-    wanted += [(item, "") for item in registry.reports.values() if item.spec.when and environ.get(item.spec.when)]
+    wanted += [(item, "") for item in registry.reports.values() if item.spec.when and os.environ.get(item.spec.when)]
     found = []
     for contribution, path in wanted:
         registry.require(contribution)

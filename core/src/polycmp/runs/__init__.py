@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polycmp._inputs import RenamedFeeds, SampleFeeds, SampleFinder, Silent, asked_shapes, make_source, renamed_source
+from polycmp._inputs import PlanSource, RenamedFeeds, SampleFeeds, SampleFinder, Silent, asked_shapes, renamed_source
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.buffer_reuse import sharing_memory
 from polycmp.runs.compare_functions import make_functions, takes_any_shape
@@ -47,6 +47,7 @@ __all__ = [
     "Observers",
     "Outputs",
     "Pace",
+    "PlanSource",
     "RenamedFeeds",
     "Resolved",
     "ResolvedBackend",
@@ -70,7 +71,6 @@ __all__ = [
     "copy_outputs",
     "ends_of",
     "make_functions",
-    "make_source",
     "open_environments",
     "open_feedback",
     "open_feeds",

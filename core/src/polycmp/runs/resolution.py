@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp._builtin_options import SimpleOptions
-from polycmp._inputs import PlanSource, SampleFeeds, SampleFinder, Silent, asked_shapes, make_source
+from polycmp._inputs import PlanSource, SampleFeeds, SampleFinder, Silent, asked_shapes
 from polycmp.compare.blindness import silent_outputs
 from polycmp.compare.impostors import is_ours
 from polycmp.compare.simple import Simple
@@ -118,7 +118,7 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
         DataError: A data-loader script cannot be imported.
         FileError: A file of inputs cannot be read.
     """
-    source = make_source(plan.data, registry)
+    source = PlanSource(plan.data, registry)
     settings = ModelSettings(plan.loader_options, plan.data.input_shapes, source, plan.model_kind)
     contributions = [_contribution(backend, registry) for backend in plan.backends]
     models: dict[str, Model] = {}

@@ -43,31 +43,30 @@ def missing_runtime(error: ImportError) -> PluginError:
     )
 
 
-def loading_failed(error: Exception, *, whose: str = "onnxrt", model: str = "the model") -> PolycmpError:
+def loading_failed(error: Exception, *, model: str = "the model") -> PolycmpError:
     """Return the error for a session that could not be made.
 
     Args:
         error: The exception from ONNX Runtime.
-        whose: The backend's label.
         model: The model's path, or a description of it.
     """
     text = str(error)
     unsupported = next(filter(None, (pattern.search(text) for pattern in (*_NO_KERNEL, *_NO_OPERATOR))), None)
     if unsupported:
-        return _unsupported(unsupported, text, whose)
+        return _unsupported(unsupported, text)
     kind = _PREFIX.search(text)
     name = kind["kind"] if kind else ""
     if name == "INVALID_PROTOBUF":
-        return ModelError(f"{model} is not an ONNX model, or only a part of one", whose=whose, why=shorten(text))
+        return ModelError(f"{model} is not an ONNX model, or only a part of one", whose="onnxrt", why=shorten(text))
     if name == "NO_SUCHFILE":
-        return ModelError(f"{model} or a file with its weights is missing", whose=whose, why=shorten(text))
+        return ModelError(f"{model} or a file with its weights is missing", whose="onnxrt", why=shorten(text))
     if name == "INVALID_GRAPH":
-        return ModelError(f"{model} is not a valid model", whose=whose, why=shorten(text))
+        return ModelError(f"{model} is not a valid model", whose="onnxrt", why=shorten(text))
     hint = "the model is newer than this ONNX Runtime: pip install -U onnxruntime" if _TOO_NEW.search(text) else ""
-    return BackendError(f"ONNX Runtime could not load {model}", whose=whose, why=shorten(text), hint=hint)
+    return BackendError(f"ONNX Runtime could not load {model}", whose="onnxrt", why=shorten(text), hint=hint)
 
 
-def _unsupported(match: re.Match[str], text: str, whose: str) -> BackendError:
+def _unsupported(match: re.Match[str], text: str) -> BackendError:
     operator, version = match["op"], match["version"]
     node = _NODE_DOMAIN.search(text)
     domain = node["domain"] if node else operator.rpartition(":")[0]
@@ -79,10 +78,10 @@ def _unsupported(match: re.Match[str], text: str, whose: str) -> BackendError:
     )
     shown = operator if ":" in operator or not domain else f"{domain}:{operator}"
     types = " for these types" if match.re in _NO_KERNEL else ""
-    return BackendError(f"has no operator {shown}{opset}{types}", whose=whose, why=shorten(text), hint=hint)
+    return BackendError(f"has no operator {shown}{opset}{types}", whose="onnxrt", why=shorten(text), hint=hint)
 
 
-def running_failed(error: Exception, *, whose: str = "onnxrt") -> BackendError:
+def running_failed(error: Exception, *, whose: str) -> BackendError:
     """Return the error for an inference that failed; it names the operator where ONNX Runtime does."""
     text = _PREFIX.sub("", str(error), count=1)
     running = _RUNNING.match(text)

@@ -249,14 +249,14 @@ def has(name: str, trt: ModuleType | None = None) -> bool:
     return not name.endswith("=") or getattr(value, "fset", None) is not None
 
 
-def has_builder_flag(name: str, trt: ModuleType | None = None) -> bool:
+def has_builder_flag(name: str) -> bool:
     """Return whether `BuilderFlag` has a member of this name, in any case."""
-    return has(f"BuilderFlag.{name.upper()}", trt)
+    return has(f"BuilderFlag.{name.upper()}")
 
 
-def has_enum(enum: str, member: str = "", trt: ModuleType | None = None) -> bool:
-    """Return whether an enumeration exists and, if a member is named in any case, has it."""
-    return has(enum, trt) and (not member or member.upper() in enum_names(enum, trt))
+def has_enum(enum: str, member: str) -> bool:
+    """Return whether an enumeration exists and has a member."""
+    return has(enum) and member in enum_names(enum)
 
 
 def supports(feature: str, trt: ModuleType | None = None) -> bool:

@@ -17,7 +17,7 @@ from polycmp.plan import from_values
 from polycmp.plugins import Registry
 from polycmp.process import Connection, abandon_threads
 from polycmp.runner import Runner, infer, input_metadata
-from polycmp.runs import asked_shapes, make_source
+from polycmp.runs import PlanSource, asked_shapes
 from polycmp.tensors import DataSource, Feed, TensorMetadata, dtype_name
 
 
@@ -138,7 +138,7 @@ class _SessionsInputs(DataSource):
 
     @cached_property
     def _source(self) -> DataSource:
-        return make_source(from_values(self._values, self._registry).data, self._registry)
+        return PlanSource(from_values(self._values, self._registry).data, self._registry)
 
 
 def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:

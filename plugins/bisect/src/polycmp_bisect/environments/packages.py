@@ -131,9 +131,7 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def known_releases(
-    package: str, find_links: Sequence[str] = (), *, pre: bool = False, all_pythons: bool = True
-) -> dict[str, str]:
+def known_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
     """Return the releases that can be installed here, from old to new, each with the version of Python for it.
 
     That is this process's Python where the release has it.
@@ -144,7 +142,7 @@ def known_releases(
     from concurrent.futures import ThreadPoolExecutor
 
     installer = Installer(find_uv(), find_links)
-    pythons = list(interpreters()) if all_pythons else [own_python()]
+    pythons = list(interpreters())
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda python: installer.versions(package, python, pre=pre), pythons))
     if all(item is None for item in answers):

@@ -84,19 +84,18 @@ def output_option(text: str = "Where to write the model.", required: bool = True
     return click.Option(["-o", "--output"], required=required, metavar="FILE", help=text)
 
 
-def open_onnx(call: Invocation, input_shapes: Iterable[str] = (), reads: Iterable[tuple[str, str]] = ()) -> Model:
+def open_onnx(call: Invocation, input_shapes: Iterable[str] = ()) -> Model:
     """Return the model that a command works on, read as its options say; set logging up.
 
     Args:
         call: The call of a command with a `ReadSection`.
         input_shapes: Shapes asked for, as `--input-shapes` spells them.
-        reads: Other files that are read, each with the name of its kind.
 
     Raises:
         UsageError: There is none, or options contradict each other.
         ModelError: There is no such file, or nothing makes ONNX of it.
     """
-    return call.open_model(loaders={"onnx": _loader_options(call)}, input_shapes=input_shapes, reads=reads)
+    return call.open_model(loaders={"onnx": _loader_options(call)}, input_shapes=input_shapes)
 
 
 def _loader_options(call: Invocation) -> LoaderOptions:

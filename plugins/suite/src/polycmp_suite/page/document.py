@@ -21,9 +21,9 @@ def page(title: str, body: Markup, *, script: bool = False) -> str:
     return elements.page(title, body, foot, style=_asset("index.css"), scripts=[_asset("index.js")] if script else [])
 
 
-def badge(state: str, word: str = "") -> Markup:
-    """Return a word with the colour of a state."""
-    return tag("span", word or state, class_=f"badge {state}")
+def badge(state: str) -> Markup:
+    """Return the name of a state in its colour."""
+    return tag("span", state, class_=f"badge {state}")
 
 
 def _asset(name: str) -> str:

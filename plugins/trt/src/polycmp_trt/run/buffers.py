@@ -110,13 +110,12 @@ class Binding:
         """Whether host and device hold the same bytes."""
         return self.layout is None and not self.packed
 
-    def shape_for(self, shape: tuple[int, ...], strides: tuple[int, ...] | None, *, staged: bool) -> None:
+    def shape_for(self, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> None:
         """Get memory ready for a shape.
 
         Args:
             shape: The dimensions, all known.
             strides: TensorRT's strides, needed where the format is not linear.
-            staged: Host memory is needed too.
         """
         info = self.info
         self.layout = None
@@ -127,9 +126,8 @@ class Binding:
         if not info.on_host:
             self.device.reserve(nbytes)
         self.shape = shape
-        if staged or info.on_host:
-            self.raw = self.host.reserve(nbytes)
-            self.view = self.raw.view(info.dtype).reshape(shape) if self.plain else np.empty(shape, info.dtype)
+        self.raw = self.host.reserve(nbytes)
+        self.view = self.raw.view(info.dtype).reshape(shape) if self.plain else np.empty(shape, info.dtype)
 
     def device_bytes(self, shape: tuple[int, ...]) -> int:
         """Return the bytes that a tensor of this shape takes on the device."""

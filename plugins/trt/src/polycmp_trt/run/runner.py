@@ -291,7 +291,7 @@ class TrtRunner(Runner):
         if not self.context.set_input_shape(name, shape):
             raise DataError(f"TensorRT refuses shape {list(shape)} for input {name!r}", why=notes.why())
         strides = None if binding.info.linear else tuple(self.context.get_tensor_strides(name))
-        binding.shape_for(shape, strides, staged=True)
+        binding.shape_for(shape, strides)
         if binding.info.on_host:
             binding.view[...] = value
             self._address(binding, binding.host.address)
@@ -305,7 +305,7 @@ class TrtRunner(Runner):
             self.context.set_output_allocator(info.name, self._allocators[info.name])
             return
         strides = None if info.linear else tuple(self.context.get_tensor_strides(info.name))
-        binding.shape_for(shape, strides, staged=True)
+        binding.shape_for(shape, strides)
         if not info.alias:
             self._address(binding, binding.host.address if info.on_host else binding.device.address)
 
@@ -376,7 +376,7 @@ class TrtRunner(Runner):
                     raise error
                 # The allocator's memory holds the result, so it must not be resized here.
                 strides = None if binding.info.linear else tuple(self.context.get_tensor_strides(binding.info.name))
-                binding.shape_for(cast("tuple[int, ...]", allocator.shape), strides, staged=True)
+                binding.shape_for(cast("tuple[int, ...]", allocator.shape), strides)
 
     def _explain_failure(self) -> NoReturn:
         self._ready, self._fast_path, self._ran = False, None, False
