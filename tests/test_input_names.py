@@ -19,7 +19,7 @@ from toys import graph_model
 from polycmp.comparator import Comparator
 from polycmp.data.input_pairs import pair_inputs
 from polycmp.errors import UsageError
-from polycmp.runs.input_readers import readers
+from polycmp.runs.input_readers import compare_readers
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.model_graph import OnnxGraph
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
@@ -313,7 +313,9 @@ def two_ways(one: str, two: str, *, first: str, depth: int = 1) -> OnnxGraph:
 
 
 def paired(candidate: OnnxGraph, reference: OnnxGraph) -> dict[str, str]:
-    return dict(pair_inputs(candidate.inputs, reference.inputs, {}, lambda: readers(candidate, reference)).names)
+    return dict(
+        pair_inputs(candidate.inputs, reference.inputs, {}, lambda: compare_readers(candidate, reference)).names
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 3, 40])

@@ -12,7 +12,7 @@ import pytest
 from copied import CopiedSite
 from fakes import runner
 
-from polycmp.builtin.layerwise.partition import Layout, plan_segments
+from polycmp.builtin.layerwise.partition import GraphCuts, plan_segments
 from polycmp.model import Model
 from polycmp.plugins import Registry
 from polycmp.tensors import TensorMetadata
@@ -118,7 +118,7 @@ def layout(tmp_path):
     model = Model(str(faulty_models.chain(tmp_path / "m.onnx")), Registry.discover())
     graph = model.graph()
     wanted = [name for node in graph.nodes for name in node.outputs]
-    return Layout(graph, wanted, graph.types(TensorMetadata(graph.inputs)))
+    return GraphCuts(graph, wanted, graph.types(TensorMetadata(graph.inputs)))
 
 
 @pytest.mark.parametrize("budget", [1, 20_000, 50_000, 1 << 30])
