@@ -20,7 +20,7 @@ from in_process import plugins_installed
 from onnx import helper, numpy_helper
 
 from polycmp.cli.main import run as run_command
-from polycmp.messages import messages_given_back
+from polycmp.messages import restored_logging
 from polycmp.results.files import open_inputs
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -76,7 +76,7 @@ def made_case(tmp_path_factory):
     fault = f"faulty:backend=onnxrt,fault=int32,at={SECRET}.n3"
     words = ["-b", fault, "-b", "onnxrt", "--atol", f"{SECRET}/t3:1e-3", "--save-repro", "case"]
     shapes = ["--input-shapes", f"{SECRET}/x:[2,4,8,8]"]
-    with pytest.MonkeyPatch.context() as patch, messages_given_back():
+    with pytest.MonkeyPatch.context() as patch, restored_logging():
         patch.chdir(folder)
         assert run_command(["debug", "reduce", "model.onnx", *shapes, *words], plugins_installed()) == 0
         assert shown("case") == 1
