@@ -65,7 +65,11 @@ def test_no_fault_is_passed_where_no_output_moves_with_the_inputs(against, end, 
     assert against(command="locate", end=end).status == 1
 
 
-@pytest.mark.parametrize("words", [("--iterations", "3"), ("--sequential-runners",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [("--iterations", "3"), ("--sequential-runners",), ("--iterations", "3", "--sequential-runners")],
+    ids=" ".join,
+)
 def test_several_iterations_and_runs_one_by_one_show_it_too(against, words):
     assert against(*words, end="one score").status == 3
 
@@ -73,6 +77,78 @@ def test_several_iterations_and_runs_one_by_one_show_it_too(against, words):
 def test_inputs_of_a_file_are_varied_too(against, tmp_path):
     np.savez(tmp_path / "x.npz", x=np.random.default_rng(1).random((2, 16), np.float32))
     assert against("--load-inputs", "x.npz", end="one byte").status == 3
+
+
+@pytest.mark.parametrize("words", [(), ("--sequential-runners",)], ids=" ".join)
+def test_several_files_show_it_as_one_does(against, tmp_path, words):
+    for index in range(2):
+        np.savez(tmp_path / f"x{index}.npz", x=np.random.default_rng(index).random((2, 16), np.float32))
+    said = against("--load-inputs", "x0.npz", "x1.npz", *words, end="a half")
+    assert said.status == 3 and "no output depends on the inputs" in " ".join(said.out.split()), said.out
+
+
+@pytest.mark.parametrize("file", ["saved.npz", "saved.json", "saved"])
+@pytest.mark.parametrize("words", [(), ("--iterations", "2")], ids=" ".join)
+def test_saved_outputs_say_that_no_output_moves(against, polycmp, file, words):
+    assert against("--save-outputs", file, *words, end="a class").status == 3
+    said = polycmp("compare", file)
+    assert said.status == 3 and "no output depends on the inputs" in " ".join(said.out.split()), said.out
+    assert polycmp("compare", file, "--allow-blind").status == 0
+
+
+def test_outputs_that_each_side_saved_alone_say_it_too(polycmp, tmp_path):
+    for name, factor in (("new", 1.5), ("old", 1.0)):
+        onnx.save(network("a mask", factor), tmp_path / f"{name}.onnx")
+        assert polycmp("run", f"{name}.onnx", "-b", "onnx", "--save-outputs", f"{name}.npz").status == 0
+    assert polycmp("compare", "new.npz", "old.npz").status == 3
+
+
+def test_outputs_that_move_are_compared_when_they_were_saved(against, polycmp):
+    for fault, status in ((1.0, 0), (1.5, 1)):
+        assert against("--save-outputs", "saved.npz", end="biases", bias=0.0, fault=fault).status == status
+        assert polycmp("compare", "saved.npz").status == status
+
+
+def many(factor: float, also: bool) -> onnx.ModelProto:
+    """Return the network with eight outputs that are one score each, so that it is compared part by part."""
+    model = network("one score", factor, also=also)
+    for index in range(8):
+        model.graph.node.append(node("Mul", ["y", "y"], [f"y{index}"]))
+        model.graph.output.append(helper.make_tensor_value_info(f"y{index}", FLOAT, [1, 1]))
+    return model
+
+
+@pytest.mark.parametrize(("also", "status"), [(False, 3), (True, 0)])
+def test_models_of_many_outputs_are_asked_too(polycmp, tmp_path, also, status):
+    for name, factor in (("new", 1.0 if also else 1.5), ("old", 1.0)):
+        onnx.save(many(factor, also), tmp_path / f"{name}.onnx")
+    said = polycmp("run", "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
+    assert said.status == status, said.out
+
+
+def test_tensors_inside_show_a_fault_that_no_output_does(against):
+    """Nothing is blind where all tensors are compared: a fault is seen in the first of them that it reaches."""
+    assert [against("--mark-all", end="a half", fault=fault).status for fault in (1.0, 1.5)] == [0, 1]
+
+
+@pytest.mark.parametrize(("bias", "status"), [(-30.0, 3), (0.0, 0)])
+@pytest.mark.parametrize("steps", ["1", "4"])
+def test_steps_of_a_state_show_it_too(polycmp, tmp_path, bias, status, steps):
+    rng = np.random.default_rng(0)
+    weights = [
+        ("w", rng.standard_normal((4, 4)).astype(np.float32)), ("b", np.full(4, bias, np.float32)),
+        ("u", rng.standard_normal((4, 4)).astype(np.float32)),
+    ]  # fmt: skip
+    nodes = [
+        node("MatMul", ["x", "w"], ["m"]), node("MatMul", ["h", "u"], ["k"]), node("Sum", ["m", "k", "b"], ["a"]),
+        node("Relu", ["a"], ["h_out"]), node("Sigmoid", ["h_out"], ["y"]),
+    ]  # fmt: skip
+    kinds = [("x", FLOAT, [1, 4]), ("h", FLOAT, [1, 4])], [("y", FLOAT, [1, 4]), ("h_out", FLOAT, [1, 4])]
+    onnx.save(graph_model(nodes, *kinds, weights), tmp_path / "m.onnx")
+    words = ["--steps", steps, "--state", "h_out=h", "--save-outputs", "saved.npz"]
+    said = polycmp("run", "m.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old", *words)
+    assert said.status == status, said.out
+    assert polycmp("compare", "saved.npz").status == status
 
 
 def test_one_of_several_outputs_may_stay_as_it_is(against):

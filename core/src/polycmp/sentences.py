@@ -30,6 +30,7 @@ __all__ = [
     "PASSED",
     "UNDECIDED",
     "UNMOVED",
+    "UNMOVED_BY_INPUTS",
     "Meaning",
     "anything_explained",
     "backends_failed",
@@ -195,6 +196,7 @@ def channels_lost(lost: int, count: int, axis: int | None, value: str) -> str:
 # --- reasons of what is blind or undecided
 
 UNMOVED: Final = "no output depends on the inputs, so a fault inside the model need not show"
+UNMOVED_BY_INPUTS: Final = f"{UNMOVED} (weights were not changed: this kind of model shows none)"
 
 
 def too_small(output: str, scale: float, atol: float) -> str:

@@ -34,14 +34,21 @@ class Constant(Runner):
         pass
 
 
-@pytest.mark.parametrize(("sequential", "asked"), [(False, "fast"), (True, "slow")])
-def test_one_run_alone_is_asked_whether_outputs_move_the_fastest_of_those_at_hand(sequential, asked):
+@pytest.mark.parametrize(("iterations", "calls"), [(1, {"slow": 1, "fast": 2}), (2, {"slow": 2, "fast": 2})])
+def test_the_fastest_run_can_be_asked_again_alone_where_no_iteration_follows(iterations, calls):
     runners = [Constant("slow", 9.0), Constant("fast", 0.001)]
     runs = [BackendRun(BackendResult(item.name, "constant"), lambda item=item: item) for item in runners]
 
     def source(inputs):
         return [{"x": np.arange(3, dtype=np.float32)}]
 
-    found = [step.find_still() for step in run_steps(runs, source, Pace(sequential=sequential, iterations=1))]
-    assert found == [asked]
-    assert {item.name: item.calls for item in runners} == {"slow": 1, "fast": 1, asked: 2}
+    for step in run_steps(runs, source, Pace(iterations=iterations)):
+        assert step.fastest == "fast"
+        assert step.again(step.feed)["y"] == 1
+    assert {item.name: item.calls for item in runners} == calls
+
+
+def test_no_run_can_be_asked_again_where_each_is_gone_when_the_next_begins():
+    runs = [BackendRun(BackendResult("one", "constant"), lambda: Constant("one", 1.0))]
+    (step,) = run_steps(runs, lambda _: [{"x": np.ones(3, np.float32)}], Pace(sequential=True))
+    assert (step.fastest, step.again(step.feed)) == ("", None)

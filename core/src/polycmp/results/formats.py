@@ -45,7 +45,10 @@ class FormatWriter(Protocol):
     """Takes the iterations of one file; see `FormatSpec.writer`."""
 
     def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
-        """Take one iteration; the arrays belong to the caller again afterwards."""
+        """Take one iteration; the arrays belong to the caller again afterwards.
+
+        Outputs may come as an `IterationResult`, whose `insensitive` is to be kept where the format has a place for it.
+        """
 
     def finish(self) -> None:
         """Write what is left; the file is whole after this."""

@@ -23,6 +23,8 @@ class IterationResult(dict[str, Any]):
     Attributes:
         runtime: Duration of the inference in seconds; None if it was not measured.
         runner_name: The label of the runner.
+        insensitive: Whether the run that made them found that no output moves with inputs or weights, so that outputs
+            which agree show nothing.
     """
 
     def __init__(
@@ -34,6 +36,13 @@ class IterationResult(dict[str, Any]):
         super().__init__(outputs or {})
         self.runtime = runtime
         self.runner_name = runner_name or _UNNAMED
+        self.insensitive = False
+
+    def holding(self, outputs: Mapping[str, Any]) -> IterationResult:
+        """Return the same iteration with its outputs in another form."""
+        made = IterationResult(outputs, self.runtime, self.runner_name)
+        made.insensitive = self.insensitive
+        return made
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, IterationResult):

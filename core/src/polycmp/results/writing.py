@@ -14,6 +14,7 @@ import numpy as np
 from polycmp.errors import DataError, FileError
 from polycmp.files import atomic_write, located
 from polycmp.results.formats import INPUTS, OUTPUTS, Formats, FormatWriter, format_code
+from polycmp.results.runs import IterationResult
 from polycmp.tensors import is_low_bit, native, to_numpy
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ class _Writer:
         return self._formats.writer(self._format, file, self._kind, located(self.path))
 
     def _add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
-        arrays = {
+        made = {
             name: native(array) if isinstance(array, np.ndarray) else array  # formats have no place for the byte order
             for name, array in arrays.items()
         }
+        arrays = arrays.holding(made) if isinstance(arrays, IterationResult) else made
         self.added.setdefault(label, 0)
         with format_code("cannot save to it", self._format.label, self.path):
             if self._writer is not None:

@@ -8,14 +8,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from polycmp._arrays import copied
 from polycmp.errors import DataError, OthersCode
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.buffer_reuse import sharing_memory
-from polycmp.runs.movement import are_unmoved, other_feed
 from polycmp.runs.pairing import InputPairing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
@@ -30,8 +28,9 @@ class Step:
         outputs: Outputs by the run's label; a run that failed is absent. Valid until the next step.
         seconds: Duration of the iteration in seconds, by the run's label.
         window: Number of the part of the model that the outputs come from, where they come part by part.
-        find_still: Runs the fastest backend with other inputs, and returns its label if its outputs are the same; empty
-            if they are not. Asked last, since a backend may overwrite its outputs.
+        again: Runs the backend `fastest` once more beside the iterations, with other inputs, and returns its outputs;
+            None where it cannot. The outputs of this step stay as they are.
+        fastest: Label of the run that took the least time; empty where `again` cannot run any.
     """
 
     index: int
@@ -39,7 +38,8 @@ class Step:
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     window: int = 0
-    find_still: Callable[[], str] = lambda: ""
+    again: Callable[[Feed], Mapping[str, Any] | None] = lambda _: None
+    fastest: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,38 +109,28 @@ def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: 
                 pace.tell(index, time.monotonic() - start)
             outputs = _infer_all(runs, feed) if made is None else made
             step = Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
-            if index == 0:
-                step = replace(step, find_still=partial(_find_still, runs, step, pace.iterations == 1))
-            yield step
+            yield _repeatable(step, runs, pace) if index == 0 else step
             if not any(run.is_active for run in runs):
                 return
 
 
-def _known(label: str) -> Callable[[], str]:
-    return lambda: label
-
-
-def _find_still(runs: Sequence[BackendRun], step: Step, alone: bool) -> str:
-    """Return the label of the fastest run if its outputs are the same with other inputs; else an empty text.
-
-    Args:
-        runs: All runs.
-        step: Their outputs, and the inputs.
-        alone: Whether that run alone may have other inputs; where further iterations follow, random numbers that a
-            backend draws have to stay in step.
-    """
-    other = other_feed(step.feed)
-    made = [run for run in runs if run.label in step.outputs]
-    if other is None or not made:
-        return ""
+def _repeatable(step: Step, runs: Sequence[BackendRun], pace: Pace) -> Step:
+    """Return a step whose fastest run can be asked again, with its outputs copied if that would overwrite them."""
+    made = [run for run in runs if run.label in step.outputs and run.is_active]
+    if not made:
+        return step
     fastest = min(made, key=lambda run: run.last_seconds)
-    outputs = step.outputs[fastest.label]
-    kept = outputs if fastest.outputs_stay_valid else copy_outputs(outputs)
-    for run in runs:
-        if run is not fastest and not alone:
-            run.infer_beside(other)
-    others = fastest.infer_beside(other)
-    return fastest.label if others is not None and are_unmoved(kept, others) else ""
+
+    def again(feed: Feed) -> Mapping[str, Any] | None:
+        for run in runs:
+            if run is not fastest and pace.iterations > 1:  # random numbers that a backend draws stay in step
+                run.infer_beside(feed)
+        return fastest.infer_beside(feed)
+
+    outputs = dict(step.outputs)
+    if not fastest.outputs_stay_valid:
+        outputs[fastest.label] = copy_outputs(outputs[fastest.label])
+    return replace(step, outputs=outputs, again=again, fastest=fastest.label)
 
 
 def _begun(
@@ -216,9 +206,6 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing:
                     break
                 made[step.index][run.label] = copy_outputs(result)
                 step.seconds[run.label] = run.last_seconds
-            if len(collected) == 1 and list(made[0]) == [run.label]:
-                found = _find_still([run], collected[0], True)
-                collected = [replace(collected[0], find_still=_known(found))]
         finally:
             run.deactivate()
     while collected:

@@ -68,9 +68,9 @@ def open_trial(
         plain: Whether to run the last backend's model, which is mostly the reference's, as its file has it, with no
             other outputs than its own.
     """
-    backend = _quickest(backends, registry)
+    backend = quickest(backends, registry)
     if backend is not None and plain:
-        backend = _plain(backend, backends[-1].model)
+        backend = with_plain_model(backend, backends[-1].model)
     runner = None if backend is None else _activated(backend)
     if runner is None:
         yield None
@@ -84,10 +84,14 @@ def open_trial(
         runner.deactivate()
 
 
-def _quickest(backends: Sequence[ResolvedBackend], registry: Registry) -> ResolvedBackend | None:
-    """Return the quickest of the backends that run in this process, or else of those installed.
+def quickest(backends: Sequence[ResolvedBackend], registry: Registry) -> ResolvedBackend | None:
+    """Return the quickest of the backends that run in this process, or else of those installed; None if none is.
 
     Where some run in other processes, no backend is loaded here that would not be anyway.
+
+    Args:
+        backends: The backends of the run.
+        registry: The plugins.
     """
     own = [item for item in backends if item.contribution is not None and not item.make_worker]
     others = _others(backends, registry) if len(own) == len(backends) else ()
@@ -95,8 +99,13 @@ def _quickest(backends: Sequence[ResolvedBackend], registry: Registry) -> Resolv
     return min(quick, key=_cost, default=None)
 
 
-def _plain(backend: ResolvedBackend, model: Model) -> ResolvedBackend:
-    """Return a backend with the model of another, where it can load that, as the file has it."""
+def with_plain_model(backend: ResolvedBackend, model: Model) -> ResolvedBackend:
+    """Return a backend with the model of another, where it can load that, as the file has it.
+
+    Args:
+        backend: The backend.
+        model: The model of the other.
+    """
     accepts = () if backend.contribution is None else backend.contribution.spec.accepts
     wanted = model if model.can_load(accepts) else backend.model
     settings = replace(wanted.settings, loader_options={})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.blindness import unmoved, without_elements
+from polycmp.compare.blindness import blind_pair, without_elements
 from polycmp.compare.validity import find_invalid
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.errors import PolycmpError
@@ -17,13 +17,11 @@ from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, describe_environment
 from polycmp.results.runs import IterationResult
-from polycmp.runs.backend_run import copy_outputs
 from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import FeedbackContext, FeedbackObserver, open_feedback
 from polycmp.runs.lacking import with_lacking_outputs
-from polycmp.runs.loop import Pace, Step, copy_feed, run_steps
-from polycmp.runs.movement import are_unmoved, values_reach, weights_reach
+from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.pairing import InputPairing
@@ -33,6 +31,7 @@ from polycmp.runs.tolerances import open_tolerances
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
+from polycmp.session.sensitivity import Sensitivity
 from polycmp.tensors import Feed, TensorMetadata
 
 if TYPE_CHECKING:
@@ -169,23 +168,6 @@ def _outputs_of(resolved: Resolved) -> frozenset[str]:
     return frozenset(name for item in resolved.descriptions.values() if item is not None for name in item.outputs)
 
 
-@dataclass(frozen=True)
-class _Still:
-    """Outputs of a run that were the same for all inputs so far.
-
-    Attributes:
-        label: Label of the run.
-        feed: The first inputs.
-        outputs: Its outputs for them.
-        times: Number of other inputs for which they were the same.
-    """
-
-    label: str
-    feed: Feed
-    outputs: Mapping[str, Any]
-    times: int
-
-
 class _Session:
     """The state of one run: who takes part, who is compared with whom, what was found."""
 
@@ -214,7 +196,10 @@ class _Session:
         )
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._differs = False
-        self._still: _Still | None = None
+        data, windows = resolved.plan.data, prepared.windows is not None
+        drawn = data.iterations > 1 and not data.files and not data.script
+        several = drawn or (prepared.feedback is not None and prepared.feedback.steps > 1)
+        self._sensitivity = Sensitivity(resolved, several=several, in_windows=windows)
         self._names_checked = prepared.names_checked
         self._final = _outputs_of(resolved) if prepared.windows is not None else None
         self.outcome = outcome
@@ -265,39 +250,22 @@ class _Session:
             self._tolerances.begin(step.feed)
         compared = self._compare(changed)
         self.outcome.invalid += compared.invalid
-        self._observers.on_step(compared)
         same = all(item.verdict != "failed" for found in compared.compared.values() for item in found)
         self._differs = self._differs or not same or bool(compared.invalid)
-        self._see_movement(step)
+        self._observers.on_step(self._marked(step, compared))
         return not self._differs or not self._compare_plan.fail_fast
 
-    def _see_movement(self, step: Step) -> None:
-        """Keep the outputs of one run for as long as they are the same, whatever the inputs are.
-
-        Where several iterations are drawn, these tell; else one run, the fastest, is fed with other inputs once.
-        """
-        live = [run.label for run in self._prepared.runs if run.label in step.outputs]
-        if self._prepared.windows is not None or self._differs or not live or not self._comparers:
-            return
-        if step.index == 0:
-            several = self._resolved.plan.data.iterations > 1
-            label = live[-1] if several else step.find_still()
-            if label:
-                kept = copy_feed(step.feed), copy_outputs(step.outputs[label])
-                self._still = _Still(label, *kept, 0 if several else 1)
-        elif self._still is not None:
-            made = step.outputs.get(self._still.label)
-            is_same = made is not None and are_unmoved(made, self._still.outputs)
-            self._still = replace(self._still, times=self._still.times + 1) if is_same else None
-
-    def _is_still(self) -> bool:
-        """Return whether no output moves: not with the inputs, although their numbers reach them, nor with weights."""
-        still = self._still
-        if still is None or not still.times:
-            return False
-        backend = self._resolved.backend(still.label)
-        reached = values_reach(backend.model.graph(), still.outputs)
-        return reached and not weights_reach(backend, still.feed, still.outputs)
+    def _marked(self, step: Step, compared: RunStep) -> RunStep:
+        """Look whether outputs move, and return a step in which they are marked where none does: they may be saved."""
+        saving = bool(self._resolved.plan.files.save_outputs)
+        if not saving and (self._differs or not self._comparers):
+            return compared
+        marked: dict[str, IterationResult] = {}
+        for label in self._sensitivity.look(step):
+            if label in compared.made and (not self._differs or label == self._sensitivity.label):
+                marked[label] = IterationResult(compared.made[label])
+                marked[label].insensitive = True
+        return replace(compared, made={**compared.made, **marked})
 
     def judged(self) -> Outcome:
         """Return the outcome with the verdicts over all iterations."""
@@ -309,8 +277,11 @@ class _Session:
         ]
         accepted = self._compare_plan.allow_blind
         self.outcome.comparisons = [without_elements(pair, accepted) for pair in self.outcome.comparisons]
-        if any(pair.passed for pair in self.outcome.comparisons) and self._is_still():
-            self.outcome.comparisons = [unmoved(pair, accepted) for pair in self.outcome.comparisons]
+        if any(pair.passed for pair in self.outcome.comparisons):
+            names = (name for pair in self.outcome.comparisons for name in pair.outputs)
+            why = self._sensitivity.explain(self._to_reference.get(name, name) for name in names)
+            if why:
+                self.outcome.comparisons = [blind_pair(pair, why, accepted) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [self._with_lacking(pair) for pair in self.outcome.comparisons]
         self._suggest_shapes()
         notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)

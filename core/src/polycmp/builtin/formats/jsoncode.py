@@ -79,6 +79,7 @@ def _iteration(value: IterationResult) -> dict[str, Any]:
         "outputs": {name: {"values": to_numpy(array), CLASS: "LazyArray"} for name, array in value.items()},
         "runtime": None if value.runtime is None else float(value.runtime),
         "runner_name": value.runner_name,
+        **({"insensitive": True} if value.insensitive else {}),
         CLASS: "IterationResult",
     }
 
@@ -93,7 +94,9 @@ def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
     if not isinstance(outputs, dict) or not all(hasattr(array, "dtype") for array in outputs.values()):
         raise TypeError("the outputs are not arrays by name")
     runtime = members.get("runtime")
-    return IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
+    made = IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
+    made.insensitive = members.get("insensitive") is True
+    return made
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Iterator[bytes]:

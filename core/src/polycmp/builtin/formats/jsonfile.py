@@ -83,7 +83,9 @@ class JsonOutputsWriter:
             stream = self._start(label)
         else:
             stream.write(b",\n")
-        stream.writelines(encode(IterationResult(arrays, runtime, label)))
+        made = IterationResult(arrays, runtime, label)
+        made.insensitive = bool(getattr(arrays, "insensitive", False))
+        stream.writelines(encode(made))
 
     def _start(self, label: str) -> IO[bytes]:
         stream: IO[bytes] = self._file
@@ -131,7 +133,7 @@ def _as_arrays(feed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _given(iteration: IterationResult) -> Callable[[], IterationResult]:
-    return lambda: IterationResult(_as_arrays(iteration), iteration.runtime, iteration.runner_name)
+    return lambda: iteration.holding(_as_arrays(iteration))
 
 
 def _outline(value: Any) -> str:

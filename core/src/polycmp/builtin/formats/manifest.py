@@ -54,7 +54,8 @@ class Manifest:
             tensors.append({"name": name, "entry": entry, **({"dtype": dtype, "shape": shape} if dtype else {})})
             entries.append((entry, plain))
         self._last = tensors
-        iterations.append({"runtime": None if runtime is None else float(runtime), "tensors": tensors})
+        mark = {"insensitive": True} if getattr(arrays, "insensitive", False) else {}
+        iterations.append({"runtime": None if runtime is None else float(runtime), **mark, "tensors": tensors})
         return entries
 
     def last_tensors(self) -> list[dict[str, Any]]:
@@ -120,7 +121,9 @@ def _reader(
 
     def iteration() -> IterationResult:
         arrays = {name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors}
-        return IterationResult(arrays, runtime, label)
+        made = IterationResult(arrays, runtime, label)
+        made.insensitive = listed.get("insensitive") is True
+        return made
 
     return iteration
 
