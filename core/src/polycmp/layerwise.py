@@ -26,9 +26,12 @@ from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
 from polycmp.builtin.layerwise.quantised import (
     accumulated_tensors,
     folded_factors,
+    own_types,
     quantised_tensors,
     rounded_weights,
+    rounds_alike,
     types_inside,
+    types_on_the_way,
 )
 from polycmp.builtin.layerwise.segment_runner import MakeRunner
 from polycmp.builtin.layerwise.structure import (
@@ -73,14 +76,17 @@ __all__ = [
     "open_partitioned_runs",
     "open_precise_run",
     "open_windows",
+    "own_types",
     "plan_segments",
     "quantised_tensors",
     "real_numbers",
     "rounded_weights",
+    "rounds_alike",
     "same_structure",
     "static_tensors",
     "tensor_outputs",
     "tensor_sizes",
     "tensors_behind",
     "types_inside",
+    "types_on_the_way",
 ]

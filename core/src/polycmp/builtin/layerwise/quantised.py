@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,77 @@ def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
     if any(is_steps(dtype_name(dtype)) for dtype in found) or any(node.op_type in _CODES for node in graph.nodes):
         names.add("int8")
     return frozenset(name for name in names if name in UNITS)
+
+
+def own_types(graph: ModelGraph, feed: Feed) -> dict[str, str]:
+    """Return the types of the tensors of real numbers that a model's operators make, as far as they are known, by name.
+
+    Args:
+        graph: The model.
+        feed: Inputs of the model.
+    """
+    types = graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+    made = [name for node in graph.nodes for name in node.outputs if name in types]
+    kinds = {
+        name: dtype_name(dtype) for name in made if (dtype := types[name].dtype) is not None and is_floating(dtype)
+    }
+    return {name: kind for name, kind in kinds.items() if kind in UNITS}
+
+
+def types_on_the_way(graph: ModelGraph, own: Mapping[str, str]) -> dict[str, str]:
+    """Return the coarsest type of the tensors that each tensor is made of, its own included, by name.
+
+    Args:
+        graph: The model.
+        own: Types of the tensors, as `own_types` returns them.
+    """
+    found: dict[str, str] = {}
+    for node in graph.nodes:
+        before = max((found.get(name, "") for name in node.inputs), key=unit_of, default="")
+        found.update({name: max(before, own.get(name, ""), key=unit_of) for name in node.outputs})
+    return found
+
+
+def rounds_alike(candidate: ModelGraph, reference: ModelGraph, feed: Feed) -> bool:
+    """Return whether a model rounds nothing that another one does not: neither to a coarser type, nor to steps.
+
+    Then what both round to inside is part of the network, and no reason why they differ.
+
+    Args:
+        candidate: The model.
+        reference: The other one.
+        feed: Inputs of both; types are known with them alone.
+    """
+    if not feed:
+        return False
+    own, known = (graph.types(TensorMetadata.from_feed_dict(feed)) for graph in (candidate, reference))
+    if any(_unit(own, name) > _unit(known, name) for name in own if name in known):
+        return False
+    inside = [types_inside(graph, feed) for graph in (candidate, reference)]
+    if max(map(unit_of, inside[0]), default=0.0) > max(map(unit_of, inside[1]), default=0.0):
+        return False
+    there = {(node.op_type, node.operand(0)) for node in _rounding(reference, known)}
+    return all((node.op_type, node.operand(0)) in there for node in _rounding(candidate, own))
+
+
+def _rounding(graph: ModelGraph, types: TensorMetadata) -> Iterator[GraphNode]:
+    """Yield the operators of a model that read or make codes, or make a coarser type of real numbers than they read."""
+    for node in graph.nodes:
+        of_codes = node.op_type in _STATIC | _DYNAMIC | _CODES or node.op_type.startswith("QLinear")
+        read = max((_unit(types, name) for name in node.inputs), default=0.0)
+        if of_codes or any(_unit(types, name) > read > 0.0 or _is_of_steps(types, name) for name in node.outputs):
+            yield node
+
+
+def _unit(types: TensorMetadata, name: str) -> float:
+    """Return the unit roundoff of a tensor of real numbers; 0 for others, and where the type is not known."""
+    dtype = types[name].dtype if name in types else None
+    return unit_of(dtype_name(dtype)) if dtype is not None and is_floating(dtype) else 0.0
+
+
+def _is_of_steps(types: TensorMetadata, name: str) -> bool:
+    dtype = types[name].dtype if name in types else None
+    return dtype is not None and is_steps(dtype_name(dtype))
 
 
 def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,12 @@ from polycmp.layerwise import (
     Samples,
     accumulated_tensors,
     coarsest,
+    own_types,
     quantised_tensors,
+    rounds_alike,
     same_structure,
     types_inside,
+    types_on_the_way,
 )
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
@@ -38,10 +42,12 @@ class _Side(NamedTuple):
     Attributes:
         kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
         kind: The coarsest type that the other run does not round to alike.
+        on_the_way: The coarsest type on the way to a tensor, by name, where that is less.
     """
 
     kinds: Mapping[str, Rounding]
     kind: str
+    on_the_way: Mapping[str, str] = MappingProxyType({})
 
 
 class NoiseFloors:
@@ -144,9 +150,9 @@ class NoiseFloors:
 
     def _floor(self, side: _Side, output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
         """Return the noise floor of one side."""
-        kind = side.kind
         samples = self._samples(side.kinds)
         output = self._resolved.plan.compare.map_output.get(output, output)  # samples are under the reference's names
+        kind = side.on_the_way.get(output, side.kind)
         exact = samples.exact.get(output) if samples is not None else None
         levels = None
         if samples is not None and exact is not None and exact.shape == reference.shape:
@@ -184,32 +190,49 @@ class NoiseFloors:
         if labels not in self._alike:  # asked for each output, of which there may be thousands
             graphs = [self._graph(backend) for backend in backends]
             first = graphs[0]
-            same = first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
-            self._alike[labels] = same
+            self._alike[labels] = first is not None and all(
+                graph is not None and (same_structure(first, graph) or rounds_alike(first, graph, self._feed))
+                for graph in graphs
+            )
         return [self._side(backend, alike=self._alike[labels]) for backend in backends]
 
     def _side(self, backend: ResolvedBackend, *, alike: bool) -> _Side:
         """Return the types that a backend rounds to: of what its model quantises by name, of all else under no name."""
         graph, exact = self._graph(backend), self._graph(self._reference)
         whole, real = self._kind(backend, whole=True), self._kind(backend, whole=False)
-        if whole != "int8" or graph is None or exact is None:
+        if graph is None or exact is None:
             return _Side({"": whole}, whole)
         if alike:
-            return _Side({"": real, **accumulated_tensors(graph)}, real)
+            return self._inside_both(backend, exact, real)
+        if whole != "int8":
+            return _Side({"": whole}, whole)
         rounded = quantised_tensors(graph, exact)
         kinds = {"": real, **rounded} if rounded else {"": whole}
         return _Side(kinds, coarsest(kinds))
+
+    def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> _Side:
+        """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
+        steps = accumulated_tensors(exact)
+        if self._allowed(backend):
+            return _Side({"": real, **steps}, real)
+        own = own_types(exact, self._feed)
+        finest = min(own.values(), key=unit_of, default=real)
+        on_the_way = types_on_the_way(exact, own)
+        return _Side({"": finest, **own, **steps}, real, {name: kind or finest for name, kind in on_the_way.items()})
 
     def _backend(self, label: str) -> ResolvedBackend:
         labels = [backend.label for backend in self._resolved.backends]
         return self._resolved.backend(label) if label in labels else self._reference
 
     def _kind(self, backend: ResolvedBackend, *, whole: bool) -> str:
-        if backend.contribution is not None:
-            allowed = allowed_precision(dict(backend.contribution.spec.narrows), backend.plan.options)
-            if allowed:
-                return allowed
-        return self._inside(backend, whole=whole)
+        return self._allowed(backend) or self._inside(backend, whole=whole)
+
+    @staticmethod
+    def _allowed(backend: ResolvedBackend) -> str:
+        """Return the type that a backend's options let it calculate in; empty if they say nothing of it."""
+        if backend.contribution is None:
+            return ""
+        return allowed_precision(dict(backend.contribution.spec.narrows), backend.plan.options)
 
     def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
         """Return the coarsest type inside a model, steps of a scale among them if `whole` is true."""
