@@ -312,5 +312,38 @@ def test_a_wrong_weight_behind_rounding_that_is_amplified_is_undecided(polycmp, 
     assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnxrt:optimization=off", *AUTO).status == 0
     done = polycmp("run", "wrong.onnx", "-b", "onnxrt", "-b", "onnxrt:model=m.onnx,name=right", *AUTO)
     assert done.status == 3, done.out
-    assert "rounding to float32 may explain anything" in words(done)
+    assert "rounding to float32 may explain any error" in words(done)
     assert "next: polycmp locate wrong.onnx" in words(done)
+
+
+COARSE = {
+    "float16": [
+        helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16),
+        helper.make_node("Cast", ["h"], ["z"], to=FLOAT),
+    ],
+    "codes": [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "zp"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "zp"], ["z"]),
+    ],
+}
+
+
+@pytest.mark.parametrize("coarse", COARSE)
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.002, 1)])
+def test_a_coarse_type_elsewhere_explains_nothing_of_an_output(polycmp, tmp_path, coarse, factor, status):
+    """Both files round one branch to the same type, and the fault lies in the other."""
+    weight = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    product = helper.make_node("MatMul", ["x", "w"], ["m"])
+    ends = {
+        "old": ([helper.make_node("Tanh", ["m"], ["y"])], []),
+        "new": (
+            [helper.make_node("Tanh", ["m"], ["t"]), helper.make_node("Mul", ["t", "c"], ["y"])],
+            [("c", np.float32([factor]))],
+        ),
+    }
+    for name, (last, more) in ends.items():
+        nodes, outputs = [product, *last, *COARSE[coarse]], [("y", FLOAT, [4, 8]), ("z", FLOAT, [4, 8])]
+        model = graph_model(nodes, [("x", FLOAT, [4, 8])], outputs, [("w", weight), *more])
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    done = polycmp("run", "new.onnx", "-b", "onnxrt", "-b", "onnx:model=old.onnx,name=old", *AUTO)
+    assert done.status == status, done.out

@@ -15,7 +15,8 @@ from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Step, copy_feed
-from polycmp.runs.resolution import Resolved, ResolvedBackend
+from polycmp.runs.resolution import Resolved
+from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.runs.trial import quickest, with_plain_model
 from polycmp.sentences import UNMOVED, UNMOVED_BY_INPUTS
 from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
