@@ -22,6 +22,11 @@ def plugins_installed() -> Registry:
     return _found(tuple(sys.path), os.environ.get("POLYCMP_PLUGINS"))
 
 
+def look_anew() -> None:
+    """Have plugins looked up again: what is installed has changed otherwise than by the path."""
+    _found.cache_clear()
+
+
 @lru_cache
 def _found(_path: tuple[str, ...], _chosen: str | None) -> Registry:
     return Registry.discover()

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from in_process import look_anew, plugins_installed
 from packaging.requirements import Requirement
 from toymodels import small
 
@@ -52,11 +53,13 @@ def core_alone_with(*packages, beside=()):
         monkeypatch.setenv(BESIDE, " ".join(packages))
         absence = Absence()
         absence.begin()
+        look_anew()
         before_on_path(monkeypatch, ALONE)
         monkeypatch.delenv("POLYCMP_PLUGINS", raising=False)
         monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
         yield
         absence.end()
+        look_anew()
 
 
 def ours_required_by(package):
@@ -121,7 +124,7 @@ def polycmp(toybox, capfd, monkeypatch, tmp_path):
         capfd.readouterr()
         typed = [str(word) for word in words]
         monkeypatch.setattr(sys, "argv", ["polycmp", *typed])
-        status = run_command(typed)
+        status = run_command(typed, plugins_installed())
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err, tmp_path)

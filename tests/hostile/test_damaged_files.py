@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from in_process import plugins_installed
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run
@@ -64,7 +65,7 @@ def call(*words: str) -> tuple[int, str]:
     """Return a command's exit status and all that it said."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = run(list(words))
+        status = run(list(words), plugins_installed())
     return status, said.getvalue()
 
 

@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from in_process import look_anew
+
 CORE = "polycmp>=0.1.0.dev0,<0.2"
 #: Modules that end their process when they are imported, and that print where messages go.
 SEGFAULT = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
@@ -49,6 +51,7 @@ class FakeSite:
         lines = ["Metadata-Version: 2.1", f"Name: {distribution}", f"Version: {version}"]
         lines += [f"Requires-Dist: {line}" for line in requires]
         (info / "METADATA").write_text("\n".join(lines) + "\n")
+        look_anew()
         points = "\n".join(f"{name} = {module}" for name, module in entry_points.items())
         (info / "entry_points.txt").write_text(f"[polycmp]\n{points}\n")
         for path, text in files.items():
