@@ -11,6 +11,7 @@ from polycmp_locate.decisions import is_culprit, needs_explaining, needs_measuri
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.rounding.figures import figures
+from polycmp_locate.rounding.kinds import ROUNDING_INSIDE
 from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.setting import Setting, Stage, Tensors
 from polycmp_locate.values.measured import Extent, Measured, Row
@@ -140,7 +141,8 @@ class _Tester:
                 error, steps, gain = in_model
                 alone = replace(alone, in_place=error, in_place_steps=steps, in_place_gain=gain)
         measured = replace(measured, standalone=alone)
-        if alone is not None and alone.steps is None and row.unit and is_culprit(measured):
+        rounds = row.node.op_type in ROUNDING_INSIDE and alone is not None and alone.steps is None
+        if alone is not None and rounds and row.unit and is_culprit(measured):
             jumped = self._tester.with_jumps(alone, row, inputs, kinds, standalone_limit(measured))
             return replace(measured, standalone=jumped)
         return measured

@@ -54,6 +54,7 @@ class PartNode(GraphNode):
         one_of: The candidate's operators any of which may be the one that is wrong, since what they make for each
             other has no counterpart; none where one alone calculates.
         left_out: Operators of the reference that do something with a constant, and that the candidate does without.
+        may_be_frozen: Whether an export may have frozen what the reference's part alone reads: sizes and inputs.
     """
 
     unit: float = 0.0
@@ -71,6 +72,7 @@ class PartNode(GraphNode):
     folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    may_be_frozen: bool = True
 
 
 def weight_name(own: str) -> str:
@@ -198,6 +200,10 @@ class _Builder:
             folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
             one_of=self._hidden(own),
             left_out=self._left_out(own, theirs),
+            may_be_frozen=any(
+                name in self.other.graph.inputs or not self.other.is_real(name)
+                for name in map(self.to_reference.__getitem__, alone)
+            ),
         )
 
     def _hidden(self, part: _Part) -> tuple[str, ...]:

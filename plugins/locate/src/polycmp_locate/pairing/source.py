@@ -38,8 +38,11 @@ def module_of(node: GraphNode) -> str:
 
 
 def line_of(node: GraphNode) -> str:
-    """Return the innermost line of source, as `modeling_bert.py:160 (return self.dense(x))`."""
-    frames = list(_FRAME.finditer(node.metadata.get(STACK_TRACE, "")))
+    """Return the innermost line of source, as `modeling_bert.py:160 (return self.dense(x))`.
+
+    Lines that PyTorch generated itself, as `<eval_with_key>.785`, stand in no file that anybody could open.
+    """
+    frames = [frame for frame in _FRAME.finditer(node.metadata.get(STACK_TRACE, "")) if frame["file"][0] != "<"]
     if not frames:
         return ""
     last = frames[-1]

@@ -115,8 +115,9 @@ def _failure(found: Located, failure: Failure) -> str:
     if row is None:
         return ""
     if fused is None:
-        error = " ".join(failure.error.split())
-        why = f", and says: {error}" if row.node.name and row.node.name in error else ""
+        error = " ".join(failure.error.removesuffix(_ACTIVATED).split())
+        says = not row.reason or (row.node.name and row.node.name in error)
+        why = f", and says: {error}" if error and says else ""
         why += frozen(row.node, found.candidate, found.reference) or failure.frozen_sizes
         what = f"with {row.node.label} alone, it {row.reason}" if row.reason else f"{row.node.label}, not even alone"
         return f"{FAILS}: {found.candidate} cannot run {'the model; ' if row.reason else ''}{what}{why}"
@@ -140,4 +141,5 @@ def frozen(node: GraphNode, candidate: str, reference: str) -> str:
     read = a_few(node.only_reference)
     if node.only_candidate:
         return f"; it reads {a_few(node.only_candidate)} in {candidate}, {read} in {reference}"
-    return f"; {reference} reads {read} for it and {candidate} does not: frozen to what the export was tried with?"
+    guess = ": frozen to what the export was tried with?" if node.may_be_frozen else ""
+    return f"; {reference} reads {read} for it and {candidate} does not{guess}"

@@ -29,3 +29,6 @@ NORMALISING = frozenset(
 READ_BESIDE_ONE = {"Sigmoid": 2.0**-6, "HardSigmoid": 2.0**-6, "Softmax": 2.0**-6}
 #: Operators that add up what they read without weights: the sum of the magnitudes is the same operator of them.
 SUMMING = frozenset({"AveragePool", "GlobalAveragePool", "ReduceMean", "ReduceSum"})
+#: Operators that calculate, round that to steps and go on with it: rounding decides ties inside. Where all that is
+#: rounded is what an operator reads, as by Round, both sides have it to the last bit.
+ROUNDING_INSIDE = frozenset({"DynamicQuantizeLSTM", "DynamicQuantizeMatMul"})
