@@ -70,7 +70,7 @@ def test_page_tells_everything_that_was_found():
         "it fell over",  # why a backend failed
         "try it fell over",  # what to do about it
         "3 NaN and 1 infinite values",
-        "1 of 50 elements differ by more than both tolerances",  # the reason in words
+        "1 of 50 elements differs by more than both tolerances",  # the reason in words
         "[2, 3]",  # the worst element
         "float32[5,10]",
         "float32[2,3]",  # the inputs

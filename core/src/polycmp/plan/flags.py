@@ -77,7 +77,8 @@ def build_table(
         headings[heading] = item.spec.summary
         folded += [heading] if item.plugin != BUILTIN and item.kind not in unfolded else []
         targets += _plugin_targets(item, heading, owned)
-    targets = [_with_negative(target, {*reserved, *assigned, *refused}) for target in targets]
+    taken = {*reserved, *assigned, *refused}
+    targets = [_with_negative(target, taken) for target in targets]
     by_flag = {flag: target for target in targets for flag in target.flags}
     return FlagTable(
         {target.key: target for target in targets},

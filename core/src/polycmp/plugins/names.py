@@ -30,7 +30,7 @@ class FlagOwner(NamedTuple):
 
 def flag_of(name: str, field: str = "") -> str:
     """Return the generated flag of a contribution, `--NAME`, or of one of its options, `--NAME-FIELD`."""
-    return "--" + "-".join(part for part in (name, field) if part).replace("_", "-")
+    return f"--{name}-{field}".rstrip("-").replace("_", "-")
 
 
 def assign_flags(
