@@ -40,19 +40,23 @@ def options_of(command):
     return [target for target in table_of(command).targets.values() if target.field.kind != "flag"]
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    [["{}", ""], *(pytest.param(words, marks=pytest.mark.corpus) for words in (["{}="], ["{}", '""'], ["{}", " "]))],
+)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_option_of_any_plugin_takes_an_empty_value(polycmp, model, name):
+def test_no_option_of_any_plugin_takes_an_empty_value(polycmp, model, name, spelling):
     command, words = COMMANDS[name]
     checked = 0
     for target in options_of(command):
         flag = target.flags[0]
         if flag in MEANT:
             continue
-        for empty in ([flag, ""], [f"{flag}="], [flag, '""'], [flag, " "]):
-            done = polycmp(*words, *empty)
-            assert done.status == 2, f"{empty}: {done.out}{done.err}"
-            assert flag in done.err
-            checked += 1
+        empty = [word.format(flag) for word in spelling]
+        done = polycmp(*words, *empty)
+        assert done.status == 2, f"{empty}: {done.out}{done.err}"
+        assert flag in done.err
+        checked += 1
     assert checked > 10
 
 

@@ -60,7 +60,7 @@ def against(polycmp, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["fp16", "bf16"])
-@pytest.mark.parametrize("operators", [4, 40, 128])
+@pytest.mark.parametrize("operators", [4, 40, pytest.param(128, marks=pytest.mark.corpus)])
 def test_a_good_file_passes_however_small_or_deep(against, operators, kind):
     done = against("run", operators, kind)
     assert done.status == 0, done.out
@@ -79,7 +79,14 @@ def test_what_keeps_a_factor_or_a_shift_fails_at_any_depth(against, kind, weight
 
 
 @pytest.mark.parametrize(
-    ("weight", "factor", "column"), [("scale", 0.95, None), ("s29", 0.9, None), ("last", 1.6, 3), ("b31", 2.0, None)]
+    ("weight", "factor", "column"),
+    [
+        ("scale", 0.95, None),
+        *(
+            pytest.param(*what, marks=pytest.mark.corpus)
+            for what in (("s29", 0.9, None), ("last", 1.6, 3), ("b31", 2.0, None))
+        ),
+    ],
 )
 def test_no_depth_lets_half_of_an_error_pass(against, weight, factor, column):
     done = against("run", 128, "bf16", weight, factor, column)
