@@ -97,15 +97,6 @@ except AttributeError:
         "False\nnot changed",
     ),
     Row(
-        "`str(metadata)` is `{x [dtype=float32, shape=(1, 3)]}`",
-        "`{x: float32[1,3]}`",
-        """
-print(TensorMetadata().add("x", np.float32, (1, 3)))
-""",
-        "{x [dtype=float32, shape=(1, 3)]}",
-        "{x: float32[1,3]}",
-    ),
-    Row(
         "means and other statistics are calculated in the element type: rounding may bring one within its tolerance",
         "in float64",
         """

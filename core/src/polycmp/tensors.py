@@ -336,9 +336,16 @@ class TensorMetadata(Mapping[str, TensorEntry]):
         return len(self._entries)
 
     def __str__(self) -> str:
-        return "{" + ", ".join(f"{name}: {entry}" for name, entry in self._entries.items()) + "}"
+        return "{" + ", ".join(name + _in_brackets(entry) for name, entry in self._entries.items()) + "}"
 
     __repr__ = __str__
+
+
+def _in_brackets(entry: TensorEntry) -> str:
+    """Return what is known of a tensor, as Polygraphy writes it: ` [dtype=float32, shape=(1, 3)]`."""
+    facts = [] if entry.dtype is None else [f"dtype={dtype_name(entry.dtype)}"]
+    facts += [] if entry.shape is None else [f"shape={tuple(entry.shape)}"]
+    return f" [{', '.join(facts)}]" if facts else ""
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,8 @@ def test_options_that_make_no_sense_together(mlp_file):
 
 def test_the_description_agrees_with_the_model(mlp, mlp_file):
     description = describe(mlp_file, LoaderOptions())
-    assert str(description.inputs) == "{x: float32[n,8]}"
-    assert str(description.outputs) == "{y: float32[n,4]}"
+    assert str(description.inputs) == "{x [dtype=float32, shape=('n', 8)]}"
+    assert str(description.outputs) == "{y [dtype=float32, shape=('n', 4)]}"
     assert set(description.tensors) == {"x", "h", "r", "one", "s", "sf", "t", "m", "y"}
     for options in (
         LoaderOptions(mark_all=True),

@@ -95,7 +95,9 @@ def test_nodes_of_one_name(lint, tmp_path):
     )
     done, found = lint()
     assert done.status == 1
-    assert "2 nodes have this name" in found["lint_entries"][0]["message"]
+    assert found["lint_entries"][0]["message"] == (
+        "Duplicate node name: 'n' for nodes with topological IDs: [0, 1] found."
+    )
 
 
 def test_custom_operators_are_information(lint, tmp_path):
@@ -127,6 +129,7 @@ def test_a_file_that_is_no_model(lint, tmp_path, content):
     done, found = lint()
     assert done.status == 1
     assert levels(found) == {("exception",)}
+    assert found["lint_entries"][0]["source"] == "onnx_loader"
 
 
 def test_a_model_without_nodes_is_odd_and_not_wrong(lint, tmp_path):
@@ -134,6 +137,9 @@ def test_a_model_without_nodes_is_odd_and_not_wrong(lint, tmp_path):
     done, found = lint()
     assert done.status == 0
     assert levels(found) == {("warning",)}
+    assert [(entry["source"], entry["message"]) for entry in found["lint_entries"]] == [
+        ("onnx_loader", "ONNX model has no nodes")
+    ]
 
 
 def test_no_file_is_no_finding(polycmp):
@@ -143,7 +149,7 @@ def test_no_file_is_no_finding(polycmp):
 def test_equal_findings_are_told_together(lint, tmp_path):
     nodes = [helper.make_node("Neg", ["x"], [f"d{index}"], f"dead{index}") for index in range(5)]
     save(tmp_path / "model.onnx", [*nodes, helper.make_node("Relu", ["x"], ["y"], "used")])
-    assert "dead0, dead1, dead2 and 2 more (Neg): no output depends on it" in lint()[0].out
+    assert "dead0, dead1, dead2 and 2 more (Neg): Does not affect outputs, can be removed." in lint()[0].out
     assert "dead4" in lint("-v")[0].out
 
 
@@ -166,9 +172,9 @@ def test_what_only_unused_nodes_read_is_unused_too(lint, tmp_path):
     save(tmp_path / "model.onnx", nodes, weights={"w": np.ones(4, np.float32)}, inputs=inputs)
     done, found = lint()
     assert done.status == 0
-    assert [entry.get("nodes", []) for entry in found["lint_entries"]] == [["first"], ["second"], [], []]
-    assert "no output depends on the input 'e'" in done.out
-    assert "no output depends on 1 of the weights: w" in done.out
+    assert [entry.get("nodes", []) for entry in found["lint_entries"]] == [[], ["first"], ["second"], []]
+    assert "Input: 'e' does not affect outputs, can be removed." in done.out
+    assert "1 of the weights do not affect outputs, can be removed: w" in done.out
 
 
 def test_an_output_whose_shape_is_not_noted_is_no_error(lint, tmp_path):

@@ -60,7 +60,7 @@ def test_what_cannot_be_converted(polycmp, tmp_path, words, status, says):
 def test_what_is_in_a_model(polycmp, tmp_path):
     residual(tmp_path / "m.toy")
     done = polycmp("inspect", "model", "m.toy")
-    assert done.out == "toy with 9 operators\ninputs: {x: float32[n,8]}\noutputs: y\n"
+    assert done.out == "toy with 9 operators\ninputs: {x [dtype=float32, shape=('n', 8)]}\noutputs: y\n"
     done = polycmp("inspect", "model", "m.toy", "--show", "layers", "attrs", "weights")
     assert "Split n_left: a -> left, right" in done.out
     assert "Cast n_sf: s -> sf {'to': 'float32'}" in done.out

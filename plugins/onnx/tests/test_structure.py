@@ -45,7 +45,7 @@ def test_is_the_model_without_the_content_of_large_weights(large):
 
 def test_describes_as_the_whole_model_does(large):
     found = describe(large)
-    assert str(found.inputs) == "{x: float32[4,1024]}"
+    assert str(found.inputs) == "{x [dtype=float32, shape=(4, 1024)]}"
     assert list(found.outputs) == ["y"]
     assert found.tensors == ("x", "h", "y")
 

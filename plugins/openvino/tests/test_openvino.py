@@ -72,7 +72,7 @@ def test_another_weight_is_found(model):
 def test_open_dimensions_keep_the_names_of_the_onnx_file(model):
     for source in (model, onnx.load(model), onnx.load(model).SerializeToString()):
         with OpenvinoRunner(source) as runner:
-            assert str(runner.get_input_metadata()) == "{x: float32[batch,8]}"
+            assert str(runner.get_input_metadata()) == "{x [dtype=float32, shape=('batch', 8)]}"
 
 
 def test_inner_tensors_are_compared_in_windows(model, capsys):

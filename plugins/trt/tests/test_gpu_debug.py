@@ -31,5 +31,5 @@ def test_engines_are_built_checked_and_their_replays_sorted(tmp_path, monkeypatc
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (tmp_path / "polycmp_debug.engine").exists()
     assert not (tmp_path / "replays" / "bad").exists()
-    assert "3 of 3 steps passed" in done.stdout
+    assert "Passed: 3/3 | Pass Rate: 100.0%" in done.stdout
     assert main(["inspect", "diff-tactics", "--dir", "replays"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -459,7 +460,7 @@ class TestRepeat:
         [
             ("4", ("0", "1", "2", "3"), 0, 4),
             ("4", ("1",), 0, 4),
-            ("4", (), 1, 4),
+            ("4", (), 0, 4),
             ("good", ("2",), 0, 3),
             ("bad", ("0", "1"), 0, 3),
         ],
@@ -470,6 +471,12 @@ class TestRepeat:
         done = polycmp("debug", "repeat", *words)
         assert done.status == status, done.out + done.err
         assert len(done.report(Path("found.json"))["steps"]) == steps
+
+    def test_the_user_is_asked_where_there_is_no_check_also_without_a_terminal(self, polycmp, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("neither\nf\np\n"))
+        done = polycmp("debug", "repeat", "--until", "2")
+        assert (done.status, done.err.count("[p]ass or [f]ail")) == (0, 3), done.out + done.err
+        assert "Finished 2 iteration(s): Passed: 1/2 | Pass Rate: 50.0%" in done.out
 
     def test_artifacts_are_sorted_and_never_overwritten(self, polycmp):
         script("count.py", COUNTING)
@@ -525,5 +532,6 @@ class TestRepeat:
         crash = ("polycmp", "run", "model.onnx", "-b", "onnxrt", "--data-loader-script", "dies.py")
         done = polycmp("debug", "repeat", "--until", "2", "--report", "found.json", "--check", *crash)
         statuses = [step["status"] for step in done.report(Path("found.json"))["steps"]]
-        assert (done.status, len(statuses)) == (1, 2), done.out + done.err
+        assert (done.status, len(statuses)) == (0, 2), done.out + done.err
+        assert "Finished 2 iteration(s): Passed: 0/2 | Pass Rate: 0.0%" in done.out
         assert all(status == -9 for status in statuses), statuses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,9 +46,11 @@ def insert_node(
         if tensor and tensor not in known:
             raise UsageError(f"the model has no tensor {tensor!r}", whose="--inputs", why=did_you_mean(tensor, known))
     made = [_free(graph, tensor, inputs, known) for tensor in outputs]
-    new = onnx.helper.make_node(op, inputs, made, name=name or None, domain=domain or None, **(attributes or {}))
+    new = onnx.helper.make_node(op, inputs, made, name=name or None, domain=domain or None)
+    new.attribute.extend(itertools.starmap(onnx.helper.make_attribute, (attributes or {}).items()))  # in this order
     _rewire(graph, new, dict(zip(outputs, made, strict=True)))
-    graph.node.append(new)
+    made_before = [index for index, node in enumerate(graph.node) if set(node.output) & set(new.input)]
+    graph.node.insert(max(made_before, default=-1) + 1, new)
     if domain and domain not in {item.domain for item in model.opset_import}:
         model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
     sort_nodes(model)

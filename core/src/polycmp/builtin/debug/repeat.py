@@ -12,7 +12,6 @@ from polycmp.builtin.debug.replay import Replay
 from polycmp.builtin.debug.steps import Stepper
 from polycmp.errors import PluginError, PolycmpError, UsageError, describe_exception
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, State, Table, Verdict
-from polycmp.sentences import counted, heading_of
 
 #: Steps after which a search that waits for something is given up.
 MOST = 100_000
@@ -144,7 +143,8 @@ def _step(index: int, stepper: Stepper, prepare: Callable[[], None] | None) -> C
 def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Result:
     """Build the result of the steps for reports.
 
-    Exit status 0: there is what was looked for, or nothing failed; 1: something failed, and it is not there.
+    Exit status 0: the steps that were asked for were made, whatever their checks said, or the step was found that was
+    looked for; 1: it was not found; 3: the user stopped.
 
     Args:
         done: The steps.
@@ -156,7 +156,7 @@ def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Resul
     return Result(
         command=command,
         verdict=verdict,
-        heading=heading_of(verdict),
+        heading=f"{'Stopped after' if done.stopped else 'Finished'} {len(done.steps)} iteration(s)",
         sentence=_sentence(done),
         title=command,
         content=tuple(_content(done)),
@@ -171,15 +171,13 @@ def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Resul
 def _verdict(done: Repeated) -> Verdict:
     if done.stopped:
         return "error"
-    if not done.bad or done.until == "bad":
-        return "passed"
-    return "passed" if done.good else "failed"
+    found = {"good": done.good, "bad": done.bad}.get(done.until, 1)
+    return "passed" if found else "failed"
 
 
 def _sentence(done: Repeated) -> str:
-    stopped = "stopped; " if done.stopped else ""
-    text = f"{stopped}{done.good} of {counted(len(done.steps), 'step')} passed, {done.bad} failed"
-    return text if done.good or done.until == "bad" or not done.bad else f"{text}, so there is no good one to compare"
+    text = f"Passed: {done.good}/{len(done.steps)} | Pass Rate: {100 * done.good / len(done.steps):.1f}%"
+    return text if done.good or done.until != "good" else f"{text}, so there is no good one"
 
 
 def _content(done: Repeated) -> Iterator[Block]:

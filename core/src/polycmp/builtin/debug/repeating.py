@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckSection", "repeat_command", "repeat_with_check", "repeating_command"]
 
 _STATUS = """\b
-Exit status: 0 found, or nothing failed; 1 steps failed and nothing was found; 2 wrong usage; 3 could not continue."""
+Exit status: 0 found, or as many steps made as asked for; 1 not found; 2 wrong usage; 3 could not continue."""
 
 
 def _until(text: str) -> str:

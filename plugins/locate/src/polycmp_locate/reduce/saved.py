@@ -41,7 +41,7 @@ class SavedTensors:
         self._inputs: dict[str, _Tensors] = {}
         self._outputs: dict[str, list[tuple[str, _Tensors, list[float | None]]]] = {}
         self._fed: dict[str, tuple[str, ...]] = {}
-        if tuple(check[:2]) == ("polycmp", "run"):
+        if len(check) > 1 and Path(check[0]).stem == "polycmp" and check[1] == "run":
             self._exchange(_INPUTS, self._add_inputs)
             self._exchange(_OUTPUTS, self._add_outputs)
 

@@ -19,7 +19,8 @@ class Finding:
 
     Attributes:
         level: A key of `LEVELS`.
-        source: Source of the finding: `onnx.checker`, `onnxruntime`, `onnx.reference`, `onnx` or `polycmp`.
+        source: Source of the finding: `onnx_loader`, `onnx_checker`, `onnx_graphsurgeon` (how nodes hang together),
+            `onnxruntime`, `onnx.reference`, `onnx` or `polycmp`.
         message: Description of the finding.
         nodes: Names of the nodes that it is about; none for the whole model.
         hint: The next step for the user; empty for none.

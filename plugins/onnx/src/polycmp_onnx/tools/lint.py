@@ -14,7 +14,8 @@ from polycmp_onnx.tidy import sort_nodes
 from polycmp_onnx.tools.execute import has_onnxruntime, run_model
 from polycmp_onnx.tools.findings import LintReport
 
-CHECKER = "onnx_checker"
+#: Sources of findings that Polygraphy makes, too, as its reports call them.
+CHECKER, LOADER, STRUCTURE = "onnx_checker", "onnx_loader", "onnx_graphsurgeon"
 #: Domains whose operators ONNX, or ONNX Runtime as everybody installs it, brings.
 _KNOWN_DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.microsoft"}
 Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
@@ -33,7 +34,7 @@ def lint(proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_
     """
     report = LintReport()
     if not proto.graph.node:
-        report.add("warning", "onnx", "the model has no nodes", hint="export it again: it computes nothing")
+        report.add("warning", LOADER, "ONNX model has no nodes", hint="export it again: it computes nothing")
         return report
     _name_nodes(proto.graph, report)
     custom = _check_rules(proto, report)
@@ -58,12 +59,15 @@ def lint(proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_
 
 
 def _name_nodes(graph: Any, report: LintReport) -> None:
-    counts = Counter(node.name for node in graph.node if node.name)
-    for name, count in counts.items():
-        if count > 1:
-            node = next(item for item in graph.node if item.name == name)
-            message = f"{count} nodes have this name"
-            report.add("exception", "onnx", message, node=node, hint="give every node a name of its own")
+    places: dict[str, list[int]] = {}
+    for index, node in enumerate(graph.node):
+        places.setdefault(node.name, []).append(index)
+    for name, found in places.items():
+        if name and len(found) > 1:
+            message = f"Duplicate node name: {name!r} for nodes with topological IDs: {found} found."
+            report.add(
+                "exception", STRUCTURE, message, node=graph.node[found[0]], hint="give every node a name of its own"
+            )
     for index, node in enumerate(graph.node):
         node.name = node.name or f"unnamed_node_{index}"
 
@@ -191,17 +195,18 @@ def _first_line(error: Exception) -> str:
 def _find_unused(graph: Any, report: LintReport) -> None:
     used, read = _used(graph)
     hint = "polycmp surgeon sanitize MODEL --cleanup -o SMALLER.onnx"
-    for index, node in enumerate(graph.node):
-        if index not in used:
-            report.add("warning", "polycmp", "no output depends on it", node=node, hint=hint)
     for value in graph_inputs(graph):
         if value.name not in read:
-            what = f"no output depends on the input {value.name!r}"
-            report.add("warning", "polycmp", what, hint="polycmp surgeon extract MODEL -o SMALLER.onnx")
+            what = f"Input: {value.name!r} does not affect outputs, can be removed."
+            report.add("warning", STRUCTURE, what, hint="polycmp surgeon extract MODEL -o SMALLER.onnx")
+    for index, node in enumerate(graph.node):
+        if index not in used:
+            report.add("warning", STRUCTURE, "Does not affect outputs, can be removed.", node=node, hint=hint)
     unused = [item.name for item in graph.initializer if item.name not in read]
     if unused:
         shown = ", ".join(unused[:3]) + (", …" if len(unused) > 3 else "")
-        report.add("warning", "polycmp", f"no output depends on {len(unused)} of the weights: {shown}", hint=hint)
+        what = f"{len(unused)} of the weights do not affect outputs, can be removed: {shown}"
+        report.add("warning", STRUCTURE, what, hint=hint)
 
 
 def _used(graph: Any) -> tuple[set[int], set[str]]:
@@ -318,5 +323,5 @@ def unreadable(error: PolycmpError) -> LintReport:
     """Return the report on a file that cannot be read as a model."""
     report = LintReport()
     why = f"{error.what}: {error.why}" if error.why else error.what
-    report.add("exception", "onnx", why, hint=error.hint or "export the model again")
+    report.add("exception", LOADER, why, hint=error.hint or "export the model again")
     return report
