@@ -49,6 +49,12 @@ def test_a_signal_that_ends_the_command_ends_this_process(number):
     assert done.returncode == -number
 
 
+def test_a_signal_after_the_end_of_the_command_leaves_its_status():
+    after = "import atexit; atexit.register(lambda: (signal.signal(2, signal.SIG_DFL), os.kill(os.getpid(), 2)))"
+    done = supervise(after, "run")
+    assert done.returncode == 7
+
+
 def test_ctrl_c_for_the_whole_group_is_one_interrupt_for_the_command():
     tidy = """try:
             print("ready", flush=True)

@@ -73,6 +73,9 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
     number = signal.Signals(-status)
     if number in _CRASHES or number == signal.SIGKILL:
         return _after_crash(number, page, words)
+    _, told = activity.read(page)
+    if told is not None:
+        os._exit(told)  # the command was over: a second Ctrl-C met Python as it ended
     signal.signal(number, signal.SIG_DFL)  # it was asked to end by a signal, so this process ends by the same one
     os.kill(parent, number)
     return 128 + number

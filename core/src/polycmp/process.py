@@ -63,7 +63,7 @@ class Ending:
     Attributes:
         status: Exit status; minus the number of the signal that ended it.
         last_line: The last line it wrote to standard error; empty if there is none.
-        offence: The reason why this process ended it; empty if it did not.
+        protocol_error: The reason why this process ended it; empty if it did not.
     """
 
     status: int
@@ -139,7 +139,7 @@ class ChildProcess:
                 os.close(descriptor)
         self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)  # when it is full, the child has to wait
         self._last_lines: deque[str] = deque(maxlen=20)
-        self._offence = ""
+        self._protocol_error = ""
         threading.Thread(target=self._read, args=(from_out,), daemon=True).start()
         self._listener = threading.Thread(target=self._listen, args=(from_err, on_stderr), daemon=True)
         self._listener.start()
@@ -186,7 +186,7 @@ class ChildProcess:
         status = self._wait(STOP_SECONDS)
         self._listener.join(OUTPUT_SECONDS)
         last = next((line for line in reversed(self._last_lines) if line.strip()), "")
-        return Ending(status, last, self._offence)
+        return Ending(status, last, self._protocol_error)
 
     def kill(self) -> None:
         """End it at once."""
@@ -213,7 +213,7 @@ class ChildProcess:
         with open(descriptor, "rb") as stream:  # a thread, since not every platform waits for a pipe with a limit
             while line := stream.readline(LONGEST_MESSAGE):
                 if len(line) == LONGEST_MESSAGE and not line.endswith(b"\n"):
-                    self._offence = f"it wrote a line of more than {LONGEST_MESSAGE >> 20} MiB"
+                    self._protocol_error = f"it wrote a line of more than {LONGEST_MESSAGE >> 20} MiB"
                     self.kill()
                     break
                 self._lines.put(line)
