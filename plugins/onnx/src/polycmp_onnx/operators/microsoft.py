@@ -270,7 +270,17 @@ def dynamic_product(a: Any, b: Any, scale: Any, zero: Any = None) -> Any:
     step = a.dtype.type((high - low) / 255 or 1)
     middle = np.clip(np.rint(-low / step), 0, 255)
     codes = np.clip(np.rint(a / step) + middle, 0, 255).astype(np.int32) - int(middle)
-    return np.matmul(codes, centred(b, zero)).astype(a.dtype) * (step * scale)
+    return np.matmul(codes, as_factor(b, zero)).astype(a.dtype) * (step * scale)
+
+
+def as_factor(codes: Any, zero: Any) -> Any:
+    """Return codes minus their zero point as float64: it holds products of codes exactly, and has a fast product.
+
+    Args:
+        codes: Codes; real numbers are taken for such factors.
+        zero: Their zero point.
+    """
+    return codes if codes.dtype.kind == "f" else centred(codes, zero).astype(np.float64)
 
 
 def centred(codes: Any, zero: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp_onnx.operators.microsoft import Microsoft, dynamic_product, text
+from polycmp_onnx.operators.microsoft import Microsoft, as_factor, dynamic_product, text
 
 
 class DynamicQuantizeLSTM(Microsoft):
@@ -57,6 +57,7 @@ class DynamicQuantizeLSTM(Microsoft):
 def _lstm(x: Any, w: Any, r: Any, bias: Any, start: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """Return all hidden states, the last one, and the last cell; the gates are input, output, forget, cell."""
     hidden, cell = start
+    w, r = ((as_factor(codes, zero), scale) for codes, scale, zero in (w, r))  # once, and not in each step
     length, batch, width = x.shape
     inner = dynamic_product(x.reshape(-1, width), *w).reshape(length, batch, -1) + bias
     every = []
