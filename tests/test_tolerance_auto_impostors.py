@@ -99,13 +99,19 @@ def test_no_impostor_passes_and_the_right_output_does(polycmp, tmp_path, name, d
     assert passed == ([] if beyond_float16 else ["clean"]), done.out
 
 
-def detector(*, quantised: str = "") -> onnx.ModelProto:
-    """Return a head of four box channels up to 320 and six scores up to 1, quantised together or each by itself."""
+def detector(*, quantised: str = "", rare: bool = False) -> onnx.ModelProto:
+    """Return a head of four box channels up to 320 and six scores up to 1, quantised together or each by itself.
+
+    Args:
+        quantised: `together` or `apart`; empty for real numbers.
+        rare: Whether no score is above a hundredth, as where there is nothing to detect.
+    """
     rng = np.random.default_rng(7)
     weights = [
         ("wb", (rng.standard_normal((4, 3, 1, 1)) * 40).astype(np.float32)),
         ("bb", np.full(4, 160, np.float32)),
         ("ws", rng.standard_normal((6, 3, 1, 1)).astype(np.float32)),
+        ("bs", np.full(6, -7.0 if rare else 0.0, np.float32)),
         ("together", np.float32(320 / 255)),
         ("scores", np.float32(1 / 255)),
         ("zero", np.uint8(0)),
@@ -120,7 +126,7 @@ def detector(*, quantised: str = "") -> onnx.ModelProto:
     ends = ("b_d", "s_d") if quantised == "apart" else ("b", "s")
     nodes = [
         node("Conv", ["x", "wb", "bb"], ["b"], name="b"),
-        node("Conv", ["x", "ws"], ["l"], name="l"),
+        node("Conv", ["x", "ws", "bs"], ["l"], name="l"),
         node("Sigmoid", ["l"], ["s"], name="s"),
         *(steps("b", "together") + steps("s", "scores") if quantised == "apart" else []),
         node("Concat", ends, ["c"], name="c", axis=1),
@@ -151,6 +157,18 @@ def test_one_figure_for_an_output_hides_no_dead_scores(polycmp, tmp_path, functi
         assert done.status == status, done.out
         named = "6 of 10 channels (axis 1) are 0 here and not in the reference" in " ".join(done.out.split())
         assert named is (quantised == "together"), done.out
+
+
+@pytest.mark.parametrize(
+    ("quantised", "rare", "statuses"), [("together", False, {1}), ("together", True, {3}), ("apart", False, {0})]
+)
+def test_dead_scores_are_named_where_tensors_inside_are_compared_too(polycmp, tmp_path, quantised, rare, statuses):
+    onnx.save(detector(rare=rare), tmp_path / "m.onnx")
+    onnx.save(detector(quantised=quantised, rare=rare), tmp_path / "int8.onnx")
+    done = polycmp("run", "int8.onnx", "-b", "onnxrt", "-b", "onnxrt:model=m.onnx,name=right", "--mark-all")
+    assert done.status in statuses, done.out
+    named = "channels (axis 1) are 0 here and not in the reference" in " ".join(done.out.split())
+    assert named is (quantised == "together"), done.out
 
 
 def test_scores_with_a_scale_of_their_own_are_not_dead(polycmp, tmp_path):

@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare import MARGIN, Explained, Level, explained, one_rounding, sampled_levels, scales_of
+from polycmp.compare import (
+    MARGIN,
+    Explained,
+    Level,
+    explained,
+    lost_channels,
+    one_rounding,
+    sampled_levels,
+    scales_of,
+)
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.layerwise import MovedRuns, PartitionedRun, Samples, quantised_tensors, rounded_weights
 from polycmp.precision import UNITS, is_steps, unit_of
@@ -145,6 +154,9 @@ class PairNoise:
         )
         if said.word == "fault":
             return Said(False, f"{said.why}; {bound}")
+        lost = lost_channels(own, other) if name not in self._read else ""
+        if lost:
+            return Said(False, f"{lost}; {bound}", "undecided")
         error, size = (float(np.sqrt(np.mean(np.square(array.astype(np.float64))))) for array in (own - other, other))
         if name not in self._read and error > _NO_SIGNAL_LEFT * size:
             return Said(
