@@ -72,10 +72,11 @@ def test_run_says_whose_crash_it_was_and_what_to_type(folder, script, when):
 
 #: What reads the operators dies of the first one that it is asked to make, whatever that is.
 GUILTY = {"load.py": "Mul 'scale'", "run.py": "Tanh 'bend'"}
+WAYS = [pytest.param("load.py", marks=pytest.mark.corpus), "run.py"]
 ENDED = "polycmp: the process died as it ended (SIGSEGV"
 
 
-@pytest.mark.parametrize("script", GUILTY)
+@pytest.mark.parametrize("script", WAYS)
 def test_locate_goes_on_and_names_the_operator(folder, script):
     done = polycmp(folder, "locate", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
     assert "going on with each backend in a process of its own" in done.stderr
@@ -83,7 +84,7 @@ def test_locate_goes_on_and_names_the_operator(folder, script):
     assert done.returncode in {1, 3}
 
 
-@pytest.mark.parametrize("script", GUILTY)
+@pytest.mark.parametrize("script", WAYS)
 def test_reduce_says_what_to_type_and_that_names_the_operator(folder, script):
     done = polycmp(folder, "debug", "reduce", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
     assert done.returncode == 3

@@ -18,6 +18,7 @@ from toys import graph_model, small_model
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 BACKENDS = ("-b", "onnxrt:name=mine,threads=1", "-b", "onnxrt:name=ref,model=good.onnx")
+OTHER = ("-b", "onnxrt", "-b", "onnxrt:model=other.onnx")
 LIBRARY = (
     "from onnx.reference.op_run import OpRun\n\nclass Other(OpRun):\n    op_domain = 'x'\n    def _run(self, x):\n"
 )
@@ -54,9 +55,14 @@ class TestScript:
                 "--compare l2 --load-outputs expected.npz --l2-threshold 0.0001",
             ),
             (("--atol", "y:1e-3", "conv8:1e-4", "--rtol", "1e-7", "conv*:1e-6"), "conv8:0.0001"),
-            (("--check-error-stat", "max", "mean"), "max mean"),
-            (("--abs-tol", "2e-5", "--rel-tol=3e-5", "--scale-atol"), "--scale-atol"),
-            (("--nan=equal", "--infinities-compare-equal"), "--infinities-compare-equal"),
+            *(
+                pytest.param(*item, marks=pytest.mark.corpus)
+                for item in (
+                    (("--check-error-stat", "max", "mean"), "max mean"),
+                    (("--abs-tol", "2e-5", "--rel-tol=3e-5", "--scale-atol"), "--scale-atol"),
+                    (("--nan=equal", "--infinities-compare-equal"), "--infinities-compare-equal"),
+                )
+            ),
             (("--use-subprocess", "--timeout", "100"), "--use-subprocess"),
         ],
     )
@@ -136,10 +142,15 @@ class TestCommand:
         [
             ("-b", "onnxrt:name='a, b'", "-b", "onnxrt:model=other.onnx"),
             ("-b", "onnxrt:name=mine,threads=1", "-b", "onnxrt:model='b[1,2] c.onnx',name=ref", "--reference", "ref"),
-            ("-b", "onnxrt", "-b", "onnxrt:model=other.onnx", "--compare", "l2", "ulp", "--l2-tolerance", "y:1e-3"),
-            ("-b", "onnxrt", "-b", "onnxrt:model=other.onnx", "--atol", "y:1e-3", "*:1e-4", "--nan", "differ"),
-            ("--onnxrt", "-b", "onnxrt:model=other.onnx", "--onnxrt-threads=1", "--check-error-stat", "max", "mean"),
-            ("-b", "onnxrt", "-b", "onnxrt:model=other.onnx", "--no-scale-atol", "--use-subprocess"),
+            *(
+                pytest.param(words, marks=pytest.mark.corpus)
+                for words in (
+                    (*OTHER, "--compare", "l2", "ulp", "--l2-tolerance", "y:1e-3"),
+                    (*OTHER, "--atol", "y:1e-3", "*:1e-4", "--nan", "differ"),
+                    ("--onnxrt", *OTHER[2:], "--onnxrt-threads=1", "--check-error-stat", "max", "mean"),
+                )
+            ),
+            (*OTHER, "--no-scale-atol", "--use-subprocess"),
         ],
     )
     def test_sees_the_same(self, polycmp, model, other, tmp_path, words):

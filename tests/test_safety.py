@@ -195,7 +195,7 @@ OURS = "import sys; del sys.path[0]; from polycmp.__main__ import main; main()" 
         ["selftest", "-b", "onnx", "--faults", "crash"],
     ],
 )
-@pytest.mark.parametrize("how", [("-c", OURS), ("-m", "polycmp")])
+@pytest.mark.parametrize("how", [("-c", OURS), pytest.param(("-m", "polycmp"), marks=pytest.mark.corpus)])
 def test_no_process_of_ours_imports_from_the_current_folder(model, tmp_path, words, how):
     site = odd_site(tmp_path / "site")
     names = ["numpy", "json", "onnx", "click", "rich", "ml_dtypes", "polycmp_onnx", "odd_impl", "logging"]
