@@ -38,6 +38,7 @@ from truth.converters.judging import (
     NAMED,
     NO_ANSWER,
     NOT_MADE,
+    PASSED,
     RUINED_FILE,
     WRONG,
     Case,
@@ -57,10 +58,10 @@ FRAMEWORKS = {"torch": "torch", "tensorflow": "tf2onnx", "sklearn": "skl2onnx", 
 SEEN = 0.01
 #: Seconds that a producer has for all models.
 _CONVERTING = 1200
-COLUMNS = (GOOD, ACCUSED, NO_ANSWER, CRASH, LATE, RUINED_FILE, NOT_MADE, NAMED, ELSEWHERE, MISSED)
-HEAD = """| {what} | not accused | **accused** | no answer | crash | out of time | ruined | not made | \
-faults named | elsewhere | **missed** |
-|---|---|---|---|---|---|---|---|---|---|---|"""
+COLUMNS = (GOOD, ACCUSED, NO_ANSWER, CRASH, LATE, RUINED_FILE, PASSED, NOT_MADE, NAMED, ELSEWHERE, MISSED)
+HEAD = """| {what} | not accused | **accused** | no answer | crash | out of time | ruined | \
+**passed in ruins** | not made | faults named | elsewhere | **missed** |
+|---|---|---|---|---|---|---|---|---|---|---|---|"""
 TITLES = {
     "networks": "## Small networks with random weights, by tools that take an ONNX file",
     "trained": "## Trained files from packages, by the same tools",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,9 +21,11 @@ from truth.judge import run_words
 
 GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE = "good", "accused", "no answer", "ruined", "not made"
 NAMED, ELSEWHERE, MISSED = "named", "named elsewhere", "missed"
+#: A file of whose outputs more than half is noise, and `run --tolerance auto` passes it.
+PASSED = "passed in ruins"
 #: How what comes next is called where polycmp takes no part in it.
 ALONE = "the runtime alone"
-WRONG = (ACCUSED, NO_ANSWER, MISSED, ELSEWHERE)
+WRONG = (ACCUSED, NO_ANSWER, MISSED, ELSEWHERE, PASSED)
 #: What `run` says with exit status 3 where it answers that nothing can be said.
 _OPEN = ("UNDECIDED", "BLIND")
 
@@ -143,11 +146,17 @@ class _Asked:
         ]  # fmt: skip
         return run_words(words, self._scratch / "said.json")
 
-    def locate(self, made: Path) -> tuple[int, str, str]:
-        """Return the exit status, the sentence, and the operator that is named."""
+    def locate(self, made: Path) -> tuple[int, str, frozenset[str]]:
+        """Return the exit status, the sentence, and the operators that are named.
+
+        Where nothing between operators has a counterpart the sentence says that one of several is wrong.
+        """
         said = self._pair("locate", made)
+        sentence = _short(said.document.get("sentence") or said.text[-300:])
+        if "one of " in sentence:
+            return said.exit, sentence, frozenset(re.findall(r"'([^']+)'", sentence.partition(" is, ")[0]))
         name = str((said.document.get("operator") or {}).get("name", ""))
-        return said.exit, _short(said.document.get("sentence") or said.text[-300:]), name
+        return said.exit, sentence, frozenset((name,))
 
     def run(self, made: Path) -> tuple[int, str]:
         """Return what `run --tolerance auto` says beside what is known to be right."""
@@ -213,7 +222,10 @@ def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
         if apart <= RUINED and not wrong:
             told += [("run --tolerance auto", *asked.run(case.made)), ("run --mark-all", *asked.mark_all(case.made))]
         bad = [(command, said, text) for command, said, text in told if said and not _is_open(said, text)]
-        if apart > RUINED or wrong:
+        if apart > RUINED:
+            ran, text = asked.run(case.made)
+            count.add(PASSED if ran == 0 else RUINED_FILE, "" if ran else f"{case.what} (noise {apart:.2g}): {text}")
+        elif wrong:
             count.add(RUINED_FILE)
         elif not bad:
             count.add(GOOD)
@@ -268,8 +280,8 @@ def _planted(
 
 def _blamed(case: Case, asked: _Asked, fault: _Planted, apart: float) -> Count:
     """Return whether a fault was named, and not passed over by `run`."""
-    status, sentence, operator = asked.locate(fault.file)
-    grade = MISSED if status != 1 else NAMED if operator in fault.named else ELSEWHERE
+    status, sentence, operators = asked.locate(fault.file)
+    grade = MISSED if status != 1 else NAMED if operators & fault.named else ELSEWHERE
     ran, text = asked.run(fault.file)
     if ran == 0:
         grade, sentence = MISSED, f"run --tolerance auto: {text}"
