@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -153,10 +152,9 @@ class _Asked:
         """
         said = self._pair("locate", made)
         sentence = _short(said.document.get("sentence") or said.text[-300:])
-        if "one of " in sentence:
-            return said.exit, sentence, frozenset(re.findall(r"'([^']+)'", sentence.partition(" is, ")[0]))
-        name = str((said.document.get("operator") or {}).get("name", ""))
-        return said.exit, sentence, frozenset((name,))
+        operator = said.document.get("operator") or {}
+        several = (label.partition("'")[2].removesuffix("'") for label in operator.get("one_of") or ())
+        return said.exit, sentence, frozenset(several) or frozenset([operator.get("name", "")])
 
     def run(self, made: Path) -> tuple[int, str]:
         """Return what `run --tolerance auto` says beside what is known to be right."""
