@@ -51,8 +51,7 @@ def faults_of(model: onnx.ModelProto) -> Iterator[Fault]:
     places = list(_Places(model).weighted())
     if not places:
         return
-    node, scale, weight, bias = places[len(places) // 2]
-    named = _around(model, node)
+    _, scale, weight, bias = places[len(places) // 2]
     changes: list[tuple[str, str, Callable[[NDArray[Any]], Any]]] = []
     if scale:
         changes.append(("scale x 1.3", scale, lambda values: values * 1.3))
@@ -68,7 +67,9 @@ def faults_of(model: onnx.ModelProto) -> Iterator[Fault]:
         item = next(item for item in copy.graph.initializer if item.name == name)
         values = numpy_helper.to_array(item)
         item.CopyFrom(numpy_helper.from_array(np.asarray(change(values)).astype(values.dtype), name))
-        yield Fault(what, copy, _readers(model, name) if what.startswith("zero") else named)
+        # An unrolled LSTM has the weight once, and each of its cells multiplies by it.
+        sharing = [_around(model, other) for other, *held in places if name in held]
+        yield Fault(what, copy, _readers(model, name) if what.startswith("zero") else frozenset().union(*sharing))
 
 
 def _fitted(model: onnx.ModelProto) -> Iterator[Fault]:
