@@ -203,5 +203,5 @@ def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path):
 def test_a_type_checker_sees_misspelt_names(package):
     top = PLUGINS / package / "src" / f"polycmp_{package}" / "__init__.py"
     guards = [node for node in tree(top).body if isinstance(node, ast.If)]
-    hidden = [ast.unparse(node.test) for node in guards if "def __getattr__" in ast.unparse(node)]
+    hidden = [ast.unparse(node.test) for node in guards if "__getattr__" in ast.unparse(node)]
     assert hidden == ["not TYPE_CHECKING"]

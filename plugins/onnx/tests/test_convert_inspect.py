@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import onnx
 import pytest
 
+needs_onnxrt = pytest.mark.skipif(find_spec("polycmp_onnxrt") is None, reason="runs models with polycmp-onnxrt")
 
+
+@needs_onnxrt
 def test_convert_to_float16_keeps_inputs_and_outputs(polycmp, model, tmp_path):
     done = polycmp("convert", "--fp-to-fp16", "-o", "half.onnx", model)
     assert done.status == 0, done.err
@@ -58,6 +62,7 @@ def test_inspect_model_shows_inputs_outputs_and_layers(polycmp, model):
     assert "softmax" in layers.out
 
 
+@needs_onnxrt
 def test_inspect_data_shows_outputs_and_inputs(polycmp, model):
     words = ("--save-outputs", "out.json", "--save-inputs", "in.npz", "--iterations", 2)
     assert polycmp("run", model, "--onnxrt", "--onnx", *words).status == 0
@@ -90,6 +95,7 @@ def test_groups_list_what_plugins_add(polycmp):
     assert "data" in done.out
 
 
+@needs_onnxrt
 def test_float16_with_operators_that_stay_in_float32(polycmp, model, tmp_path):
     words = ("--fp-to-fp16", "--keep-float", "MatMul", "softmax")
     assert polycmp("convert", model, *words, "-o", "half.onnx").status == 0
@@ -129,6 +135,7 @@ def test_bfloat16(polycmp, model, tmp_path):
     assert polycmp("convert", model, "--fp-to-bf16", "--fp-to-fp16", "-o", "no.onnx").status == 2
 
 
+@needs_onnxrt
 def test_weights_are_written_outside_and_old_files_replaced(polycmp, model, tmp_path):
     (tmp_path / "out.data").write_text("old")
     words = ("--save-external-data", "out.data", "--external-data-size-threshold", "16")

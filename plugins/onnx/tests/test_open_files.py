@@ -13,6 +13,8 @@ import onnx
 import pytest
 from toys import graph_model
 
+pytest.importorskip("polycmp_onnxrt")
+
 FILES, WEIGHTS = 64, 200
 DESCRIPTORS = Path("/proc/self/fd")
 EVERY = ["--mark-all", "--input-shapes", "x:[300,64]"]

@@ -25,12 +25,12 @@ work needs is imported inside the function, so that `--help` stays quick.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polycmp.command.base import BackendCommand, BackendContext, common_params, examples
 from polycmp.command.log import with_messages
 from polycmp.command.params import registry_of
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp.command.invocation import Invocation
@@ -45,9 +45,5 @@ __all__ = [
     "with_messages",
 ]
 
-
-# A call is imported by the command that is called, not by a help text.
-def __getattr__(name: str) -> Any:
-    if name != "Invocation":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("polycmp.command.invocation").Invocation
+if not TYPE_CHECKING:  # a call is imported by the command that is called, not by a help text
+    __getattr__, __dir__ = lazy_names(__name__, {"invocation": ["Invocation"]})

@@ -62,6 +62,7 @@ from polycmp.spec.interfaces import (
     SizeHint,
     Verdict,
 )
+from polycmp.spec.lazy import lazy_names
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -102,6 +103,7 @@ __all__ = [
     "check_values",
     "hookimpl",
     "hookspec",
+    "lazy_names",
     "opt",
     "parse_above_zero",
     "parse_bool",

@@ -27,8 +27,9 @@ plugin can do beyond the minimum::
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp.testing.compare_funcs import CompareFuncContract
@@ -39,22 +40,6 @@ if TYPE_CHECKING:
     from polycmp.testing.observers import ObserverContract
     from polycmp.testing.reports import ReportContract
     from polycmp.testing.runners import RunnerContract
-
-#: Where each name lives. They are imported when asked for: commands that look for plugins import this package.
-_HOMES = {
-    "CompareFuncContract": "compare_funcs",
-    "Contract": "contract",
-    "DataLoaderContract": "data_loaders",
-    "Expected": "marks",
-    "LoaderContract": "loaders",
-    "ObserverContract": "observers",
-    "ReportContract": "reports",
-    "RunnerContract": "runners",
-    "needs": "contract",
-    "never": "marks",
-    "notimpl": "marks",
-    "notyet": "marks",
-}
 
 __all__ = [
     "CompareFuncContract",
@@ -80,8 +65,18 @@ if sys.modules.get("pytest") is not None:
         )
     )
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+# They are imported when asked for: commands that look for plugins import this package.
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "compare_funcs": ["CompareFuncContract"],
+            "contract": ["Contract", "needs"],
+            "data_loaders": ["DataLoaderContract"],
+            "loaders": ["LoaderContract"],
+            "marks": ["Expected", "never", "notimpl", "notyet"],
+            "observers": ["ObserverContract"],
+            "reports": ["ReportContract"],
+            "runners": ["RunnerContract"],
+        },
+    )

@@ -5,8 +5,9 @@ Nothing here imports ONNX until it is used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp_onnx.convert import ConvertToBf16, ConvertToFp16, convert_to_bf16, convert_to_fp16
@@ -72,7 +73,7 @@ __all__ = [
     "value_types",
 ]
 
-_HOME = {
+_NAMES = {
     "external": ("ExternalModel",),
     "load": ("OnnxLoader", "OnnxFromPath", "OnnxFromBytes", "onnx_from_path", "onnx_from_bytes"),
     "outputs": ("MARK_ALL", "ModifyOutputs", "modify_outputs"),
@@ -91,16 +92,6 @@ _HOME = {
     "verify": ("save_part", "save_verified"),
     "scrub": ("redraw", "redraw_weights", "scrub_names", "scrub_texts", "replace_texts", "left_as_it_is"),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE_OF])
+    __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -6,8 +6,9 @@ Runtime.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp_onnxrt.runner import OnnxrtRunner
@@ -15,16 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OnnxrtRunner", "SessionFromOnnx", "session_from_onnx"]
 
-_HOME = {"OnnxrtRunner": "runner", "SessionFromOnnx": "session", "session_from_onnx": "session"}
-
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    __getattr__, __dir__ = lazy_names(
+        __name__, {"runner": ["OnnxrtRunner"], "session": ["SessionFromOnnx", "session_from_onnx"]}
+    )

@@ -5,8 +5,9 @@ The names below are imported when they are first used, so that describing the pl
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp_tf.model import TfFromFile
@@ -14,16 +15,5 @@ if TYPE_CHECKING:
 
 __all__ = ["TfFromFile", "TfRunner"]
 
-_HOME = {"TfFromFile": "model", "TfRunner": "runner"}
-
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    __getattr__, __dir__ = lazy_names(__name__, {"model": ["TfFromFile"], "runner": ["TfRunner"]})

@@ -5,8 +5,9 @@ Importing this package imports neither TensorRT nor CUDA: each name is looked up
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp_trt.build.calibrator import Calibrator as Calibrator
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     from polycmp_trt.show.onnx_like import onnx_like_from_network as onnx_like_from_network
 
 #: Module of this package -> the public names that it defines, the same as above.
-_HOME = {
+_NAMES = {
     "build.calibrator": ("Calibrator", "CalibratorFromData"),
     "build.config": ("CreateConfig", "PostprocessConfig", "create_config", "postprocess_config"),
     "build.engine": (
@@ -139,20 +140,7 @@ _HOME = {
     "run.views": ("DeviceView",),
     "show.onnx_like": ("OnnxLikeFromNetwork", "onnx_like_from_network"),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = sorted(_MODULE_OF)  # noqa: PLE0605  (computed from the one table)
+__all__ = sorted(name for names in _NAMES.values() for name in names)  # noqa: PLE0605  (computed from the one table)
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-
-    def __getattr__(name: str) -> Any:
-        module = _MODULE_OF.get(name)
-        if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{module}"), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE_OF])
+    __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -6,18 +6,14 @@ The name below is imported when it is first used: this module is loaded with the
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp_trtexec.runner import TrtexecRunner
 
 __all__ = ["TrtexecRunner"]
 
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for this one
-
-    def __getattr__(name: str) -> Any:
-        if name != "TrtexecRunner":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module(f"{__name__}.runner").TrtexecRunner
+    __getattr__, __dir__ = lazy_names(__name__, {"runner": ["TrtexecRunner"]})
