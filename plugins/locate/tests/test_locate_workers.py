@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import venv
 
 from toymodels import chain
 
@@ -19,3 +20,13 @@ def test_parts_of_a_model_run_in_workers(polycmp, tmp_path, monkeypatch):
     done = polycmp("locate", "m.toy", *words)
     assert (done.status, done.report()["first_bad"]) == (1, "h2")
     assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_an_interpreter_without_polycmp_accuses_no_operator(polycmp, tmp_path):
+    venv.create(tmp_path / "old", symlinks=True)
+    chain(tmp_path / "m.toy", 2)
+    python = tmp_path / "old" / "bin" / "python"
+    done = polycmp("locate", "m.toy", "-b", f"toy:python={python},name=old", "-b", "plain:name=ref")
+    assert done.status == 3, done.out
+    assert "cannot run polycmp" in done.words
+    assert "FOUND" not in done.words

@@ -22,8 +22,10 @@ def judge_failure(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
     """
     candidate, reference = setting.candidate, setting.reference
     windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
-    row = find_failing(candidate, windows, feed, on_stage)
+    row, ran_any = find_failing(candidate, windows, feed, on_stage)
     windows.close()
+    if row is None and not ran_any:
+        return Judged(cause=Failure(candidate.result.error or ""))
     if row is not None:
         failure = Failure(candidate.result.error or "", frozen_sizes(row, candidate.graph))
         return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows
@@ -13,12 +13,22 @@ from polycmp_locate.rounding.figures import figures
 from polycmp_locate.values.measured import Row
 
 
+class Failing(NamedTuple):
+    """The operator in which a backend fails.
+
+    Attributes:
+        row: The tensor that it makes; None if every operator runs alone, or every part of the graph, or none at all.
+        ran_any: Whether anything was seen to run; all there is if that is a single operator.
+    """
+
+    row: Row | None
+    ran_any: bool
+
+
 def find_failing(
     candidate: PartitionedRun, windows: Windows, feed: Feed, on_stage: Callable[[str], None] = lambda _: None
-) -> Row | None:
+) -> Failing:
     """Return the first tensor that the candidate cannot compute from the reference's tensors, or in another shape.
-
-    None if it computes every operator alone, or every part of the graph.
 
     Args:
         candidate: The backend that failed on the whole model.
@@ -27,6 +37,7 @@ def find_failing(
         on_stage: Told what happens next.
     """
     reference = windows.partitioned_runs[0]
+    ran_any = len(reference.graph.nodes) == 1
     for window, outputs in windows.windows(feed):
         segment = window.segment
         on_stage(f"operators {segment.start} to {segment.stop}")
@@ -34,19 +45,38 @@ def find_failing(
         inputs = {name: held[name] for name in segment.inputs if name in held}
         made = candidate.run_part(inputs, segment.outputs)
         if made is not None and not _resized(made, held):
+            ran_any = True
             continue
-        for node in reference.graph.nodes[segment.start : segment.stop]:
+        nodes = reference.graph.nodes[segment.start : segment.stop]
+        for index, node in enumerate(nodes):
             row = _try_node(candidate, node, held, windows)
-            if row is not None:
-                return row
-    return None
+            if row is None:
+                ran_any = ran_any or bool(_feed(node, held, windows)[1])
+                continue
+            # A backend that runs no operator at all does not fail at the first.
+            others = (*nodes[:index], *nodes[index + 1 :])
+            ran_any = ran_any or any(_runs(candidate, one, held, windows) for one in others)
+            return Failing(row if row.reason or ran_any else None, ran_any)
+    return Failing(None, ran_any)
+
+
+def _runs(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> bool:
+    """Return whether the candidate was seen to run an operator alone."""
+    inputs, outputs = _feed(node, held, windows)
+    return bool(outputs) and candidate.run_part(inputs, outputs) is not None
+
+
+def _feed(node: GraphNode, held: Mapping[str, Any], windows: Windows) -> tuple[dict[str, Any], list[str]]:
+    """Return what an operator reads and makes; nothing that it makes where it cannot be tried."""
+    static = windows.layout.static if windows.layout is not None else set()
+    inputs = {name: held[name] for name in node.inputs if name in held and name not in static}
+    known = all(name in held or name in static for name in node.inputs)
+    return inputs, [name for name in node.outputs if name in held] if known else []
 
 
 def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> Row | None:
-    static = windows.layout.static if windows.layout is not None else set()
-    inputs = {name: held[name] for name in node.inputs if name in held and name not in static}
-    outputs = [name for name in node.outputs if name in held]
-    if not outputs or any(name not in held and name not in static for name in node.inputs):
+    inputs, outputs = _feed(node, held, windows)
+    if not outputs:
         return None
     made = candidate.run_part(inputs, outputs)
     resized = _resized(made or {}, held)
