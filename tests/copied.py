@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from runpy import run_module
 from typing import Any, NoReturn
 
 import pytest
@@ -131,6 +132,40 @@ def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polycmp.builtin.workers.runner.ChildProcess", CopiedInterpreter)
 
 
+def ran_in_copy(
+    main: Callable[[], int | None], words: Sequence[str], environ: Mapping[str, str], path: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """Call a function in a copy of this process, which gets these words, and return what an interpreter would leave."""
+
+    def called() -> int:
+        invalidate_caches()
+        sys.argv = [*words]
+        return main() or 0
+
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as none:
+        standard = [file.fileno() for file in (none, out, err)]
+        status = _Interpreter(called, environ, path, (), standard, ()).wait()
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode())
+    return subprocess.CompletedProcess(words, status, *texts)
+
+
+def ran_module(module: str, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m MODULE WORD...` in a folder, in a copy of this process where there are copies."""
+    typed = [str(word) for word in words]
+    if not CopiedProcess.can_copy():
+        command = [sys.executable, "-m", module, *typed]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
+
+    def main() -> None:
+        os.chdir(cwd)
+        run_module(module, run_name="__main__", alter_sys=True)
+
+    return ran_in_copy(main, [module, *typed], os.environ, sys.path)
+
+
 class CopiedSite(FakeSite):
     """A folder in which distributions are installed, whose `polycmp` runs in a copy of this process."""
 
@@ -141,18 +176,8 @@ class CopiedSite(FakeSite):
         words = [str(word) for word in args]
 
         def main() -> int:
-            invalidate_caches()
-            sys.argv = ["polycmp", *words]
             os.chdir(cwd or Path.cwd())
             copy_children(pytest.MonkeyPatch())  # which is not undone: this process ends
             return run_command(words)
 
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as none:
-            standard = [file.fileno() for file in (none, out, err)]
-            path = [str(self.folder), *sys.path]
-            status = _Interpreter(main, self.environ(**extra), path, (), standard, ()).wait()
-            texts = []
-            for file in (out, err):
-                file.seek(0)
-                texts.append(file.read().decode())
-        return subprocess.CompletedProcess(words, status, *texts)
+        return ran_in_copy(main, ["polycmp", *words], self.environ(**extra), [str(self.folder), *sys.path])

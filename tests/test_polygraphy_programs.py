@@ -11,11 +11,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from copied import ran_module
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper, numpy_helper, save
 from tutorial_folders import identity_model
@@ -72,20 +72,16 @@ def write_models(folder: Path) -> None:
     save(identity_model("x", [1, 1, 2, 2], "y"), folder / "identity.onnx")
 
 
-def printed(folder: Path, *command: str | Path) -> str:
-    """Run a program where its models lie, and return what it prints besides messages."""
-    write_models(folder)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [*map(str, command)], check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=240
-    )
+def printed(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what a program has printed besides messages."""
     assert done.returncode == 0, done.stdout + done.stderr
     return "".join(line for line in done.stdout.splitlines(keepends=True) if not MESSAGE.match(line))
 
 
 @EACH
 def test_a_program_prints_the_same_unchanged(program, tmp_path):
-    assert printed(tmp_path, sys.executable, "-m", "polycmp_polygraphy", program) == PRINTED[program.stem]
+    write_models(tmp_path)
+    assert printed(ran_module("polycmp_polygraphy", program, cwd=tmp_path)) == PRINTED[program.stem]
 
 
 def test_what_is_recorded_is_of_these_programs():
@@ -96,4 +92,10 @@ def test_what_is_recorded_is_of_these_programs():
 @live
 @EACH
 def test_the_real_tool_prints_what_is_recorded(program, tmp_path):
-    assert printed(tmp_path, POLYGRAPHY_PYTHON, program) == PRINTED[program.stem]
+    write_models(tmp_path)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [POLYGRAPHY_PYTHON, str(program)]
+    done = subprocess.run(
+        command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240
+    )
+    assert printed(done) == PRINTED[program.stem]
