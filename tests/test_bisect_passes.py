@@ -153,7 +153,7 @@ def test_a_pass_of_onnx_runtime_that_breaks_a_model_is_named(polycmp, tmp_path):
     assert "it runs Relu 'relu' and Clip 'clip' one by one, but not together" in found["sentence"]
     page = (tmp_path / "page/issue.md").read_text()
     assert page.startswith("# onnxruntime cannot run a model; without FuseReluClip it is right\n")
-    assert "**A way round:** `-b onnxrt:disable_optimizers=FuseReluClip`" in page
+    assert "**Workaround:** `-b onnxrt:disable_optimizers=FuseReluClip`" in page
     script = (tmp_path / "page/repro.py").read_text()
     assert script in page and len(script.splitlines()) <= 6
     words, run = [sys.executable, "repro.py"], {"cwd": tmp_path / "page", "capture_output": True, "text": True}

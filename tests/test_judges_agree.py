@@ -64,20 +64,20 @@ SENTENCES = [
     ("run passes, an operator is wrong", told(Said(1, WRONG, "wrong: Op"), auto=3), 1),
     (
         "run passes, an operator is wrong without harm",
-        told(Said(1, WRONG, "wrong: Op; the outputs are within the tolerance all the same")),
+        told(Said(1, WRONG, "wrong: Op; even so, the outputs are within tolerance")),
         0,
     ),
     ("auto passes what locate accuses", told(Said(1, WRONG, "wrong: Op"), run=1, suite=1, compare=1), 1),
     ("auto fails what rounding explains", told(Said(0, ROUNDING), auto=1), 1),
     (
         "auto passes what locate accuses and rounding hides",
-        told(Said(1, WRONG, "wrong: Op; the outputs are off by no more than rounding explains all the same"),
+        told(Said(1, WRONG, "wrong: Op; even so, the outputs are off by no more than rounding explains"),
              run=1, suite=1, compare=1),
         0,
     ),
     (
         "auto fails what locate says that rounding hides",
-        told(Said(1, WRONG, "wrong: Op; the outputs are off by no more than rounding explains all the same"),
+        told(Said(1, WRONG, "wrong: Op; even so, the outputs are off by no more than rounding explains"),
              run=1, suite=1, compare=1, auto=1),
         1,
     ),

@@ -98,7 +98,7 @@ def test_locate_leaves_undecided_what_mark_all_fails_and_no_operator_does_by_its
     assert against("run", 40, "fp16", "b5", 1.03).status == 1
     done = against("locate", 40, "fp16", "b5", 1.03)
     assert done.status == 3, done.out
-    assert "'a5', which Add 'a5' makes, is the first tensor off by more" in " ".join(done.out.split())
+    assert "'a5', the output of Add 'a5', is the first tensor with a larger error" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("factor", [0.97, 0.9])

@@ -21,6 +21,7 @@ def headings(path: Path) -> list[str]:
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
     results = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in {"Result", "build_result"}]
     values = [word.value for call in results for word in call.keywords if word.arg == "heading"]
+    values += [call.args[2] for call in results if len(call.args) > 2]
     return [node.value for value in values for node in ast.walk(value) if isinstance(node, ast.Constant) and node.value]
 
 

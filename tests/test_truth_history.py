@@ -33,8 +33,8 @@ def test_an_answer_names_what_the_model_has(issue):
 
 def test_an_answer_is_right_only_if_it_names_the_operator():
     issue = next(item for item in ISSUES if item.name == "BitShift by 64")
-    assert grade(issue, Said(1, "wrong", "wrong: BitShift 's' makes 's', 2000 instead of 0")) == ""
-    assert grade(issue, Said(1, "wrong", "wrong: Cast 'f' makes 'f', 2000 instead of 0"))
+    assert grade(issue, Said(1, "wrong", "wrong: BitShift 's' computes 's', 2000 instead of 0")) == ""
+    assert grade(issue, Said(1, "wrong", "wrong: Cast 'f' computes 'f', 2000 instead of 0"))
     assert grade(issue, Said(0, "within rounding", "within rounding: no operator is wrong"))
 
 

@@ -28,7 +28,7 @@ from truth.working import FOLDER, folder_of
 
 PASSED, DIFFERENT = 0, 1
 #: What `locate` says where an operator is wrong, and what follows from it is too small for the tolerance.
-_HARMLESS = "the outputs are within the tolerance"
+_HARMLESS = "the outputs are within tolerance"
 #: What it says where that is more, and rounding makes as much of the outputs.
 _HIDDEN = "the outputs are off by no more than rounding explains"
 
@@ -130,7 +130,7 @@ def contradictions(said: Mapping[str, Said]) -> list[str]:
     - `run --mark-all` says of an output of the model something else than `run`, although `locate` saw that looking
       inside does not move it. BLIND says nothing of an output, and tensors inside may show what outputs do not.
     - `run` fails and `locate` says that all is equal within the tolerance.
-    - `run` passes and `locate` accuses, unless it says itself that the outputs are within the tolerance all the same,
+    - `run` passes and `locate` accuses, unless it says itself that the outputs are within tolerance even so,
       or that they fail only where one looks inside.
     - `run --tolerance auto` passes and `locate` accuses, or the other way round: both take rounding into account.
       UNDECIDED and BLIND contradict nobody. `locate` sees more than outputs show: where it says itself that rounding

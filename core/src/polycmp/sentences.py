@@ -85,7 +85,7 @@ MEANINGS: Mapping[str, Meaning] = {
     NO_FAULT: Meaning((EXIT_OK,), "the search found nothing to blame"),
     FOUND: Meaning(
         (EXIT_DIFFERENT, EXIT_OK),
-        "the search found what it looked for: a fault, with status 1, or the smaller or repaired model, with status 0",
+        "the search found what it looked for; the status is 1 if that means that something differs",
     ),
     FAILED: Meaning((EXIT_DIFFERENT,), "something differs, or a check does not hold"),
     BLIND: Meaning((EXIT_FAILED,), "the comparison could not have failed, so it proves nothing"),

@@ -71,7 +71,7 @@ def test_the_layer_with_other_weights_is_named(setting, look):
     assert (judged.verdict, judged.first_bad.tensor, judged.open_until) == ("wrong", "h5", None)
     assert judged.is_whole is (look is sweep)
     found = report(judged, setting)
-    assert found.sentence.startswith("wrong: MatMul 'n_h5' makes 'h5'")
+    assert found.sentence.startswith("wrong: MatMul 'n_h5' computes 'h5'")
 
 
 def test_no_stage_changes_what_another_one_made(setting):

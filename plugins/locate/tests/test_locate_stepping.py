@@ -24,7 +24,7 @@ def test_an_operator_that_the_reference_lacks_is_stepped_over(locate, tmp_path, 
     small(tmp_path / "m.toy")
     done, found = locate("-b", "toy", "-b", "toy:name=weak,refuses=Relu", *memory)
     assert (done.status, found["words"], found["verdict"]) == (3, "not judged", "error")
-    assert found["sentence"].startswith("Relu 'n_r' is not judged: weak cannot run it; of the rest: nothing wrong: ")
+    assert found["sentence"].startswith("Relu 'n_r' is not judged: weak cannot run it; of the rest: all ")
     assert "ERROR: Relu 'n_r' is not judged" in done.words
     rows = {row["tensor"]: row for row in found["tensors"]}
     assert [name for name, row in rows.items() if not row["judged"]] == ["r"]

@@ -204,7 +204,7 @@ def test_digits_are_lost_where_the_types_on_the_way_do_not_explain_it(coarsest, 
     assert d.loses_digits(row) is lost
 
 
-@pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "1 more operators"), (4, "2 more operators")])
+@pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "so is 1 more operator"), (4, "so are 2 more operators")])
 def test_two_harmless_operators_are_told_and_the_others_counted(count, said):
     notes = notes_of(Located("mine", "other", Judged(harmless=tuple(part() for _ in range(count)))))
     assert len(notes) == (3 if said else 2)

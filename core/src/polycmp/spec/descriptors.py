@@ -78,7 +78,7 @@ class Switch:
     """An option that leaves out something a backend does by default, such as a pass of its optimiser.
 
     What a model computes does not depend on it as long as the backend is right. So a fault that goes away with it lies
-    in what is left out: searches turn switches on a model that fails, name what helps, and the option as a way round.
+    in what is left out: searches turn switches on a model that fails, name what helps, and the option as a workaround.
 
     Attributes:
         option: The field of the backend's options.

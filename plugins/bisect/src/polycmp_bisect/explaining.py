@@ -1,4 +1,4 @@
-"""One page on what was found, fit to be posted as an issue: releases, operator, a way round, a model and a script."""
+"""One page on what was found, fit to be posted as an issue: releases, operator, a workaround, a model and a script."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ def _lines(story: Story, bundle: str, script: str, said: Mapping[str, str], regi
     yield from (f"| {name} | {_cell(words)} |" for name, words in story.rows)
     yield ""
     if story.operator:
-        yield from (f"**Operator:** {story.operator.partition('; a way round: ')[0]}", "")
+        yield from (f"**Operator:** {story.operator.partition('; workaround: ')[0]}", "")
     if story.way_round:
-        yield from (f"**A way round:** `{story.way_round}`", "")
+        yield from (f"**Workaround:** `{story.way_round}`", "")
     if bundle:
         yield from (
             f"**The smallest model that shows it**, with its inputs and what is right: [{bundle}]({bundle}).", ""

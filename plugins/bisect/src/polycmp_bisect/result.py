@@ -92,8 +92,8 @@ def sentence_of(answer: Answer) -> str:
         parts.append(answer.operator.sentence)
     elif found.judged[found.first_bad].reason:
         parts.append(found.judged[found.first_bad].reason)
-    if answer.operator.way_round and "a way round" not in parts[-1]:
-        parts.append(f"a way round: {answer.operator.way_round}")
+    if answer.operator.way_round and "workaround" not in parts[-1]:
+        parts.append(f"workaround: {answer.operator.way_round}")
     return "; ".join(parts) + f" ({looked} of {len(names)} looked at)"
 
 

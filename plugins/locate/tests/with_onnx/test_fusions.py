@@ -52,8 +52,8 @@ def test_operators_that_the_optimiser_cannot_join_are_named(polycmp, tmp_path):
     found = located(tmp_path)
     assert (done.status, found["words"]) == (1, "the backend fails here")
     assert [node["name"] for node in found["fused"]["operators"]] == ["relu", "clip"]
-    assert "Relu 'relu' and Clip 'clip' run one by one, together they do not (FuseReluClip)" in found["sentence"]
-    assert "a way round: -b onnxrt:disable_optimizers=FuseReluClip" in found["sentence"]
+    assert "Relu 'relu' and Clip 'clip' run one by one, but not together (FuseReluClip)" in found["sentence"]
+    assert "workaround: -b onnxrt:disable_optimizers=FuseReluClip" in found["sentence"]
     assert "FOUND: the backend fails here" in done.out
 
 
@@ -221,7 +221,7 @@ def test_operators_between_two_others_that_became_one(optimising, tmp_path):
     status, found = optimising(save_graph(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))]))
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
     assert "computes Neg 'neg' and Add 'add' as one Sub (Differences), which is wrong" in found["sentence"]
-    assert found["sentence"].endswith("a way round: -b optimising:skip=Differences")
+    assert found["sentence"].endswith("workaround: -b optimising:skip=Differences")
 
 
 def test_a_slow_backend_is_searched_as_any_other(optimising, tmp_path, monkeypatch):
@@ -245,5 +245,5 @@ def test_casts_that_are_left_out(optimising, tmp_path, before):
         save_graph(tmp_path / "m.onnx", nodes[before == "x" :], *ends, [("k", np.float32(1000))])
     )
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "b")
-    together = f"with Cast 'tohalf' and Cast 'tofloat' together, 'b' is '{before}' to the last bit"
+    together = f"with Cast 'tohalf' and Cast 'tofloat' together, 'b' equals '{before}' bit by bit"
     assert f"{together}: optimising leaves both out" in found["sentence"]

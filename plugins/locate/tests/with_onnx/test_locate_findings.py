@@ -64,7 +64,7 @@ def test_an_attention_mask_that_overflows_is_absorbed(polycmp, tmp_path, masks, 
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (0, None), found["sentence"]
     assert any(
-        "Inf of narrow in 'bias', which Where 'where' makes, is absorbed by Softmax 'softmax'" in note
+        "Inf of narrow in 'bias', the output of Where 'where', is absorbed by Softmax 'softmax'" in note
         for note in found["notes"]
     )
 
@@ -211,7 +211,7 @@ def test_two_operators_wrong_together_are_named_and_not_a_small_difference_befor
     found = located(tmp_path)
     assert (done.returncode, found["words"]) == (1, "probing removes the fault"), found["sentence"]
     assert len(found["probe"]["cured_by"]) == 1
-    assert "the outputs' error, 0.5 relative" in found["sentence"]
+    assert "the outputs' error of 0.5 relative" in found["sentence"]
 
 
 def test_a_saturated_sigmoid_is_no_ill_condition(polycmp, tmp_path):
@@ -243,7 +243,7 @@ def test_a_wrong_reference_is_said_to_be_the_one_that_is_off(polycmp, tmp_path):
     )
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (1, "h"), found["sentence"]
-    assert "alone, bad is the one that is off from float64" in found["sentence"]
+    assert "run alone, it is bad that is off from float64" in found["sentence"]
 
 
 @pytest.mark.parametrize("inner", ["encoder.layer.0.scale", "_empty_nn_module_stack_from_metadata_hook"])

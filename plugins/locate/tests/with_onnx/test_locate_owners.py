@@ -49,7 +49,7 @@ def test_a_constant_that_is_right_is_not_suspicious(polycmp, tmp_path):
     done = polycmp("locate", wrong, *words)
     found = located(tmp_path)
     assert (done.status, found["words"], found["first_bad"]) == (1, "wrong", "s")
-    assert found["sentence"].startswith("wrong: Div 'divide' makes 's'")
+    assert found["sentence"].startswith("wrong: Div 'divide' computes 's'")
     assert "suspiciously constant" not in done.out
 
 

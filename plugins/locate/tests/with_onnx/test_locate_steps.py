@@ -61,7 +61,7 @@ def test_rounding_that_adds_up_in_the_state_is_nobodys_fault(polycmp, tmp_path):
     words = ("-b", "onnxrt:model=bad.onnx,name=new", "-b", "onnxrt", "--steps", 8, "--state", "new_h=h")
     done = polycmp("locate", "good.onnx", *words)
     assert done.status == 0, done.out + done.err
-    assert "none by more than rounding explains; step by step the state adds up" in " ".join(done.out.split())
+    assert "by no more than rounding explains; step by step the state adds up" in " ".join(done.out.split())
 
 
 def test_the_next_command_after_a_run_with_steps_has_the_steps(polycmp, tmp_path):

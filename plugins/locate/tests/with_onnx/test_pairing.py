@@ -221,7 +221,7 @@ def test_a_cast_to_a_coarser_type_than_the_rest_is_named(polycmp, tmp_path):
     found = found_in(tmp_path)
     assert found["first_bad"] == "gelu1_there"
     assert found["words"] == "calculated in a coarser type than the rest"
-    assert "through float16, where the rest is float32" in found["sentence"]
+    assert "through float16, while the rest of the model uses float32" in found["sentence"]
 
 
 def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_of_both_sides(polycmp, tmp_path):
@@ -231,7 +231,7 @@ def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_
     assert done.status == 1, done.out
     found = found_in(tmp_path)
     assert found["first_bad"] == "down1"
-    assert "new makes it with Cast, MatMul, old with MatMul" in found["sentence"]
+    assert "new computes it with Cast, MatMul, old with MatMul" in found["sentence"]
 
 
 def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
@@ -297,7 +297,7 @@ def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
     ("tensor", "value", "first", "words"),
     [
         ("shape", np.array([1, 5, pairs.WIDTH], np.int64), "back", "new cannot run Reshape 'n_back'"),
-        ("number", np.float32(5 * pairs.WIDTH), "y", "old reads 'count' for it and new does not: frozen"),
+        ("number", np.float32(5 * pairs.WIDTH), "y", "old reads 'count' for it and new does not: was it frozen"),
     ],
     ids=["fails", "runs"],
 )
@@ -370,12 +370,12 @@ def sizes(path: Path, by: str) -> Path:
 @pytest.mark.parametrize(
     ("by", "batch", "told"),
     [
-        ("shape", 4, "makes 'z_back' of the shape [2, 10, 16] instead of [4, 5, 16]; old reads 'shape' for it"),
+        ("shape", 4, "computes 'z_back' with shape [2, 10, 16] instead of [4, 5, 16]; old reads 'shape' for it"),
         ("shape", 3, "cannot run Reshape 'n_z_back', not even alone"),
         (
             "open",
             4,
-            "of the shape [2, 10, 16] instead of [4, 5, 16]; frozen to the sizes that the export was tried with?",
+            "with shape [2, 10, 16] instead of [4, 5, 16]; was it frozen to the example inputs of the export?",
         ),
         ("open", 3, "its sizes are a constant in the file"),
     ],
@@ -408,7 +408,7 @@ def test_an_operator_that_reads_something_else_keeps_its_name(polycmp, tmp_path)
         "locate", made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--input-shapes", "x:[2,5,16]"
     )
     assert done.status == 1, done.out
-    assert "wrong: Reshape 'n_r2' makes 'r2'" in " ".join(done.out.split())
+    assert "wrong: Reshape 'n_r2' computes 'r2'" in " ".join(done.out.split())
     assert "it reads 'a' in new, 'r1' in old" in " ".join(done.out.split())
     assert "frozen" not in done.out
 

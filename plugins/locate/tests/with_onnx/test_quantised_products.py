@@ -197,6 +197,6 @@ def test_a_small_bias_that_is_missing_is_named(located, tmp_path):
     pairs.edited(made, made, pairs.scaled("bias_quantized", 0))
     status, found = located(made, good)
     assert (status, found["operator"]["name"]) == (1, "n_c"), found["sentence"]
-    assert "all numbers of a channel are off" in found["sentence"]
+    assert "all numbers of a channel off" in found["sentence"]
     own = next(row["own_error"] for row in found["tensors"] if row["tensor"] == found["first_bad"])
     assert own["relative_error"] < 2.0**-4  # what rounding to 8 bits may do to one number

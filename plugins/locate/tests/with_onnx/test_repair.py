@@ -47,7 +47,7 @@ def test_a_fault_of_a_conversion_is_located_named_and_mended(polycmp, mend, name
     fault = FAULTS[name]
     done, found = mend(fault.planted(SOURCE))
     assert done.status == 1, done.out + done.err
-    assert "MENDED" in done.out, done.out
+    assert "FOUND: " in done.out, done.out
     named = {operator for item in found["suspects"] for operator in item["operators"]}
     assert named & set(fault.where)
     assert len(found["suspects"]) <= 2
@@ -99,7 +99,7 @@ def test_a_frozen_batch_is_opened(polycmp, mend):
 def test_two_faults_are_both_mended(polycmp, mend):
     faulty = FAULTS["epsilon"].planted(FAULTS["no pads"].planted(FAULTS["one element"].planted(SOURCE)))
     done, found = mend(faulty)
-    assert "MENDED" in done.out, done.out + done.err
+    assert "FOUND: " in done.out, done.out + done.err
     assert len(found["changes"]) == 3
     assert is_verified(polycmp)
 
@@ -110,7 +110,7 @@ def test_other_names_and_float16_are_no_fault_and_stay(polycmp, mend):
 
     faulty = convert_to_fp16(FAULTS["one element"].planted(SOURCE))
     done, found = mend(faulty, "--atol", "2e-2")
-    assert "MENDED" in done.out, done.out + done.err
+    assert "FOUND: " in done.out, done.out + done.err
     assert {item["layer"] for item in found["suspects"]} == {"Conv 'down1.conv'"}
     types = [item.data_type for item in onnx.load("fixed.onnx").graph.initializer]
     assert types.count(onnx.TensorProto.FLOAT16) > types.count(onnx.TensorProto.FLOAT)
@@ -118,7 +118,7 @@ def test_other_names_and_float16_are_no_fault_and_stay(polycmp, mend):
 
 def test_nothing_to_mend_writes_nothing(mend):
     done, found = mend(SOURCE)
-    assert (done.status, "NOTHING TO MEND" in done.out) == (0, True), done.out + done.err
+    assert (done.status, "PASSED: " in done.out) == (0, True), done.out + done.err
     assert found["changes"] == []
     assert not Path("fixed.onnx").exists()
 
@@ -129,7 +129,7 @@ def test_a_tolerance_that_no_change_meets_writes_nothing(polycmp, mend):
     words = ("source.onnx", "-b", "onnxrt:model=faulty.onnx", "-b", "onnx", "--load-inputs", "x.npz")
     words = (*words, "--atol", "1e-15", "--rtol", "1e-15", "--save-fixed", "fixed.onnx")
     done = polycmp("locate", *words)
-    assert (done.status, "NOT MENDED" in done.out) == (1, True), done.out + done.err
+    assert (done.status, "FAILED: " in done.out) == (1, True), done.out + done.err
     assert "nothing was written" in " ".join(done.out.split())
     assert not Path("fixed.onnx").exists()
 
@@ -153,7 +153,7 @@ def test_a_layer_that_cannot_even_run_alone_is_mended(polycmp, mend):
     node.op_type, node.input[:] = "Reshape", [node.input[0], "fixed_shape"]
     del node.attribute[:]
     done, found = mend(faulty)
-    assert "MENDED" in done.out, done.out + done.err
+    assert "FOUND: " in done.out, done.out + done.err
     assert found["suspects"][0]["own_snr_db"] == "-inf"
     assert is_verified(polycmp)
 
@@ -168,5 +168,5 @@ def test_a_file_that_is_no_list_of_changes_is_not_overwritten(mend):
 def test_an_older_list_of_changes_is_replaced(mend):
     mend(FAULTS["pads"].planted(SOURCE))
     done, found = mend(FAULTS["epsilon"].planted(SOURCE))
-    assert "MENDED" in done.out, done.out + done.err
+    assert "FOUND: " in done.out, done.out + done.err
     assert json.loads(Path("fixed.changes.json").read_text())["changes"] == found["changes"]

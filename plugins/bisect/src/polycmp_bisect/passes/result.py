@@ -20,7 +20,7 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, 
 
     Args:
         found: The result of the search.
-        run_words: A command that runs the model with the way round; empty if none is known.
+        run_words: A command that runs the model with the workaround; empty if none is known.
         command: The command line as typed.
         seconds: Duration of the search.
         page: The file with the text of an issue, if one was written.
@@ -54,7 +54,7 @@ def sentence_of(found: FoundPasses) -> str:
     if found.together:
         parts.append(f"else it runs {labels_of(found.together)} one by one, but not together")
     if found.words:
-        parts.append(f"a way round: {found.words}")
+        parts.append(f"workaround: {found.words}")
     return "; ".join(parts) + tried
 
 
@@ -92,7 +92,7 @@ def _content(found: FoundPasses, run_words: str) -> Iterator[Block]:
     if found.replaced:
         yield Note(replaced_words(found.replaced), label="replaced")
     if run_words:
-        yield NextStep(run_words, "runs it with the way round")
+        yield NextStep(run_words, "runs it with the workaround")
 
 
 def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:

@@ -231,22 +231,20 @@ def _result(call: Invocation, found: Found, seconds: float) -> Result:
     from polycmp.report import Fact, Note, Verdict
     from polycmp.sentences import FAILED, FOUND, NO_FAULT
     from polycmp_locate.report_builder import build_result
+    from polycmp_locate.sentences import check_passes
 
     count, kept = len(found.names), found.kept
     verdict: Verdict = "failed" if kept is None else "passed"
     shown = [] if kept is None else _kept(call, found.names, kept)
     heading = FAILED if kept is None else FOUND if kept else NO_FAULT
-    sentence = {None: "the check fails even with all operators in float32", 0: "it passes with all of float16"}.get(
-        kept, f"it passes with {kept} of {count} operators in float32"
-    )
+    sentence = check_passes(kept, count, found.steps)
     direction = call.section(PrecisionSection).direction
     notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
     return build_result(
         "debug precision",
         verdict,
         heading,
-        f"{sentence}, found in {found.steps} steps",
-        said=sentence,
+        sentence,
         title="debug precision",
         typed=call.options.command,
         seconds=seconds,

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
-from polycmp.sentences import ERROR, FOUND, NO_FAULT, counted
+from polycmp.sentences import ERROR, FOUND, NO_FAULT
+from polycmp_locate import sentences as say
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.report_builder import build_result
@@ -49,14 +50,10 @@ def _sentence(found: Reduction) -> str:
     if found.problem is not None:
         return found.problem.what
     if found.failing is None:
-        return "the whole model passes, so there is nothing to reduce"
-    size, whole = found.failing.size, len(found.graph.nodes)
-    stopped = "stopped; so far " if found.stopped else ""
-    part = f"{size} of {counted(whole, 'operator')}"
-    if size > 1:
-        return f"{stopped}{part} still fail, after {counted(found.steps, 'step')}"
+        return say.NOTHING_TO_REDUCE
     label = found.graph.nodes[found.failing.nodes[-1]].label
-    return f"{stopped}{label} alone still fails, {part}, after {counted(found.steps, 'step')}"
+    size, whole = found.failing.size, len(found.graph.nodes)
+    return say.still_fails(label, size, whole, found.steps, stopped=found.stopped)
 
 
 def _content(found: Reduction) -> Iterator[Block]:

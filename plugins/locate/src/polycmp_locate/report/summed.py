@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polycmp_locate import sentences as say
 from polycmp_locate.decisions import rounds_on_the_way
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.values.judged import UNDECIDED
@@ -22,14 +23,11 @@ def worst_steps(found: Located) -> str:
     if not rows or judged.seen_probe is None or judged.seen_probe.error <= _WORTH:
         return ""
     kind = max((row.node for row in rows if isinstance(row.node, PartNode)), key=lambda node: node.unit).coarsest
-    text = (
-        f"none of {len(judged.rows)} tensors is off by more than rounding to {kind} explains; {len(rows)} parts do so, "
-        f"and together they take the outputs off by {judged.seen_probe.error:.2g} relative"
-    )
+    text = say.summed_steps(len(judged.rows), kind, len(rows), judged.seen_probe.error)
     if judged.verdict == UNDECIDED:
-        text += ", too far to tell rounding from a fault with these inputs"
+        text += say.TOO_FAR_TO_TELL
     measured = [row for row in rows if row.standalone is not None]
     worst = max(measured, key=lambda row: row.standalone.relative if row.standalone else 0.0, default=None)
     if worst is not None and worst.standalone is not None and worst.standalone.relative:
-        text += f", alone {worst.node.label} by most, {worst.standalone.relative:.2g} in {worst.tensor!r}"
-    return f"{text}; which of them to leave in float: --rank"
+        text += say.worst_alone(worst.node.label, worst.standalone.relative, worst.tensor)
+    return f"{text}{say.WHICH_IN_FLOAT}"

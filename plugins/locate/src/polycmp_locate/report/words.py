@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
+from polycmp_locate import sentences as say
 from polycmp_locate.decisions import (
     in_place_is_rounding,
     is_culprit,
@@ -67,17 +68,17 @@ def _operators(found: Located) -> str:
         return ""
     text = ""
     if node.left_out:
-        text = f"; {found.candidate} leaves out {' and '.join(node.left_out)} of {found.reference}"
+        text = say.leaves_out(found.candidate, " and ".join(node.left_out), found.reference)
     elif node.candidate_ops != node.reference_ops and not node.one_of:
         mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
-        text = f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
+        text = say.computed_with(found.candidate, mine, found.reference, other)
     return text + frozen(node, found.candidate, found.reference)
 
 
 def _outputs_agree(found: Located) -> str:
     judged = found.judged
     agree = bool(judged.finals) and all(item.passed for item in judged.finals)
-    return "; the outputs are within the tolerance all the same" if agree else ""
+    return say.OUTPUTS_AGREE if agree else ""
 
 
 def _accusation(row: Row, found: Located) -> str:
@@ -90,27 +91,22 @@ def _accusation(row: Row, found: Located) -> str:
             found.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, which {node} makes{_alone(found)}"
+        return f"{CONSTANT}: {say.constant(side, value, row.tensor, node)}{_alone(found)}"
     if judged.verdict == NARROWED:
         kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
-        return (
-            f"{NARROWED}: {node} makes {row.tensor!r} through {kind}, where the rest is {judged.usual_type}{_off(row)}"
-        )
+        return f"{NARROWED}: {say.narrowed(node, row.tensor, kind, judged.usual_type)}{_off(row)}"
     strength = WORSE if judged.verdict == WORSE else WRONG
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
     if hidden:
         if len(hidden) > _LISTED:
             hidden = (*hidden[: _LISTED // 2], f"{len(hidden) - _LISTED // 2 - 1} more", hidden[-1])
-        return (
-            f"{strength}: one of {', '.join(hidden[:-1])} and {hidden[-1]} is, which make {row.tensor!r}{_how(row)}; "
-            "what they make for each other has no counterpart"
-        )
-    return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_alone(found)}"
+        return f"{strength}: {say.one_of(hidden, row.tensor, _how(row))}"
+    return f"{say.computes(strength, node, row.tensor)}{_how(row)}{_alone(found)}"
 
 
 def _where(row: Row) -> str:
     source = source_of(row.node)
-    return f"; in the model's source: {source}" if source else ""
+    return say.in_source(source) if source else ""
 
 
 def _how(row: Row) -> str:
@@ -121,20 +117,20 @@ def _how(row: Row) -> str:
         return f", {row.reason}" if row.reason else ""
     if math.isinf(row.relative):
         return f", {row.reason}" if row.reason else ""
-    text = f" with a relative error of {row.relative:.2g}"
+    text = say.relative_error(row.relative)
     if not row.unit:
         return text
     share = row.standalone.gain or row.standalone.in_place_gain if row.standalone is not None else 0.0
     if is_gain(share, row.unit):
-        return f"{text}, of which {share:.2g} is a factor that all of a row has in common, and no rounding"
+        return f"{text}{say.common_factor(share)}"
     if row.unit > UNITS["float32"]:
-        return f"{text}, where rounding explains {standalone_limit(row):.2g}"
+        return f"{text}{say.of_which_explained(standalone_limit(row))}"
     like = "" if isinstance(row.node, PartNode) and row.node.left_out else type_like(row.relative)
-    return f"{text}, as if calculated in {like}" if like else text
+    return f"{text}{say.as_if_in(like)}" if like else text
 
 
 def _off(row: Row) -> str:
-    return f", with a relative error of {row.relative:.2g}" if math.isfinite(row.relative) else ""
+    return f",{say.relative_error(row.relative)}" if math.isfinite(row.relative) else ""
 
 
 def _stepwise(row: Row, steps: StepError) -> str:
@@ -143,23 +139,14 @@ def _stepwise(row: Row, steps: StepError) -> str:
     other = row.reference
     if steps.drowned and not steps.is_scaled:
         reach = f"{other.low:.3g} to {other.high:.3g}" if other is not None else "masks"
-        return (
-            f": its scale has to cover {reach}, which only masks, and leaves nothing of the numbers beside it, up to "
-            f"{steps.drowned:.3g}: leave it in float, or calibrate and run with a mask of smaller numbers"
-        )
+        return say.drowned(reach, steps.drowned)
     if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
-        return (
-            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, and the reference's numbers reach from "
-            f"{other.low:.4g} to {other.high:.4g}, so that {steps.beyond:.2g} of the elements are clipped"
-        )
+        return say.clipped((steps.low, steps.high), (other.low, other.high), steps.beyond)
     if steps.is_scaled:
-        return f", whose numbers are {steps.gain:.4g} times the reference's: not rounding to {kind}, but a wrong scale"
+        return say.scaled(steps.gain, kind)
     if steps.is_shifted:
-        return (
-            f", where all numbers of a channel are off by {steps.shift:.2g} of the largest on average: not rounding to "
-            f"{kind}, but a wrong bias or code of 0"
-        )
-    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (why: --rank)"
+        return say.shifted(steps.shift, kind)
+    return say.beyond_steps(steps.beyond, kind)
 
 
 def _covers_less(row: Row, steps: StepError) -> bool:
@@ -175,26 +162,20 @@ def _alone(found: Located) -> str:
     if row is None:
         return ""
     if judged.origin is not None and judged.origin is not row:
-        return f"; the error itself comes from {judged.origin.node.label}, and this operator amplifies it"
+        return say.amplified(judged.origin.node.label)
     if row.standalone is None:
-        return "; it could not be run alone, but what it reads is right"
+        return say.NOT_ALONE
     if judged.verdict == NOT_FINITE:
         return ""
     if is_right_alone(row) and row.standalone.in_place is None:
-        return "; alone it is right, and what it reads is not shown, so the operators before it could not be run alone"
+        return say.ALONE_RIGHT
     if reference_is_wrong(row):
         of_candidate, of_reference = row.standalone.candidate or 0.0, row.standalone.reference or 0.0
-        return (
-            f"; alone, {found.reference} is the one that is off from float64, by {of_reference:.2g}, "
-            f"{found.candidate} by {of_candidate:.2g}"
-        )
+        return say.reference_off(found.reference, of_reference, found.candidate, of_candidate)
     if not standalone_is_rounding(row) and is_culprit(row):
-        return "; alone on the reference's tensors it is wrong, too"
+        return say.ALONE_WRONG
     if not in_place_is_rounding(row):
-        return (
-            f"; alone on the reference's tensors it is right, but in the model {found.candidate} makes something else "
-            "of what it reads there"
-        )
+        return say.wrong_in_place(found.candidate)
     return ""
 
 
@@ -206,8 +187,7 @@ def _not_finite(row: Row, found: Located) -> str:
     kind = "NaN" if shown is not None and shown.nan else "Inf"
     who = found.candidate if candidate_is else found.reference
     sides = f"both {found.candidate} and {found.reference}" if both and candidate_is else who
-    finite = ", whose inputs were finite" if row.inputs_finite else ""
-    return f"{kind} comes out of {row.node.label} in {sides}{finite}"
+    return say.not_finite(row.node.label, kind, sides, from_finite=row.inputs_finite)
 
 
 def _later(found: Located) -> str:
@@ -219,36 +199,26 @@ def _later(found: Located) -> str:
             if row is judged.first_bad or row.candidate is None or not row.candidate.is_finite:
                 continue
             if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
-                return (
-                    f"; the output {row.tensor!r} is finite again but suspiciously constant: "
-                    f"{side} holds {figures.low:.6g} everywhere"
-                )
+                return say.still_constant(row.tensor, side, f"{figures.low:.6g}")
     return ""
 
 
 def _nothing(found: Located) -> str:
     judged = found.judged
     seen = [row for row in judged.rows if not row.is_borrowed]
-    shown = f"{len(seen)} tensor{'s' * (len(seen) != 1)}" if judged.rows else "all outputs"
+    outside = sum(not row.passed for row in seen)
     if judged.verdict == ILL_CONDITIONED:
         return _ill(found)
     if judged.verdict == UNDECIDED:
         return _undecided(found)
     if judged.verdict == WITHIN_ROUNDING:
         if judged.turning is not None:
-            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(judged.turning)}"
+            return f"{WITHIN_ROUNDING}: {say.no_operator_wrong(_turned(judged.turning))}"
         summed = worst_steps(found)
         if summed:
             return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
-        precision = f" to {found.precision}," if found.precision else ""
-        return (
-            f"{WITHIN_ROUNDING}: some of {shown} are outside the tolerance, none by more than rounding{precision} "
-            f"explains{_overflow(found)}"
-        )
-    if any(not row.passed for row in judged.rows):
-        inside = sum(not row.passed for row in judged.rows)
-        return f"nothing wrong: the outputs agree within the tolerance, though {inside} of {shown} do not"
-    return f"nothing wrong: {shown} agree{'s' * (len(seen) == 1)} within the tolerance"
+        return f"{WITHIN_ROUNDING}: {say.explained(outside, len(seen), found.precision)}{_overflow(found)}"
+    return say.outputs_agree_though(outside, len(seen)) if outside else say.all_agree(len(seen))
 
 
 def _overflow(found: Located) -> str:
@@ -258,10 +228,7 @@ def _overflow(found: Located) -> str:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     held = first.reference.scale if first.reference is not None else 0.0
-    return (
-        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, up to {held:.3g} in "
-        f"{found.reference}, which {first.node.label} makes: a backend that keeps it in that type overflows"
-    )
+    return say.cannot_hold(first.type.partition("[")[0], first.tensor, more, held, found.reference, first.node.label)
 
 
 def _overflows(rows: Sequence[Row]) -> list[Row]:
@@ -282,8 +249,7 @@ def _turned(row: Row) -> str:
     count = row.stats.count if row.stats is not None else 0
     some = f"{_differing(row)} of {count} elements" if count else "elements"
     by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
-    made = f"in {row.tensor!r}, which {row.node.label} makes"
-    return f"{made}, {some} are off by {by}, {kind}, and the outputs differ from there"
+    return say.turned(row.tensor, row.node.label, some, by, kind)
 
 
 def _differing(row: Row) -> int:
@@ -296,42 +262,25 @@ def _ill(found: Located) -> str:
         return ILL_CONDITIONED
     if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
         of_candidate, of_reference = row.truth
-        return (
-            f"{ILL_CONDITIONED}: in {row.tensor!r} the reference is off from float64 by {of_reference:.2g} relative, "
-            f"the candidate by {of_candidate:.2g}; {row.node.label} loses the digits, and no backend is to blame"
-        )
-    growth = f"{row.jump:.3g} times" if math.isfinite(row.jump) and row.jump > 1 else "what came in"
-    return (
-        f"{ILL_CONDITIONED}: {row.node.label} is right by itself and amplifies rounding, {growth}, in {row.tensor!r}; "
-        "no backend is to blame"
-    )
+        return f"{ILL_CONDITIONED}: {say.loses_digits(row.tensor, of_reference, of_candidate, row.node.label)}"
+    growth = f"{row.jump:.3g} times" if math.isfinite(row.jump) and row.jump > 1 else "from its inputs"
+    return f"{ILL_CONDITIONED}: {say.amplifies_rounding(row.node.label, growth, row.tensor)}"
 
 
 def _undecided(found: Located) -> str:
     row, probe, cause = found.judged.turning, found.judged.seen_probe, found.judged.cause
     if isinstance(cause, Beyond):
-        made = f"{cause.row.tensor!r}, which {cause.row.node.label} makes"
-        return (
-            f"{UNDECIDED}: {made}, is the first tensor off by more than rounding was measured to take it, although no "
-            f"operator is by itself: {cause.why}"
-        )
+        return f"{UNDECIDED}: {say.beyond_noise(cause.row.tensor, cause.row.node.label, cause.why)}"
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
-        return (
-            f"{UNDECIDED}: the outputs are off by {error}, and by {probe.probed_error:.2g} if one looks inside, "
-            "where every operator in question is right by itself; what the backend does without probes cannot be seen"
-        )
+        return f"{UNDECIDED}: {say.not_as_probed(error, probe.probed_error)}"
     if row is None:
         summed = worst_steps(found)
         if summed:
             return f"{UNDECIDED}: {summed}"
-        return (
-            f"{UNDECIDED}: the outputs are off by {error}, and no tensor seen inside the model is off by more than "
-            "rounding explains, which is too far to tell rounding from a fault with these inputs"
-        )
-    why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
-    first = f"{row.tensor!r} is the first tensor off by more than rounding explains"
-    return f"{UNDECIDED}: the outputs are off by {error}; {first}, but {row.node.label}, which makes it, {why}"
+        return f"{UNDECIDED}: {say.too_far(error)}"
+    why = say.POSTPONED if row.was_postponed else say.UNJUDGEABLE
+    return f"{UNDECIDED}: {say.not_judged(error, row.tensor, row.node.label, why)}"
 
 
 def notes_of(found: Located) -> list[str]:
@@ -344,12 +293,9 @@ def _absorbed(found: Located) -> Iterator[str]:
     judged = found.judged
     for row, readers in judged.absorbed[:_SHOWN]:
         what = _beyond(row, found)
-        yield (
-            f"{what} in {row.tensor!r}, which {row.node.label} makes, is absorbed by {_some(readers)}: nothing "
-            "after it is off by more than rounding explains"
-        )
+        yield say.absorbed(what, row.tensor, row.node.label, _some(readers))
     if len(judged.absorbed) > _SHOWN:
-        yield f"infinities or saturated values in {len(judged.absorbed) - _SHOWN} more tensors are absorbed, too"
+        yield say.more_absorbed(len(judged.absorbed) - _SHOWN)
 
 
 def _beyond(row: Row, found: Located) -> str:
@@ -371,11 +317,9 @@ def _harmless(found: Located) -> Iterator[str]:
     judged = found.judged
     for row in judged.harmless[:_SHOWN]:
         own = row.standalone.relative if row.standalone is not None else row.relative
-        yield (
-            f"{row.node.label} is off by {own:.2g} relative by itself in {row.tensor!r}, but the outputs do not show it"
-        )
+        yield say.harmless(row.node.label, own, row.tensor)
     if len(judged.harmless) > _SHOWN:
-        yield f"{len(judged.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
+        yield say.more_harmless(len(judged.harmless) - _SHOWN)
 
 
 def _float64(found: Located) -> Iterator[str]:
@@ -386,16 +330,10 @@ def _float64(found: Located) -> Iterator[str]:
         if row.tensor not in finals or row.truth is None:
             continue
         if not finals[row.tensor] and sides_with_candidate(row):
-            yield (
-                f"float64 sides with the candidate: in the output {row.tensor!r} {found.reference} is the one that is "
-                "off"
-            )
+            yield say.sides_with_candidate(row.tensor, found.reference)
             return
         if finals[row.tensor] and loses_digits(row):
-            yield (
-                f"in float64 the output {row.tensor!r} is {row.truth[1]:.2g} relative away from what both sides agree "
-                "on: the model loses digits in this type"
-            )
+            yield say.digits_lost(row.tensor, row.truth[1])
             return
 
 

@@ -92,7 +92,7 @@ def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     """Describe the tensors that have another shape than they should have; empty if there are none."""
     for name, array in made.items():
         if name in expected and tuple(array.shape) != tuple(expected[name].shape):
-            return f"makes {name!r} of the shape {list(array.shape)} instead of {list(expected[name].shape)}"
+            return f"computes {name!r} with shape {list(array.shape)} instead of {list(expected[name].shape)}"
     return ""
 
 
@@ -104,10 +104,10 @@ def frozen_sizes(row: Row, graph: ModelGraph) -> str:
         graph: The candidate's model.
     """
     if row.reason:
-        return "; frozen to the sizes that the export was tried with?"
+        return "; was it frozen to the example inputs of the export?"
     if not isinstance(graph, SharedGraph):
         return ""
     node = graph.side.maker.get(graph.own[row.tensor])
     if node is None or node.op_type not in {"Reshape", "Expand"} or not graph.side.static.issuperset(node.inputs[1:2]):
         return ""
-    return "; its sizes are a constant in the file, those of the inputs that the export was tried with?"
+    return "; its sizes are a constant in the file: those of the example inputs of the export?"

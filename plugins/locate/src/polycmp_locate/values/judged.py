@@ -112,7 +112,7 @@ class Fused:
     @property
     def way_round(self) -> str:
         """The command to type until that is mended, as the end of a sentence; empty if nothing helps."""
-        return f"; a way round: {self.cure.words}" if self.cure is not None and self.cure.words else ""
+        return f"; workaround: {self.cure.words}" if self.cure is not None and self.cure.words else ""
 
 
 # --- causes that are none of a single operator

@@ -19,6 +19,7 @@ from polycmp.report import (
     Verdict,
 )
 from polycmp.sentences import FOUND, heading_of
+from polycmp_locate import sentences as say
 from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_kept
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
@@ -93,20 +94,19 @@ def _sentence(found: Ranking) -> str:
     """Return the result in one sentence."""
     last = found.trials[-1] if found.trials else None
     if found.kept is None and last is not None and last.error:
-        return f"{found.candidate} cannot run the {'mixed models' if last.kept else 'model'}: {last.error}"
+        return say.cannot_run(found.candidate, "mixed models" if last.kept else "model", last.error)
     if found.kept is not None and not found.kept:
-        return f"{found.candidate} meets the tolerance as it is"
+        return say.passes_as_is(found.candidate)
     if not found.searched:
         return _worst_layer(found)
-    runs = f"{found.search_runs} runs of a whole model"
     if found.kept is None:
-        return f"no mixed model meets the tolerance, after {runs}; {_worst(last)}"
-    count = len(found.layers)
+        return say.no_mixed_model(found.search_runs, _worst(last))
     worst_first = sorted(_kept(found), key=lambda item: item.rank)
     some = ", ".join(item.layer.label for item in worst_first[:3])
     more = f" and {len(found.kept) - 3} more" if len(found.kept) > 3 else ""
-    tried = f"found in {runs}" if found.fewest else f"stopped after {runs}, fewer may do (--max-runs)"
-    return f"keep {len(found.kept)} of {count} layers in float to meet the tolerance: {some}{more}; {tried}"
+    return say.keep_in_float(
+        len(found.kept), len(found.layers), f"{some}{more}", found.search_runs, fewest=found.fewest
+    )
 
 
 def _worst_layer(found: Ranking) -> str:
@@ -115,14 +115,12 @@ def _worst_layer(found: Ranking) -> str:
         return found.reduced.reason
     ranked = sorted(found.layers, key=lambda item: item.rank)
     if not ranked:
-        return f"{found.candidate} does not meet the tolerance, and has no layer in a smaller type"
+        return say.no_layers(found.candidate)
     worst, ruined = ranked[0], sum(item.is_ruined for item in ranked)
     reason = reason_of(worst)
     if ruined:
-        others = f"; {ruined - 1} more are ruined, too" if ruined > 1 else ""
-        return f"{worst.layer.label} is ruined: {reason}{others}"
-    told = f": {reason}" if reason else ""
-    return f"{worst.layer.label} brings {worst.share:.0%} of the error, the most of {len(ranked)} layers{told}"
+        return say.ruined(worst.layer.label, reason, ruined - 1)
+    return say.brings_most(worst.layer.label, worst.share, len(ranked), reason)
 
 
 def _worst(trial: Trial | None) -> str:

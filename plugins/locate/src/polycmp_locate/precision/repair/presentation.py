@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Row, Table, Verdict
+from polycmp.sentences import FAILED, FOUND, PASSED
+from polycmp_locate import sentences as say
 from polycmp_locate.precision.rank.result import Trial
 from polycmp_locate.precision.repair.result import Repair
 from polycmp_locate.report_builder import build_result, number
@@ -19,7 +21,7 @@ def result_of(found: Repair) -> Result:
     return build_result(
         "locate",
         _verdict(found),
-        "NOTHING TO MEND" if _is_equal(found) else "MENDED" if found.after is not None else "NOT MENDED",
+        PASSED if _is_equal(found) else FOUND if found.after is not None else FAILED,
         _sentence(found),
         title=found.candidate,
         typed=found.command,
@@ -45,14 +47,10 @@ def _verdict(found: Repair) -> Verdict:
 def _sentence(found: Repair) -> str:
     """Return the result in one sentence."""
     if _is_equal(found):
-        return f"{found.candidate} is within the tolerance as it is"
+        return say.passes_as_is(found.candidate)
     if found.after is None:
-        return f"no change was found that brings {found.candidate} within the tolerance; nothing was written"
-    count = len(found.changes)
-    return (
-        f"{count} change{'s' if count != 1 else ''} from the source bring{'s' if count == 1 else ''} {found.candidate} "
-        f"within the tolerance: {_error(found.before)} before, {_error(found.after)} after"
-    )
+        return say.not_repaired(found.candidate)
+    return say.repaired(found.candidate, len(found.changes), _error(found.before), _error(found.after))
 
 
 def _error(trial: Trial | None) -> str:

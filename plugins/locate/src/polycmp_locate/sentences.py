@@ -1,0 +1,514 @@
+"""The sentences of `locate`, `--rank`, `debug reduce` and `debug precision`, in one place to edit.
+
+Functions take plain values and decide nothing; `report/`, `precision/` and `reduce/` decide what to say. The words that
+all commands share are in `polycmp.sentences`. Clauses that begin with a comma, a colon or a semicolon are parts of one
+sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from polycmp.sentences import counted
+
+# --- an operator is to blame
+
+
+def computes(strength: str, node: str, tensor: str) -> str:
+    """Return that an operator computes a tensor wrongly."""
+    return f"{strength}: {node} computes {tensor!r}"
+
+
+def constant(side: str, value: str, tensor: str, node: str) -> str:
+    """Return that a tensor holds one number."""
+    return f"{side} holds {value} everywhere in {tensor!r}, the output of {node}"
+
+
+def narrowed(node: str, tensor: str, kind: str, usual: str) -> str:
+    """Return that an operator computes in a coarser type than the others."""
+    return f"{node} computes {tensor!r} through {kind}, while the rest of the model uses {usual}"
+
+
+def not_finite(node: str, kind: str, sides: str, *, from_finite: bool) -> str:
+    """Return where NaN or infinity begins."""
+    return f"{node} produces {kind} in {sides}{' from finite inputs' if from_finite else ''}"
+
+
+def still_constant(tensor: str, side: str, value: str) -> str:
+    """Return that an output after NaN or infinity is finite, and says nothing."""
+    return f"; the output {tensor!r} is finite again but suspiciously constant: {side} holds {value} everywhere"
+
+
+def relative_error(error: float) -> str:
+    """Return the size of an error."""
+    return f" with a relative error of {error:.2g}"
+
+
+def common_factor(share: float) -> str:
+    """Return the part of an error that is the same in a whole row."""
+    return f", of which {share:.2g} is a factor common to a whole row, which is not rounding"
+
+
+def of_which_explained(limit: float) -> str:
+    """Return the part of an error that rounding explains."""
+    return f", of which rounding explains {limit:.2g}"
+
+
+def as_if_in(kind: str) -> str:
+    """Return the type that an error looks like."""
+    return f", as if computed in {kind}"
+
+
+def drowned(reach: str, lost: float) -> str:
+    """Return that the scale of a mask leaves nothing of the other numbers."""
+    return (
+        f": its scale must cover {reach}, values that only mask, and rounds everything else, up to {lost:.3g}, away: "
+        "keep it in float, or calibrate and run with a mask of smaller numbers"
+    )
+
+
+def clipped(scale: tuple[float, float], held: tuple[float, float], share: float) -> str:
+    """Return that a scale does not cover what a tensor holds."""
+    return (
+        f": its scale covers {scale[0]:.4g} to {scale[1]:.4g}, but the reference's numbers reach from {held[0]:.4g} to "
+        f"{held[1]:.4g}, so {share:.2g} of the elements are clipped"
+    )
+
+
+def scaled(factor: float, kind: str) -> str:
+    """Return that a scale is wrong."""
+    return f", with numbers {factor:.4g} times the reference's: a wrong scale, not rounding to {kind}"
+
+
+def shifted(share: float, kind: str) -> str:
+    """Return that a bias or a zero point is wrong."""
+    return (
+        f", with all numbers of a channel off by {share:.2g} of the largest on average: a wrong bias or zero "
+        "point, not "
+        f"rounding to {kind}"
+    )
+
+
+def beyond_steps(share: float, kind: str) -> str:
+    """Return how many elements rounding to steps does not explain."""
+    return f" with {share:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"
+
+
+OUTPUTS_AGREE: Final = "; even so, the outputs are within tolerance"
+EXPLAINED_ALL_THE_SAME: Final = "; even so, the outputs are off by no more than rounding explains"
+ALONE_WRONG: Final = "; run alone on the reference's tensors, it is wrong as well"
+NOT_ALONE: Final = "; it could not be run alone, but its inputs are right"
+ALONE_RIGHT: Final = (
+    "; run alone, it is right, but its inputs cannot be seen, so the operators before it could not be run alone"
+)
+
+
+def amplified(origin: str) -> str:
+    """Return that the error comes from another operator."""
+    return f"; the error comes from {origin}, and this operator only amplifies it"
+
+
+def reference_off(reference: str, of_reference: float, candidate: str, of_candidate: float) -> str:
+    """Return that the reference is the one that is wrong."""
+    return (
+        f"; run alone, it is {reference} that is off from float64, by {of_reference:.2g}; {candidate} is off by "
+        f"{of_candidate:.2g}"
+    )
+
+
+def wrong_in_place(candidate: str) -> str:
+    """Return that an operator is wrong in the model only."""
+    return (
+        f"; run alone on the reference's tensors, it is right, but inside the model {candidate} computes "
+        "something else "
+        "from the same inputs"
+    )
+
+
+def computed_with(candidate: str, mine: str, reference: str, others: str) -> str:
+    """Return the operators of two models that compute one tensor."""
+    return f"; {candidate} computes it with {mine}, {reference} with {others}"
+
+
+def leaves_out(candidate: str, operators: str, reference: str) -> str:
+    """Return that a model lacks operators of the other."""
+    return f"; {candidate} leaves out {operators} of {reference}"
+
+
+def one_of(operators: Sequence[str], tensor: str, how: str) -> str:
+    """Return that one of several operators is wrong, with nothing between them to compare.
+
+    Args:
+        operators: The operators.
+        tensor: The tensor that they end with.
+        how: The error of that tensor, in words.
+    """
+    names = f"{', '.join(operators[:-1])} and {operators[-1]}"
+    return f"one of {names}, which compute {tensor!r}{how}; nothing between them has a counterpart to compare with"
+
+
+def in_source(place: str) -> str:
+    """Return the place in the source of the model."""
+    return f"; in the model's source: {place}"
+
+
+# --- nothing is to blame
+
+
+def all_agree(tensors: int) -> str:
+    """Return that everything is within the tolerance."""
+    if not tensors:
+        return "all outputs agree within tolerance"
+    return f"all {counted(tensors, 'tensor')} agree within tolerance"
+
+
+def outputs_agree_though(outside: int, tensors: int) -> str:
+    """Return that outputs agree although tensors inside do not."""
+    return (
+        f"the outputs agree within tolerance, although {outside} of {counted(tensors, 'tensor')} inside the "
+        "model do not"
+    )
+
+
+def explained(outside: int, tensors: int, precision: str) -> str:
+    """Return that rounding explains all differences.
+
+    Args:
+        outside: Tensors that exceed the tolerance.
+        tensors: All tensors that were looked at; 0 if only outputs were.
+        precision: The type that is rounded to, where that is not the model's.
+    """
+    some = f"{outside} of {counted(tensors, 'tensor')} exceed" if tensors and outside else "the outputs exceed"
+    return f"{some} the tolerance, by no more than rounding{f' to {precision},' if precision else ''} explains"
+
+
+def no_operator_wrong(how: str) -> str:
+    """Return that rounding turned a decision."""
+    return f"no operator is wrong; {how}"
+
+
+def turned(tensor: str, node: str, some: str, by: str, kind: str) -> str:
+    """Return how rounding became a difference that the outputs show.
+
+    Args:
+        tensor: The tensor.
+        node: Its operator.
+        some: Its elements that differ, in words.
+        by: By how much, in words.
+        kind: What was decided, in words.
+    """
+    return f"in {tensor!r}, the output of {node}, {some} are off by {by}, {kind}, and the outputs differ from there on"
+
+
+def cannot_hold(kind: str, tensor: str, more: str, held: float, reference: str, node: str) -> str:
+    """Return that a type is too small for a tensor, although nothing suffers from it here."""
+    return (
+        f"; but {kind} cannot hold {tensor!r}{more}, the output of {node}, which reaches {held:.3g} in {reference}: a "
+        "backend that keeps it in that type overflows"
+    )
+
+
+def loses_digits(tensor: str, of_reference: float, of_candidate: float, node: str) -> str:
+    """Return that a model is ill-conditioned, as float64 shows."""
+    return (
+        f"in {tensor!r} the reference is off from float64 by {of_reference:.2g} relative, the candidate by "
+        f"{of_candidate:.2g}; {node} loses the digits, and no backend is to blame"
+    )
+
+
+def amplifies_rounding(node: str, growth: str, tensor: str) -> str:
+    """Return that a model is ill-conditioned, as its figures suggest."""
+    return f"{node} is right by itself, but amplifies rounding {growth} in {tensor!r}; no backend is to blame"
+
+
+# --- undecided
+
+
+def beyond_noise(tensor: str, node: str, why: str) -> str:
+    """Return that a tensor is further off than rounding was measured to take it."""
+    return (
+        f"{tensor!r}, the output of {node}, is the first tensor with a larger error than rounding was measured to "
+        "cause, "
+        f"although no operator by itself has one: {why}"
+    )
+
+
+def not_as_probed(error: str, probed: float) -> str:
+    """Return that looking inside changes what is looked at."""
+    return (
+        f"the outputs are off by {error}, or by {probed:.2g} when looking inside the model, where every operator in "
+        "question is right by itself; what the backend does otherwise cannot be seen"
+    )
+
+
+def too_far(error: str) -> str:
+    """Return that outputs are too far off to call it rounding."""
+    return (
+        f"the outputs are off by {error}, which is too much to tell rounding from a fault with these inputs; no tensor "
+        "inside the model is off by more than rounding explains"
+    )
+
+
+def not_judged(error: str, tensor: str, node: str, why: str) -> str:
+    """Return that the operator in question could not be judged."""
+    return (
+        f"the outputs are off by {error}; {tensor!r} is the first tensor off by more than rounding explains, but "
+        f"{node}, "
+        f"which computes it, {why}"
+    )
+
+
+POSTPONED: Final = "was not run alone, to save time"
+UNJUDGEABLE: Final = "could not be judged alone"
+
+
+def summed_steps(tensors: int, kind: str, parts: int, error: float) -> str:
+    """Return that many roundings to steps add up."""
+    return (
+        f"none of {counted(tensors, 'tensor')} is off by more than rounding to {kind} explains; "
+        f"{counted(parts, 'part')} "
+        f"of the model round to it, which together puts the outputs off by {error:.2g} relative"
+    )
+
+
+TOO_FAR_TO_TELL: Final = ", too much to tell rounding from a fault with these inputs"
+WHICH_IN_FLOAT: Final = "; to see which of them to keep in float: --rank"
+
+
+def worst_alone(node: str, error: float, tensor: str) -> str:
+    """Return the part that adds most."""
+    return f", most of all {node} with {error:.2g} in {tensor!r}"
+
+
+# --- --rank, --save-mixed, debug precision, debug reduce
+
+
+def cannot_run(candidate: str, what: str, error: str) -> str:
+    """Return that a model of a search does not run."""
+    return f"{candidate} cannot run the {what}: {error}"
+
+
+def passes_as_is(candidate: str) -> str:
+    """Return that the smaller model is good enough."""
+    return f"{candidate} meets the tolerance as it is"
+
+
+def no_mixed_model(runs: int, best: str) -> str:
+    """Return that no mixed model passes."""
+    return f"no mixed model meets the tolerance, after {counted(runs, 'run')} of a whole model; {best}"
+
+
+def keep_in_float(kept: int, layers: int, names: str, runs: int, *, fewest: bool) -> str:
+    """Return which layers have to stay in float."""
+    how = f"found in {counted(runs, 'run')} of a whole model"
+    how = how if fewest else f"stopped after {counted(runs, 'run')}; a smaller set may exist (--max-runs)"
+    return f"keep {kept} of {counted(layers, 'layer')} in float to meet the tolerance: {names}; {how}"
+
+
+def not_repaired(candidate: str) -> str:
+    """Return that layers of the source do not help."""
+    return f"no change was found that brings {candidate} within tolerance; nothing was written"
+
+
+def repaired(candidate: str, changes: int, before: str, after: str) -> str:
+    """Return that layers of the source help."""
+    bring = f"{counted(changes, 'change')} from the source bring{'s' if changes == 1 else ''}"
+    return f"{bring} {candidate} within tolerance: {before} before, {after} after"
+
+
+def no_layers(candidate: str) -> str:
+    """Return that there is nothing to rank."""
+    return f"{candidate} does not meet the tolerance, and has no layer in a smaller type"
+
+
+def ruined(layer: str, reason: str, others: int) -> str:
+    """Return which layer the smaller type ruins."""
+    return f"{layer} is ruined: {reason}" + (
+        f"; {others} more {'is' if others == 1 else 'are'} ruined, too" * bool(others)
+    )
+
+
+def brings_most(layer: str, share: float, layers: int, reason: str) -> str:
+    """Return which layer adds most to the error."""
+    return f"{layer} causes {share:.0%} of the error, the most of {counted(layers, 'layer')}{reason and ': '}{reason}"
+
+
+def check_passes(kept: int | None, operators: int, steps: int) -> str:
+    """Return how many operators have to stay in float32 for a check to pass.
+
+    Args:
+        kept: Operators in float32; None if the check fails with all of them.
+        operators: All operators.
+        steps: Steps of the search.
+    """
+    if kept is None:
+        found = "the check fails even with all operators in float32"
+    elif not kept:
+        found = "the check passes with all operators in float16"
+    else:
+        found = f"the check passes with {kept} of {counted(operators, 'operator')} in float32"
+    return f"{found}, after {counted(steps, 'step')}"
+
+
+def still_fails(label: str, size: int, operators: int, steps: int, *, stopped: bool) -> str:
+    """Return the smallest part that fails.
+
+    Args:
+        label: The operator, if it is one.
+        size: Its operators.
+        operators: Those of the whole model.
+        steps: Steps of the search.
+        stopped: Whether the search was ended early.
+    """
+    part = f"{size} of {counted(operators, 'operator')}"
+    what = f"{part} still fail" if size > 1 else f"{label} alone still fails, {part}"
+    return f"{'stopped; so far ' if stopped else ''}{what}, after {counted(steps, 'step')}"
+
+
+NOTHING_TO_REDUCE: Final = "the whole model passes, so there is nothing to reduce"
+
+
+# --- causes that are none of a single operator
+
+
+def unsteady(label: str, where: str, outputs: str) -> str:
+    """Return that a backend differs from itself."""
+    return f"{label} computes the same inputs twice and differs from itself, {where}; its outputs then differ {outputs}"
+
+
+def first_in(tensor: str, node: str, by: str) -> str:
+    """Return where two runs part."""
+    return f"first in {tensor!r}, the output of {node}, {by}"
+
+
+UNSEEN: Final = "although every tensor inside that can be looked at is the same"
+
+
+def where_fused(label: str, how: str) -> str:
+    """Return that fused operators round otherwise."""
+    return f"no operator is wrong; where {label} fuses operators, {how}"
+
+
+def ties(count: int, elements: int, tensor: str, node: str) -> str:
+    """Return that ties are rounded otherwise."""
+    return (
+        f"{count} of {counted(elements, 'element')} of {tensor!r}, the output of {node}, are one step off, each "
+        "at a tie "
+        "of rounding, and the outputs differ from there on"
+    )
+
+
+def decided_after(tensor: str, node: str, error: float, limit: float) -> str:
+    """Return that a decision after a fused kernel turned."""
+    return (
+        f"{tensor!r}, the output of {node}, is off by {error:.2g} relative, where rounding explains {limit:.2g}; what "
+        "follows decides between nearly equal values, and the outputs differ from there on"
+    )
+
+
+def left_out(operators: str, made: str, read: str, label: str, them: str) -> str:
+    """Return that a backend leaves operators out."""
+    return f"with {operators} together, {made!r} equals {read!r} bit by bit: {label} leaves {them} out"
+
+
+def error_moves(was: float, now: float, when: str) -> str:
+    """Return the error of the outputs without and with a change."""
+    return f"the outputs' error of {was:.2g} relative becomes {now:.2g} {when}"
+
+
+def wrong_together(moves: str, operators: str, hangs_on: str) -> str:
+    """Return that operators are right one by one and wrong together."""
+    return f"{moves}; {operators} are right one by one, but wrong together{hangs_on}"
+
+
+def right_as_output(label: str, tensors: str, count: int) -> str:
+    """Return that a backend is right once tensors are outputs."""
+    return f"{label} is right once {tensors} {'is an output' if count == 1 else 'are outputs'}"
+
+
+def fused_wrongly(label: str, operators: str, kinds: str, hangs_on: str, moves: str, right: str) -> str:
+    """Return that a fused operator is wrong."""
+    return f"{label} computes {operators} as one {kinds}{hangs_on}, which is wrong: {moves}, and {right}"
+
+
+def kept_apart(right: str, operators: str, hangs_on: str, moves: str) -> str:
+    """Return that something is wrong that one more output prevents."""
+    return (
+        f"{right}; that keeps {operators} apart, so computing them together (a fused operator, or shared memory) is "
+        f"wrong{hangs_on}: {moves}"
+    )
+
+
+def fails_alone(candidate: str, node: str, reason: str) -> str:
+    """Return which operator a backend cannot run.
+
+    Args:
+        candidate: The backend.
+        node: The operator.
+        reason: What it does instead, in words; empty if it does not run.
+    """
+    if reason:
+        return f"{candidate} cannot run the model; run alone, {node} {reason}"
+    return f"{candidate} cannot run {node}, not even alone"
+
+
+def fails_together(candidate: str, error: str, operators: str, *, is_one: bool) -> str:
+    """Return which operators a backend cannot run together."""
+    what = f"{operators} is where it fails" if is_one else f"{operators} run one by one, but not together"
+    return f"{candidate} cannot run the model: {error}; {what}"
+
+
+def reads_otherwise(candidate: str, mine: str, reference: str, others: str, *, may_be_frozen: bool) -> str:
+    """Return what two models read for one tensor.
+
+    Args:
+        candidate: Label of the candidate.
+        mine: What only the candidate reads; empty for nothing.
+        reference: Label of the reference.
+        others: What only the reference reads.
+        may_be_frozen: Whether an export may have put a constant in its place.
+    """
+    if mine:
+        return f"; it reads {mine} in {candidate}, {others} in {reference}"
+    guess = ": was it frozen to the example inputs of the export?" if may_be_frozen else ""
+    return f"; {reference} reads {others} for it and {candidate} does not{guess}"
+
+
+# --- notes
+
+
+def absorbed(what: str, tensor: str, node: str, readers: str) -> str:
+    """Return that a bad value has no effect."""
+    return (
+        f"{what} in {tensor!r}, the output of {node}, is absorbed by {readers}: nothing after it is off by more than "
+        "rounding explains"
+    )
+
+
+def more_absorbed(number: int) -> str:
+    """Return how many more bad values have no effect."""
+    return f"infinities or saturated values in {counted(number, 'more tensor')} are absorbed as well"
+
+
+def harmless(node: str, error: float, tensor: str) -> str:
+    """Return that an error does not reach the outputs."""
+    return f"{node} by itself is off by {error:.2g} relative in {tensor!r}, but the outputs do not show it"
+
+
+def more_harmless(number: int) -> str:
+    """Return how many more errors do not reach the outputs."""
+    return f"so {'is' if number == 1 else 'are'} {counted(number, 'more operator')}"
+
+
+def sides_with_candidate(tensor: str, reference: str) -> str:
+    """Return that float64 agrees with the candidate."""
+    return f"float64 sides with the candidate: in the output {tensor!r}, {reference} is the one that is off"
+
+
+def digits_lost(tensor: str, error: float) -> str:
+    """Return that both sides are off from float64."""
+    return (
+        f"in float64 the output {tensor!r} is {error:.2g} relative away from what both sides agree on: the model loses "
+        "digits in this type"
+    )
