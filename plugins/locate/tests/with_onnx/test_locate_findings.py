@@ -111,7 +111,7 @@ def test_a_tie_of_rounding_in_a_quantised_tensor_accuses_nobody(polycmp, tmp_pat
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (0, None), found["sentence"]
     assert found["sentence"].startswith(
-        "within rounding: no operator is wrong; in 'q', which QuantizeLinear 'quantise'"
+        "within rounding: no operator is wrong; in 'q', the output of QuantizeLinear 'quantise'"
     )
     assert "off by one step, a tie of rounding, and the outputs differ from there" in found["sentence"]
 

@@ -155,7 +155,7 @@ def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_ty
     sentence = found_in(tmp_path)["sentence"]
     assert done.status == 1, done.out
     assert "new leaves out Add 'n_a' (1e-10) of old" in sentence
-    assert "as if calculated in" not in sentence
+    assert "as if computed in" not in sentence
 
 
 def test_small_models_without_a_tensor_in_common_inside_are_judged_as_a_whole(polycmp, tmp_path):
