@@ -106,7 +106,7 @@ def test_locate_names_the_operator_of_a_factor_beside_more_noise(against, factor
     done = against("locate", 40, "bf16", "scale", factor)
     assert done.status == 1, done.out
     assert "Mul 'y'" in done.out
-    assert "is a factor that all of a row has in common" in " ".join(done.out.split())
+    assert "is a factor common to a whole row" in " ".join(done.out.split())
 
 
 @pytest.fixture

@@ -104,8 +104,8 @@ def test_an_operator_that_amplifies_the_noise_of_steps_is_no_ill_conditioned_mod
     good = pairs.sharp(tmp_path / "good.onnx")
     done, found = against("locate", pairs.dynamic_int8(good, tmp_path / "int8.onnx"), good)
     assert (done.status, found["words"]) == (0, "within rounding"), found["sentence"]
-    assert "together they take the outputs off by" in found["sentence"]
-    assert "which of them to leave in float: --rank" in found["sentence"]
+    assert "together puts the outputs off by" in found["sentence"]
+    assert "which of them to keep in float: --rank" in found["sentence"]
 
 
 def test_a_range_that_has_to_hold_a_mask_is_named(against, tmp_path):
@@ -114,7 +114,7 @@ def test_a_range_that_has_to_hold_a_mask_is_named(against, tmp_path):
     done, found = against("locate", made, good, inputs="calibrated.npz")
     assert (done.status, found["words"]) == (1, "wrong"), found["sentence"]
     assert found["first_bad"] == "masked_DequantizeLinear_Output"
-    assert "which only masks, and leaves nothing of the numbers beside it" in found["sentence"]
+    assert "values that only mask, and rounds everything else" in found["sentence"]
 
 
 def test_a_mask_that_stays_in_float_is_no_fault(against, tmp_path):
