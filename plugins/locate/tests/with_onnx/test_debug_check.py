@@ -476,7 +476,7 @@ class TestRepeat:
         monkeypatch.setattr(sys, "stdin", io.StringIO("neither\nf\np\n"))
         done = polycmp("debug", "repeat", "--until", "2")
         assert (done.status, done.err.count("[p]ass or [f]ail")) == (0, 3), done.out + done.err
-        assert "Finished 2 iteration(s): Passed: 1/2 | Pass Rate: 50.0%" in done.out
+        assert "Finished 2 iteration(s) | Passed: 1/2 | Pass Rate: 50.0%" in done.out
 
     def test_artifacts_are_sorted_and_never_overwritten(self, polycmp):
         script("count.py", COUNTING)
@@ -533,5 +533,5 @@ class TestRepeat:
         done = polycmp("debug", "repeat", "--until", "2", "--report", "found.json", "--check", *crash)
         statuses = [step["status"] for step in done.report(Path("found.json"))["steps"]]
         assert (done.status, len(statuses)) == (0, 2), done.out + done.err
-        assert "Finished 2 iteration(s): Passed: 0/2 | Pass Rate: 0.0%" in done.out
+        assert "Finished 2 iteration(s) | Passed: 0/2 | Pass Rate: 0.0%" in done.out
         assert all(status == -9 for status in statuses), statuses

@@ -12,6 +12,7 @@ from polycmp.builtin.debug.replay import Replay
 from polycmp.builtin.debug.steps import Stepper
 from polycmp.errors import PluginError, PolycmpError, UsageError, describe_exception
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, State, Table, Verdict
+from polycmp.sentences import heading_of
 
 #: Steps after which a search that waits for something is given up.
 MOST = 100_000
@@ -156,7 +157,7 @@ def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Resul
     return Result(
         command=command,
         verdict=verdict,
-        heading=f"{'Stopped after' if done.stopped else 'Finished'} {len(done.steps)} iteration(s)",
+        heading=heading_of(verdict),
         sentence=_sentence(done),
         title=command,
         content=tuple(_content(done)),
@@ -176,7 +177,8 @@ def _verdict(done: Repeated) -> Verdict:
 
 
 def _sentence(done: Repeated) -> str:
-    text = f"Passed: {done.good}/{len(done.steps)} | Pass Rate: {100 * done.good / len(done.steps):.1f}%"
+    ended = f"{'Stopped after' if done.stopped else 'Finished'} {len(done.steps)} iteration(s)"  # as Polygraphy says it
+    text = f"{ended} | Passed: {done.good}/{len(done.steps)} | Pass Rate: {100 * done.good / len(done.steps):.1f}%"
     return text if done.good or done.until != "good" else f"{text}, so there is no good one"
 
 
