@@ -72,6 +72,14 @@ def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
     monkeypatch.setattr("polycmp.builtin.layerwise.moved._NOTICEABLE", 0.0)
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
     assert "measuring what rounding to float16 does, with onnxrt: about" in " ".join(done.err.split())
+    assert "runs of a model of" not in done.err
+
+
+def test_how_often_a_large_model_runs_is_said_before_its_first_run(polycmp, model, monkeypatch):
+    monkeypatch.setattr("polycmp.builtin.layerwise.moved._LARGE", 0)
+    done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
+    said = " ".join(done.err.split())
+    assert "measuring what rounding to float16 does, with onnxrt: 5 runs of a model of" in said
 
 
 def test_rounding_to_float16_fails_the_defaults_and_the_row_says_what_it_is(polycmp, model):

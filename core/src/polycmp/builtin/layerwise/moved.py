@@ -27,8 +27,9 @@ Tensors = Mapping[str, NDArray[Any]]
 log = logging.getLogger("polycmp.session")
 #: Bytes of weights up to which a model is run again and again, with a rounded copy of each weight.
 AFFORDABLE = 1 << 30
-#: From so many seconds on it is said how long measuring takes.
-_NOTICEABLE = 2.0
+#: From so many seconds on it is said how long measuring takes; and before the first run what it costs, from so many
+#: bytes of weights on, whose sessions take about that long (choice).
+_NOTICEABLE, _LARGE = 2.0, 1 << 26
 
 
 class Samples(NamedTuple):
@@ -78,6 +79,7 @@ class MovedRuns:
         graph = self.graph
         while self._able and isinstance(graph, MovableGraph):
             backend = self._able[0]
+            self._announce_runs(kinds, backend)
             start = time.monotonic()
             # Moved by far less than any number shows, so that the backend joins no operators which it runs one by one
             # where they move: a wrong kernel for several of them would pass for noise.
@@ -90,6 +92,13 @@ class MovedRuns:
                     return Samples(exact, moved, backend.label)
             del self._able[0]
         return self._of_inputs(feed, kinds) if outputs is None else None
+
+    def _announce_runs(self, kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> None:
+        """Log how often a large model will run; how long that takes is known when it has run once."""
+        size = 0 if self.graph is None else sum(self.graph.weights.values())
+        if size >= _LARGE:
+            about = coarsest(kinds), backend.label, SAMPLES + 1, size / 1e6
+            log.warning("measuring what rounding to %s does, with %s: %d runs of a model of %.0f MB", *about)
 
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for moved inputs, of the reference itself."""
