@@ -80,6 +80,8 @@ def _first_infinite(file: Path, feed: Feed) -> str:
 def noise(made: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]) -> float:
     """Return the largest noise of any output: its root mean square over that of the signal; infinite if unlike.
 
+    Numbers that are infinite or none on the same places of both are left out.
+
     Args:
         made: The candidate's outputs.
         expected: The source's.
@@ -91,7 +93,12 @@ def noise(made: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]
             return float("inf")
         if other.dtype.kind != "f":
             continue
-        a, b = own.astype(np.float64), other.astype(np.float64)
+        finite = np.isfinite(other)
+        if not np.array_equal(np.isfinite(own), finite):
+            return float("inf")
+        a, b = own[finite].astype(np.float64), other[finite].astype(np.float64)
+        if not b.size:
+            continue
         signal = float(np.sqrt(np.mean(b * b)))
         error = float(np.sqrt(np.mean((a - b) ** 2)))
         worst = max(worst, error / signal if signal else float(error > 0.0))
