@@ -18,10 +18,10 @@ import pytest
 from copied import ran_module
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper, numpy_helper, save
+from public_programs import PAGE, PROGRAMS, table
 from tutorial_folders import identity_model
 
 TESTS = Path(__file__).parent
-PROGRAMS = sorted((TESTS / "polygraphy_programs").glob("*.py"))
 PRINTED = json.loads((TESTS / "data/polygraphy-0.53.6/programs.json").read_text(encoding="utf-8"))
 #: Messages of Polygraphy, and what they go on with in further lines.
 MESSAGE = re.compile(r"(\x1b\[[\d;]*m)?(\[[USXVIWE!]\]|    )")
@@ -87,6 +87,10 @@ def test_a_program_prints_the_same_unchanged(program, tmp_path):
 def test_what_is_recorded_is_of_these_programs():
     assert sorted(PRINTED) == [program.stem for program in PROGRAMS]
     assert len(PROGRAMS) >= 30
+
+
+def test_the_page_holds_the_table():
+    assert table() in PAGE.read_text(encoding="utf-8")
 
 
 @live

@@ -32,12 +32,14 @@ class _Written(NamedTuple):
         path: The path as it was typed.
         shared: Whether it is a folder for files of names of their own, which it may share.
         own: Whether, without a suffix, it is a folder that is the option's alone.
+        resumes: The option whose file it may go on with; empty for none.
     """
 
     option: str
     path: str
     shared: bool = False
     own: bool = False
+    resumes: str = ""
 
 
 def refuse_collisions(values: OptionValues, plan: Plan | None = None, others: Iterable[Named] = ()) -> None:
@@ -54,18 +56,20 @@ def refuse_collisions(values: OptionValues, plan: Plan | None = None, others: It
     written: list[_Written] = []
     read = [*others, *(_models(plan) if plan is not None else ())]
     for field, path in _core_paths(values):
-        option = "--" + field.name.replace("_", "-")
+        option = _flag(field.name)
         if not field.writes:
             read.append((option, split_script(path, "")[0] if field.metavar.startswith("FILE.py") else path))
         else:
-            written.append(_Written(option, path, "DIR" in field.metavar, field.metavar == "PATH"))
+            resumes = _flag(field.resumes) if field.resumes else ""
+            written.append(_Written(option, path, "DIR" in field.metavar, field.metavar == "PATH", resumes))
     written += _of_reports(plan) if plan is not None else []
     of_plugins = list(_of_plugins(plan)) if plan is not None else []
     for index, item in enumerate(written):
         for other in written[:index]:
             if _same(item.path, other.path) and not (item.shared and other.shared):
                 raise _collision(item.option, item.path, f"{other.option} writes", other.path)
-        _refuse_overwriting(item.option, item.path, read, fills=item.own)
+        others_read = [named for named in read if named[0] != item.resumes]
+        _refuse_overwriting(item.option, item.path, others_read, fills=item.own)
         for whose, another in of_plugins:
             if _same(item.path, another):
                 raise _collision(item.option, item.path, f"{whose} names", another)
@@ -103,6 +107,10 @@ def _refuse_overwriting(option: str, path: str, read: Iterable[Named], *, fills:
     for other, another in read:
         if _same(path, another) or (fills and not Path(path).suffix and _same(path, str(Path(another).parent))):
             raise _collision(option, path, f"{other} reads", another)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _collision(option: str, path: str, other: str, another: str) -> UsageError:

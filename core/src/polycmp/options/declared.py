@@ -58,6 +58,7 @@ def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:
         bare=meta.get("bare"),
         hidden=meta.get("hidden", False),
         writes=meta.get("writes", False),
+        resumes=meta.get("resumes", ""),
         executes=meta.get("executes", False) or (meta.get("metavar") or "").startswith(("FILE.py", "FILE.so")),
         accumulates=accumulates,
     )

@@ -36,6 +36,7 @@ class OptionField:
         bare: The text meant when the flag comes without a value, or None.
         hidden: Whether help leaves it out.
         writes: Whether the value says where a file is written.
+        resumes: The field whose file it may go on with; empty for none.
         accumulates: For a mapping: whether repeated names collect a tuple of values.
         executes: Whether the value names code that is run.
     """
@@ -53,6 +54,7 @@ class OptionField:
     bare: str | None = None
     hidden: bool = False
     writes: bool = False
+    resumes: str = ""
     accumulates: bool = False
     executes: bool = False
 

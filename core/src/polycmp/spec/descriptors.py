@@ -25,6 +25,7 @@ def opt(
     bare: str | None = None,
     hidden: bool = False,
     writes: bool = False,
+    resumes: str = "",
     executes: bool = False,
 ) -> Any:
     """Declare one option as a field of a frozen dataclass.
@@ -50,6 +51,8 @@ def opt(
         hidden: Leave the option out of the help text (old spellings).
         writes: The value says where a file is written. Commands that repeat a run leave such options out, so that they
             do not overwrite the files of that run.
+        resumes: The field whose file this one may go on with: both may name one file, which is read before it is
+            written and loses nothing.
         executes: The value names code that is run, a script or a library, as every option with the metavar `FILE.py`
             or `FILE.so` does: `polycmp suite --no-scripts` refuses it. Where the metavar is no path, only values that
             name a Python file are meant.
@@ -65,6 +68,7 @@ def opt(
         "bare": bare,
         "hidden": hidden,
         "writes": writes,
+        "resumes": resumes,
         "executes": executes,
     }
     if isinstance(default, (list, dict, set)):

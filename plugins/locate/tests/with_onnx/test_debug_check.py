@@ -508,6 +508,17 @@ class TestRepeat:
         assert done.status == 0
         assert Path("count").read_text() == "5"
 
+    def test_goes_on_in_the_file_of_an_earlier_search(self, polycmp):
+        script("count.py", COUNTING)
+        check = ("--check", PYTHON, "count.py", "0", "1")
+        polycmp("debug", "repeat", "--until", "3", "--save-debug-replay", "steps.json", *check)
+        both = ("--load-debug-replay", "steps.json", "--save-debug-replay", "steps.json")
+        assert polycmp("debug", "repeat", "--until", "1", *both, *check).status == 0
+        assert len(json.loads(Path("steps.json").read_text())) == 3  # nothing is lost, although one step was asked for
+        assert polycmp("debug", "repeat", "--until", "5", *both, *check).status == 0
+        assert Path("count").read_text() == "5"
+        assert len(json.loads(Path("steps.json").read_text())) == 5
+
     def test_a_polycmp_check_in_one_process(self, polycmp, model):
         words = (
             "--until",

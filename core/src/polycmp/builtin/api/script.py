@@ -6,7 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +107,8 @@ def _runners(script: _Script, plan: Plan, registry: Registry) -> list[str]:
     if plan.backends:
         script.add("", "# Backends: nothing is loaded before they are activated")
     names = []
-    for index, backend in enumerate(resolve(plan, registry).backends):
+    unread = replace(plan, data=replace(plan.data, files=()))  # what is written down need not be there yet
+    for index, backend in enumerate(resolve(unread, registry).backends):
         runner = backend.make_runner(runs=False)
         if lacking := missing_modules(registry.find_runner(backend.plan.backend).spec):
             echo(f"note: the script runs where {' and '.join(lacking)} is installed, which is not so here", err=True)

@@ -22,7 +22,8 @@ class Replay:
 
     Args:
         load: The file of an earlier search; empty for none.
-        save: File to which each verdict is saved as soon as it is known; empty for none.
+        save: File to which each verdict is saved as soon as it is known; empty for none. If it is the one of the
+            earlier search, the steps of that stay in it.
 
     Attributes:
         taken: Number of verdicts taken from the earlier search.
@@ -34,8 +35,9 @@ class Replay:
     def __init__(self, load: str = "", save: str = "") -> None:
         self.taken = 0
         self._path = save
-        self._entries: dict[str, Any] = {}
-        self._known = {_key(entry["state"]): bool(entry["success"]) for entry in _read(load)} if load else {}
+        earlier = _read(load) if load else {}
+        self._known = {_key(entry["state"]): bool(entry["success"]) for entry in earlier.values()}
+        self._entries: dict[str, Any] = dict(earlier) if load and _is_one(load, save) else {}
 
     def find(self, state: Mapping[str, Any]) -> bool | None:
         """Return whether what was tried passed in the earlier search; None if that did not try it."""
@@ -71,11 +73,15 @@ def _key(state: Mapping[str, Any]) -> str:
     return json.dumps(state, sort_keys=True)
 
 
-def _read(path: str) -> list[Mapping[str, Any]]:
+def _is_one(path: str, other: str) -> bool:
+    return bool(other) and Path(path).resolve() == Path(other).resolve()
+
+
+def _read(path: str) -> dict[str, Mapping[str, Any]]:
     try:
         content = parse_json(Path(path).read_text(encoding="utf-8"))
-        entries = [content[name] for name in content]
-        if not all(isinstance(entry["state"], dict) and isinstance(entry["success"], bool) for entry in entries):
+        entries = {name: content[name] for name in content}
+        if not all(isinstance(item["state"], dict) and isinstance(item["success"], bool) for item in entries.values()):
             raise FileError("does not hold the steps of a search", whose=path, hint=HINT)
     except (OSError, ValueError) as error:
         raise FileError("cannot be read", whose=path, why=describe_exception(error), hint=HINT) from error

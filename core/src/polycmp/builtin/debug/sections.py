@@ -57,7 +57,11 @@ class ReplaySection:
     """Stopping and resuming."""
 
     save_debug_replay: str = opt(
-        "", help="Record every step in this file, so that the search can be resumed.", metavar="FILE", writes=True
+        "",
+        help="Record every step in this file, so that the search can be resumed.",
+        metavar="FILE",
+        writes=True,
+        resumes="load_debug_replay",
     )
     load_debug_replay: str = opt("", help="Resume after the steps in this file.", metavar="FILE")
 

@@ -1,0 +1,24 @@
+"""Turn saved results of two runners into a verdict for each iteration.
+
+Found in: a producer of release evidence, integrations/polygraphy_mcr/produce.py
+"""
+
+import numpy as np
+from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
+from polygraphy.comparator import Comparator, CompareFunc, RunResults
+
+
+def load_data():
+    for value in (0, 1, 2):
+        yield {"x": np.full((1, 3, 8, 8), value, np.float32) + np.eye(8, dtype=np.float32) * value}
+
+
+made = RunResults()
+for name, path in (("baseline", "conv.onnx"), ("candidate", "conv_off.onnx")):
+    made.extend(Comparator.run([OnnxrtRunner(SessionFromOnnx(path), name=name)], data_loader=load_data()))
+made.save("run-results.json")
+results = RunResults.load("run-results.json")
+for index, (baseline, candidate) in enumerate(zip(results["baseline"], results["candidate"])):
+    case = RunResults([("baseline", [baseline]), ("candidate", [candidate])])
+    compared = CompareFunc.simple(atol=1e-3, rtol=1e-3)(baseline, candidate)
+    print(index, len(case), {name: bool(match) for name, match in compared.items()})
