@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module, invalidate_caches
 from pathlib import Path
-from runpy import run_module
+from runpy import run_module, run_path
 from typing import Any, NoReturn
 
 import pytest
@@ -152,18 +152,24 @@ def ran_in_copy(
     return subprocess.CompletedProcess(words, status, *texts)
 
 
-def ran_module(module: str, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run `python -m MODULE WORD...` in a folder, in a copy of this process where there are copies."""
+def ran_python(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python SCRIPT WORD...` or `python -m MODULE WORD...` in a folder, as a copy of this process if it can be."""
     typed = [str(word) for word in words]
     if not CopiedProcess.can_copy():
-        command = [sys.executable, "-m", module, *typed]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
+        return subprocess.run(
+            [sys.executable, *typed], cwd=cwd, capture_output=True, text=True, timeout=240, check=False
+        )
 
     def main() -> None:
         os.chdir(cwd)
-        run_module(module, run_name="__main__", alter_sys=True)
+        if typed[0] == "-m":
+            sys.path.insert(0, os.getcwd())
+            run_module(typed[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, str(Path(typed[0]).resolve().parent))
+            run_path(typed[0], run_name="__main__")
 
-    return ran_in_copy(main, [module, *typed], os.environ, sys.path)
+    return ran_in_copy(main, typed[1:] if typed[0] == "-m" else typed, os.environ, sys.path)
 
 
 class CopiedSite(FakeSite):

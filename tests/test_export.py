@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from copied import ran_python
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -15,9 +16,7 @@ else:
 
 
 def run_script(path, cwd):
-    return subprocess.run(
-        [sys.executable, str(path)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120
-    )
+    return ran_python(path, cwd=cwd)
 
 
 class TestScript:

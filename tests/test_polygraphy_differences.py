@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from copied import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from polygraphy_differences import COMMANDS, HEAD, PAGE, PROGRAMS, ROWS, STRICTER, table_of_commands, table_of_programs
 from test_parity import PARITY
-from test_polygraphy_programs import MESSAGE
+from test_polygraphy_programs import printed
 
 RUN = [row for row in ROWS if row.program]
 EACH = pytest.mark.parametrize("row", RUN, ids=[row.theirs[:40] for row in RUN])
 
 
-def printed(folder, row, *command):
-    """Return what the program of a row prints besides messages."""
+def write_program(folder, row):
+    """Write the program of a row."""
     (folder / "row.py").write_text(HEAD + row.program, encoding="utf-8")
-    done = subprocess.run([*command, "row.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=240)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return "".join(line for line in done.stdout.splitlines(keepends=True) if not MESSAGE.match(line)).strip()
 
 
 @EACH
 def test_a_program_shows_the_difference(tmp_path, row):
-    assert printed(tmp_path, row, sys.executable, "-m", "polycmp_polygraphy") == row.prints_ours
+    write_program(tmp_path, row)
+    done = ran_python("-m", "polycmp_polygraphy", "row.py", cwd=tmp_path)
+    assert printed(done).strip() == row.prints_ours
     assert row.prints_ours != row.prints_theirs
 
 
 @live
 @EACH
 def test_the_real_tool_does_what_the_row_says(tmp_path, row):
-    assert printed(tmp_path, row, POLYGRAPHY_PYTHON) == row.prints_theirs
+    write_program(tmp_path, row)
+    command = [POLYGRAPHY_PYTHON, "row.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
+    assert printed(done).strip() == row.prints_theirs
 
 
 @live

@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import onnx
 import pytest
+from copied import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from polygraphy_examples import NEEDS, PAGE, PROGRAMS, REFUSED, SAME, WITH_TENSORRT, commands, make_files, table
 from test_examples import ported
@@ -33,7 +33,7 @@ def test_an_example_works(polycmp, tmp_path, name):
             done = polycmp(*words)  # which asserts that there is no traceback
             assert done.status == status, f"{command}\n{done.out}{done.err}"
         else:
-            run = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+            run = ran_python(*words, cwd=tmp_path)
             assert run.returncode == status, f"{command}\n{run.stdout}{run.stderr}"
     for path in filter(Path.exists, (tmp_path / "replaced.onnx", tmp_path / "again.onnx")):
         assert [node.op_type for node in onnx.load(path).graph.node] == ["ScaleAdd_TRT", "Add"]

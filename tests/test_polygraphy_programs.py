@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copied import ran_module
+from copied import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper, numpy_helper, save
 from public_programs import PAGE, PROGRAMS, table
@@ -81,7 +81,7 @@ def printed(done: subprocess.CompletedProcess[str]) -> str:
 @EACH
 def test_a_program_prints_the_same_unchanged(program, tmp_path):
     write_models(tmp_path)
-    assert printed(ran_module("polycmp_polygraphy", program, cwd=tmp_path)) == PRINTED[program.stem]
+    assert printed(ran_python("-m", "polycmp_polygraphy", program, cwd=tmp_path)) == PRINTED[program.stem]
 
 
 def test_what_is_recorded_is_of_these_programs():
