@@ -37,8 +37,9 @@ def judge_by_noise(judged: Judged, setting: Setting, windows: Iterable[SweptWind
         )
         for name in names:
             found = said.get(name)
-            if found is not None and not found.passed and not found.inconclusive:
-                return replace(judged, verdict=UNDECIDED, cause=Beyond(rows[name], found.reason))
+            if found is not None and not found.passed:
+                cause = Beyond(rows[name], found.reason, is_open=bool(found.inconclusive))
+                return replace(judged, verdict=UNDECIDED, cause=cause)
     return judged
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,14 +25,12 @@ from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.rounding.difference import relative_to
 from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.masks import beside_masks
-from polycmp_locate.rounding.thresholds import AT_LIMIT
+from polycmp_locate.rounding.thresholds import AT_LIMIT, NO_DIGIT_LEFT
 
 Tensors = Mapping[str, Any]
-#: Noise of this share of the signal leaves nothing of a model's outputs to use (choice). Measured on MiniLM in int8:
-#: 0.42 with cosines of 0.93 and more between the sentences' vectors, 0.64 to 0.73 with cosines down to 0.69.
-_NO_SIGNAL_LEFT = 0.5
 
 
 class Said(NamedTuple):
@@ -157,15 +155,22 @@ class PairNoise:
         lost = lost_channels(own, other) if name not in self._read else ""
         if lost:
             return Said(False, f"{lost}; {bound}", "undecided")
-        error, size = (float(np.sqrt(np.mean(np.square(array.astype(np.float64))))) for array in (own - other, other))
-        if name not in self._read and error > _NO_SIGNAL_LEFT * size:
+        noise_left = max(_shares(own, other))
+        if name not in self._read and noise_left > NO_DIGIT_LEFT:
             return Said(
                 False,
-                f"noise of {error / size:.2g} times the signal, which all parts together bring: polycmp locate --rank "
+                f"noise of {noise_left:.2g} times the signal, which all parts together bring: polycmp locate --rank "
                 f"says which of them most, with rounding to {kind}",
                 "undecided",
             )
         return Said(True, bound)
+
+
+def _shares(own: NDArray[Any], other: NDArray[Any]) -> Iterator[float]:
+    """Yield the error of a tensor as a share of its numbers: on average (root mean square), and of the largest."""
+    error, size = own.astype(np.float64) - other, other.astype(np.float64)
+    yield relative_to(float(np.sqrt(np.mean(np.square(error)))), float(np.sqrt(np.mean(np.square(size)))))
+    yield relative_to(float(np.abs(error).max(initial=0.0)), float(np.abs(size).max(initial=0.0)))
 
 
 def held_alike(candidate: Any, reference: Any) -> tuple[Any, Any]:

@@ -26,7 +26,9 @@ MARGIN = 16.0
 #: Beyond this relative error not even eight bits of precision would explain it: bfloat16 rounds by 2**-8 (Higham,
 #: section 2.1, unit roundoff of 8 bits); four of those is a choice.
 BEYOND_EIGHT_BITS = 2.0**-6
-#: Roundings that add up to more than this leave no digit of a tensor (choice).
+#: Roundings that add up to more than this leave no digit of a tensor, and nothing of a model's outputs to use (choice).
+#: Measured on MiniLM in int8: noise of 0.42 of the signal with cosines of 0.93 and more between the sentences' vectors,
+#: 0.64 to 0.73 with cosines down to 0.69.
 NO_DIGIT_LEFT = 0.5
 #: Size of an error that a coarser type makes: a unit or two of 2**-11, or of 2**-8 (choice).
 _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16"))

@@ -217,10 +217,12 @@ class Beyond:
     Attributes:
         row: The tensor.
         why: The part of the error that rounding does not explain, in words.
+        is_open: Whether rounding explains it, and leaves nothing of the output.
     """
 
     row: Row
     why: str
+    is_open: bool = False
 
 
 Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure | Beyond
