@@ -98,6 +98,8 @@ def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual,
     done, found = usual("run", tmp_path / "int8.onnx", tmp_path / "good.onnx", "--mark-all")
     assert (done.status, outputs_of(found)["y"]["verdict"]) == (3, "undecided"), done.out
     assert "times the signal, which all parts together bring: polycmp locate --rank" in outputs_of(found)["y"]["reason"]
+    done, found = usual("locate", tmp_path / "int8.onnx", tmp_path / "good.onnx")
+    assert done.status == 3, found["sentence"]
 
 
 def test_an_operator_that_amplifies_the_noise_of_steps_is_no_ill_conditioned_model(against, tmp_path):
@@ -341,7 +343,7 @@ def test_of_operators_on_tensors_in_blocks_of_channels_none_alone_is_called_wron
                            tmp_path / "made.onnx", "ORT_ENABLE_ALL")  # fmt: skip
     done, found = usual("locate", made, good)
     assert (done.status, len(found["operator"]["one_of"])) == (1, 2), found["sentence"]
-    assert f"one of {' and '.join(found['operator']['one_of'])} is" in found["sentence"]
+    assert f"one of {' and '.join(found['operator']['one_of'])}" in found["sentence"]
     assert "shape" not in found["sentence"]
 
 

@@ -234,6 +234,11 @@ def beyond_noise(tensor: str, node: str, why: str) -> str:
     )
 
 
+def nothing_left(tensor: str, node: str, why: str) -> str:
+    """Return that rounding leaves too little of an output to judge it."""
+    return f"no operator is wrong by itself; of {tensor!r}, the output of {node}: {why}"
+
+
 def not_as_probed(error: str, probed: float) -> str:
     """Return that looking inside changes what is looked at."""
     return (

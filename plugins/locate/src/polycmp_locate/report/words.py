@@ -270,7 +270,8 @@ def _ill(found: Located) -> str:
 def _undecided(found: Located) -> str:
     row, probe, cause = found.judged.turning, found.judged.seen_probe, found.judged.cause
     if isinstance(cause, Beyond):
-        return f"{UNDECIDED}: {say.beyond_noise(cause.row.tensor, cause.row.node.label, cause.why)}"
+        said = say.nothing_left if cause.is_open else say.beyond_noise
+        return f"{UNDECIDED}: {said(cause.row.tensor, cause.row.node.label, cause.why)}"
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
         return f"{UNDECIDED}: {say.not_as_probed(error, probe.probed_error)}"
