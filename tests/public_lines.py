@@ -95,6 +95,9 @@ LINES = {
         "0 0 TOOL debug reduce affine.onnx -o small.onnx --fail-regex Op:.Mul --check"
         " TOOL inspect model polygraphy_debug.onnx --show layers <- C/Debug/main.sh",
         "1 2 TOOL debug reduce affine.onnx --check 'TOOL run affine.onnx --onnxrt' -o minimal.onnx",
+        "0 0 TOOL debug repeat --until=5 --ignore-fail-code=1 --check false"
+        " <- NVIDIA/TensorRT tools/Polygraphy/tests/tools/test_debug.py",
+        "0 0 TOOL debug repeat --until=5 --check false <- NVIDIA/TensorRT tools/Polygraphy/tests/tools/test_debug.py",
     ],
     "converting": [
         "0 0 TOOL convert --fp-to-fp16 -o identity-fp16.onnx identity.onnx",
