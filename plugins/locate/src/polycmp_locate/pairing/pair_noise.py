@@ -152,9 +152,10 @@ class PairNoise:
         )
         if said.word == "fault":
             return Said(False, f"{said.why}; {bound}")
-        lost = lost_channels(own, other) if name not in self._read else ""
-        if lost:
-            return Said(False, f"{lost}; {bound}", "undecided")
+        if name not in self._read:
+            doubt = said.why if said.word and not is_steps(kind) else lost_channels(own, other)
+            if doubt:
+                return Said(False, f"{doubt}; {bound}", "undecided")
         noise_left = max(_shares(own, other))
         if name not in self._read and noise_left > NO_DIGIT_LEFT:
             return Said(
