@@ -91,9 +91,7 @@ def test_a_suffix_of_a_plugin_works_for_every_command(site, model, pair, tmp_pat
     assert (tmp_path / "r.FAKE").read_text() == "run failed 1\nonnxrt against old: y"
     done = run(site, tmp_path, *("locate", *pair[1:]), "--report", "r.fake")
     assert done.returncode == 1, done.stderr
-    assert (
-        (tmp_path / "r.fake").read_text().startswith("locate failed 1\nonnxrt against old, in the order of the model: ")
-    )
+    assert (tmp_path / "r.fake").read_text().startswith("locate failed 1\nonnxrt against old, in model order: ")
     assert (
         run(site, tmp_path, "invariants", model, "-b", "onnx", "--checks", "repeat", "--report", "r.fake").returncode
         == 0

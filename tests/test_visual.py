@@ -239,7 +239,7 @@ def test_model_explorer_gets_the_graph_and_its_errors(polycmp, model, tmp_path, 
     assert done.status == 0, done.err
     assert "next: pip install ai-edge-model-explorer && model-explorer graph.json" in done.out
     assert ("--node_data_paths=graph.errors.json" in done.out) == judged
-    [collection] = json.loads((tmp_path / "graph.json").read_text())
+    collection = json.loads((tmp_path / "graph.json").read_text())  # a list of such is refused, as an error on its page
     [graph] = collection["graphs"]
     source = onnx.load(model).graph
     ids = {node["id"] for node in graph["nodes"]}

@@ -60,10 +60,9 @@ def _escape(char: str) -> str:
 
 def shorten(text: str, limit: int = SHOWN) -> str:
     """Return a text of at most about `limit` characters: its beginning and its end, if it is longer."""
-    if len(text) <= limit:
-        return text
     head, tail = limit * 3 // 4, limit // 4
-    return f"{text[:head]} … ({len(text) - head - tail} characters left out) … {text[-tail:]}"
+    shorter = f"{text[:head]} … ({len(text) - head - tail} characters left out) … {text[-tail:]}"
+    return shorter if len(shorter) < len(text) else text
 
 
 def guarded(text: str) -> str:

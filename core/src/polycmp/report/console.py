@@ -172,7 +172,8 @@ def _rows(table: Table, columns: list[Column], part: Excerpt) -> Iterable[Line]:
     for row in part.rows:
         yield _row(row, table, columns, told=id(row) in told)
     if part.behind and table.causal:
-        yield _remark(table, columns, f"… {part.behind} more, {part.failed} of them outside the tolerance")
+        outside = "all" if part.failed == part.behind else f"{part.failed} of them"
+        yield _remark(table, columns, f"… {part.behind} more, {outside} outside the tolerance")
     elif part.behind:
         named = ", ".join(part.folded[:_NAMED]) + (", …" if len(part.folded) > _NAMED else "")
         failed = f"{part.failed} of them failed; " if part.failed and table.judged else ""

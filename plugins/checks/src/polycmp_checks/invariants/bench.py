@@ -211,11 +211,9 @@ class Bench:
             reason = f"{what}: output {failed[0].output!r}: {failed[0].reason}" if failed else result.reason
             return Check(name, "failed", reason, largest)
         if bits:
-            return Check(name, "passed", f"{what}: equal to the last bit", 0.0)
+            return Check(name, "passed", f"{what}: bitwise equal", 0.0)
         if self.settings.exact:
-            return Check(
-                name, "failed", f"{what}: not equal to the last bit, the largest error is {largest:.3g}", largest
-            )
+            return Check(name, "failed", f"{what}: not bitwise equal, the largest error is {largest:.3g}", largest)
         return Check(name, "passed", f"{what}: equal within tolerance, the largest error is {largest:.3g}", largest)
 
 

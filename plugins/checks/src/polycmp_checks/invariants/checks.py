@@ -19,7 +19,7 @@ def check_repeat(bench: Bench) -> Check:
     if times < 2:
         raise DoesNotApplyError("--repeat is below 2")
     pairs = ((bench.infer(bench.feed), bench.outputs) for _ in range(times - 1))
-    return bench.compare("repeat", pairs, f"{times} times the same inputs")
+    return bench.compare("repeat", pairs, f"the same inputs {times} times")
 
 
 def check_restart(bench: Bench) -> Check:
@@ -60,7 +60,7 @@ def check_permute(bench: Bench) -> Check:
         for order in orders[: 1 if rows == 2 else 2]:
             yield bench.take(bench.infer(batch.take(bench.feed, order)), range(rows)), bench.take(bench.outputs, order)
 
-    return bench.compare("permute", pairs(), f"{rows} rows in another order")
+    return bench.compare("permute", pairs(), f"{rows} rows reordered")
 
 
 def check_neighbours(bench: Bench) -> Check:
@@ -72,7 +72,7 @@ def check_neighbours(bench: Bench) -> Check:
             made = bench.infer(batch.take(bench.feed, [row] * rows))
             yield bench.take(made, [row]), bench.take(bench.outputs, [row])
 
-    return bench.compare("neighbours", pairs(), f"each of {rows} rows with other neighbours")
+    return bench.compare("neighbours", pairs(), f"each of {rows} rows with different neighbours")
 
 
 def check_split(bench: Bench) -> Check:

@@ -32,7 +32,7 @@ class Settings:
         batch: Rows of the batch, where the model leaves them open.
         batch_axis: The axis of the batch; None to find it.
         batch_dim: The name of the batch dimension; empty to find it.
-        exact: Whether outputs must be equal to the last bit.
+        exact: Whether outputs must be bitwise equal.
         shapes_given: Whether the user gave shapes or data, so that the feed is not to be given other rows.
     """
 

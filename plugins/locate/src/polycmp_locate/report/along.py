@@ -64,7 +64,7 @@ def _point(row: Row, found: Located, explained: bool) -> Point:
         state="passed" if row.passed else "info" if explained else "failed",
         text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
         ring=None if row.standalone is None else float(row.standalone.relative),
-        mark=f"{row.node.op_type} makes {row.tensor}" if row is found.judged.first_bad else "",
+        mark=f"{row.node.op_type} computes {row.tensor}" if row is found.judged.first_bad else "",
     )
 
 

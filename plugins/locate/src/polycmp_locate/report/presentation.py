@@ -123,7 +123,7 @@ def _pairing_facts(found: Located) -> Iterator[Fact]:
 def _table(found: Located) -> Table:
     against = f"{found.candidate} against {found.reference}"
     return Table(
-        title=f"{against}, in the order of the model",
+        title=f"{against}, in model order",
         rows=tuple(_row(row, found) for row in found.judged.rows),
         columns=_COLUMNS,
         name_title="Tensor",
@@ -209,7 +209,7 @@ def _operator_facts(row: Row, read: Sequence[tuple[str, object]], found: Located
     yield from (Fact(f"attribute {name}", str(value)) for name, value in row.node.attributes.items())
     for name, held in read:
         yield Fact(f"reads {name}", str(held) if held is not None else "a weight or an input")
-    yield Fact(f"makes {row.tensor}", f"{row.type}: {_both(row, found)}")
+    yield Fact(f"computes {row.tensor}", f"{row.type}: {_both(row, found)}")
     if judged.last_good is not None:
         yield Fact("last good before it", f"{judged.last_good.tensor}, {judged.last_good.relative:.2g} relative")
 
@@ -222,7 +222,7 @@ def _operator_lines(row: Row, read: Sequence[tuple[str, object]], found: Located
     for name, held in read:
         yield f"  reads {name!r}" + (f": {held}" if held is not None else "")
     mine = f"{row.candidate} ({found.candidate}), " if row.candidate is not None else ""
-    yield f"  makes {row.tensor!r} {row.type}: {mine}{row.reference} (reference)"
+    yield f"  computes {row.tensor!r} {row.type}: {mine}{row.reference} (reference)"
     if row.reason:
         yield f"  {row.reason}"
     if judged.last_good is not None:

@@ -160,7 +160,7 @@ def _difference(here: Any, there: Any, labels: tuple[str, str]) -> str:
     errors = np.abs(here.astype(np.float64) - there.astype(np.float64))
     at = np.unravel_index(int(np.argmax(errors)), errors.shape)
     return (
-        f"differs in {np.count_nonzero(errors)} of {errors.size} numbers, most at [{','.join(map(str, at))}]: "
+        f"differs in {np.count_nonzero(errors)} of {errors.size} values, the most at [{','.join(map(str, at))}]: "
         f"{float(here[at]):.4g} in {labels[0]}, {float(there[at]):.4g} in {labels[1]}"
     )
 

@@ -29,7 +29,7 @@ def save_graph(graph: Mapping[str, Any], path: str) -> None:
         FileError: A file cannot be written.
     """
     with atomic_write(path) as file:
-        file.write(to_bytes(json.dumps([{"label": graph["title"], "graphs": [_graph(graph)]}])))
+        file.write(to_bytes(json.dumps({"label": graph["title"], "graphs": [_graph(graph)]})))
     data = _node_data(graph)
     if data:
         with atomic_write(data_file(path)) as file:

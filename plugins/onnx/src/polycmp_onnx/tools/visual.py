@@ -176,6 +176,12 @@ def _rank(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
             node["rank"] = max(0, min((nodes[item]["rank"] for item in after.get(node["id"], ())), default=1) - 1)
 
 
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _tensors(proto: Any, report: Mapping[str, Any], info: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     import onnx
 
@@ -189,7 +195,7 @@ def _tensors(proto: Any, report: Mapping[str, Any], info: Mapping[str, Mapping[s
         found.setdefault(name, {})["figures"] = {key: f"{value:.5g}" for key, value in figures.items()}
     for row in report.get("tensors", ()):
         keys = ("passed", "max_error", "mean_error", "relative_error", "reason")
-        judged = {key.replace("_", " "): str(row[key]) for key in keys if row.get(key) not in (None, "")}
+        judged = {key.replace("_", " "): _shown(row[key]) for key in keys if row.get(key) not in (None, "")}
         tensor = found.setdefault(row["tensor"], {})
         tensor["figures"] = {**tensor.get("figures", {}), **judged}
     return found

@@ -36,7 +36,7 @@ def diagram_card(diagram: Diagram, places: Mapping[str, str]) -> Markup:
         places: The element with a row's details, by the row's name.
     """
     more = f"; {diagram.left_out} more beside them are left out" if diagram.left_out else ""
-    remark = f"up to {STEPS} operators before and after it, with the errors of what they make{more}"
+    remark = f"up to {STEPS} operators before and after it, with the errors of their outputs{more}"
     head = tag(
         "div",
         tag("h2", "The graph around ", tag("span", diagram.tensor, class_="name")),

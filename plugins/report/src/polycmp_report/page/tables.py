@@ -33,6 +33,8 @@ CAUSAL = 200
 HISTOGRAMS = 20
 #: Details of a table with pictures of both sides; failures come first.
 LOOKS = 10
+#: Failures whose details are printed; of a causal table that is the chosen row.
+PRINTED = 5
 
 
 def judged_tables(tables: Iterable[Table]) -> tuple[list[Markup], Mapping[str, str]]:
@@ -79,11 +81,16 @@ def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int
     large = set(list(keys)[:HISTOGRAMS])
     seen = [index for index in keys if rows[index].looks.get("html") is not None]
     looks = {index: rows[index].looks["html"] for index in seen[:LOOKS]}
+    failures = {id(row) for row in table.failures}
+    printed = set([index for index in keys if id(rows[index]) in failures][:PRINTED])
     body = [
         part
         for index, row in enumerate(rows)
-        for part in _rows(row, table, keys.get(index, ""), width, large=index in large, look=looks.get(index))
-    ]
+        for part in _rows(
+            row, table, keys.get(index, ""), width,
+            large=index in large, printed=index in printed, look=looks.get(index),
+        )
+    ]  # fmt: skip
     made = tag(
         "table",
         tag("thead", tag("tr", *(_heading(text, kind) for text, kind in _headings(table)))),
@@ -121,7 +128,7 @@ def _heading(text: str, kind: str) -> Markup:
     return tag("th", tag("button", text, type="button") if sortable else text, scope="col", class_=kind or None)
 
 
-def _rows(row: Row, table: Table, key: str, width: int, *, large: bool, look: Any) -> Iterator[Markup]:
+def _rows(row: Row, table: Table, key: str, width: int, *, large: bool, printed: bool, look: Any) -> Iterator[Markup]:
     name = tag("span", breakable(row.name), class_="name")
     label = (
         tag("button", name, type="button", class_="toggle", aria_expanded="false", aria_controls=key) if key else name
@@ -143,6 +150,7 @@ def _rows(row: Row, table: Table, key: str, width: int, *, large: bool, look: An
             tag("td", *_details(row, table, large=large, look=look), colspan=width),
             class_=f"detail {row.state}",
             id=key,
+            data_printed=printed,
         )
 
 
