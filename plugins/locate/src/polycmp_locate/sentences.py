@@ -35,6 +35,12 @@ def not_finite(node: str, kind: str, sides: str, *, from_finite: bool) -> str:
     return f"{node} produces {kind} in {sides}{' from finite inputs' if from_finite else ''}"
 
 
+def infinite_weight(reference: str, in_steps: bool) -> str:
+    """Return that the infinity comes out of a weight, and what rounding to steps makes of it."""
+    cure = "; no scale covers an infinite number: keep that weight in float" if in_steps else ""
+    return f", where a weight of {reference} holds Inf{cure}"
+
+
 def still_constant(tensor: str, side: str, value: str) -> str:
     """Return that an output after NaN or infinity is finite, and says nothing."""
     return f"; the output {tensor!r} is finite again but suspiciously constant: {side} holds {value} everywhere"

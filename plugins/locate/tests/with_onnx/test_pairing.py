@@ -144,6 +144,21 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
     assert "have different operators, and no tensor inside one could be paired" in done.err
 
 
+def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_sides(polycmp, tmp_path):
+    table = np.random.default_rng(1).standard_normal((pairs.WIDTH, pairs.WIDTH)).astype(np.float32)
+    table[:, 3] = -np.inf
+    first = pairs.node("ArgMax", "x", "rows", axis=2, keepdims=0)
+    last = [pairs.node("Transpose", "g", "t", perm=[0, 2, 1]), pairs.node("Softmax", "t", "y", axis=1)]
+    good = pairs.save(tmp_path / "good.onnx", [first, pairs.node("Gather", "table rows", "g"), *last], {"table": table})
+    codes = {"codes": np.zeros(table.shape, np.int8), "step": np.float32(np.inf), "zero": np.int8(0)}
+    nodes = [first, pairs.node("Gather", "codes rows", "c"), pairs.node("DequantizeLinear", "c step zero", "g"), *last]
+    made = pairs.save(tmp_path / "made.onnx", nodes, codes)
+    done = locate(polycmp, made, good, "--input-shapes", "x:[2,5,16]")
+    assert done.status == 1, done.err
+    sentence = found_in(tmp_path)["sentence"]
+    assert "produces NaN in new, where a weight of old holds Inf; no scale covers an infinite number" in sentence
+
+
 def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_type_guessed(polycmp, tmp_path):
     x = np.random.default_rng(0).random((2, 5, pairs.WIDTH), np.float32)
     x[0, 0, 0] = 7e-5

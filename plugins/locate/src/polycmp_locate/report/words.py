@@ -14,6 +14,7 @@ from polycmp_locate.decisions import (
     is_right_alone,
     loses_digits,
     reference_is_wrong,
+    rounds_on_the_way,
     sides_with_candidate,
     standalone_is_rounding,
     standalone_limit,
@@ -24,6 +25,7 @@ from polycmp_locate.pairing.words import pairing_notes
 from polycmp_locate.report.causes import frozen
 from polycmp_locate.report.summed import worst_steps
 from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.kinds import SELECTING
 from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
 from polycmp_locate.values.judged import (
@@ -182,12 +184,21 @@ def _alone(found: Located) -> str:
 def _not_finite(row: Row, found: Located) -> str:
     mine, other = row.candidate, row.reference
     candidate_is = mine is not None and not mine.is_finite
-    both = other is not None and not other.is_finite
-    shown = mine if candidate_is else other
+    shown, beside = (mine, other) if candidate_is else (other, None)
     kind = "NaN" if shown is not None and shown.nan else "Inf"
     who = found.candidate if candidate_is else found.reference
-    sides = f"both {found.candidate} and {found.reference}" if both and candidate_is else who
-    return say.not_finite(row.node.label, kind, sides, from_finite=row.inputs_finite)
+    both = beside is not None and bool(beside.nan if kind == "NaN" else beside.inf)
+    sides = f"both {found.candidate} and {found.reference}" if both else who
+    held = _held_in_weights(row) and not both and beside is not None
+    text = say.not_finite(row.node.label, kind, sides, from_finite=row.inputs_finite and not _held_in_weights(row))
+    return text + (say.infinite_weight(found.reference, rounds_on_the_way(row)) if held else "")
+
+
+def _held_in_weights(row: Row) -> bool:
+    """Return whether a weight of the reference is not finite: operators that only move numbers of it make no others."""
+    if not isinstance(row.node, PartNode) or row.reference is None or row.reference.is_finite or not row.inputs_finite:
+        return False
+    return bool(row.node.reference_ops) and SELECTING.issuperset(row.node.reference_ops)
 
 
 def _later(found: Located) -> str:
