@@ -69,7 +69,7 @@ def test_rounding_passes_whatever_the_type(polycmp, model, backends, seed):
 
 
 def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
-    monkeypatch.setattr("polycmp.builtin.layerwise.moved._NOTICEABLE", 0.0)
+    monkeypatch.setattr("polycmp.builtin.layerwise.perturbed._NOTICEABLE", 0.0)
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
     assert "measuring what rounding to float16 does, with onnxrt: about" in " ".join(done.err.split())
     assert "runs of a model of" not in done.err

@@ -12,7 +12,7 @@ from polycmp.tensors import TensorMetadata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GraphNode", "ModelGraph", "MovableGraph", "OwnGraph", "Rounding", "weight_values"]
+__all__ = ["GraphNode", "ModelGraph", "OwnGraph", "PerturbableGraph", "Rounding", "weight_values"]
 
 
 #: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding. A weight
@@ -94,13 +94,13 @@ class ModelGraph(Protocol):
 
 
 @runtime_checkable
-class MovableGraph(ModelGraph, Protocol):
-    """A graph that also shows what rounding makes of the model; a `ModelGraph` need not be one."""
+class PerturbableGraph(ModelGraph, Protocol):
+    """A graph whose tensors can be perturbed as rounding does; a `ModelGraph` need not be one."""
 
-    def moved(self, kinds: Mapping[str, Rounding], seed: int) -> ModelGraph | None:
-        """Return the model with tensors that move at random by up to what rounding moves them.
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> ModelGraph | None:
+        """Return the model with tensors that are perturbed at random by up to what rounding changes them.
 
-        Inputs are left as they are: the caller moves what it feeds.
+        Inputs are left as they are: the caller perturbs what it feeds.
 
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from polycmp.builtin.layerwise.moved import MovedRuns, Samples, coarsest, moved_runs
 from polycmp.builtin.layerwise.observable import a_few, real_numbers
 from polycmp.builtin.layerwise.open import (
     MANY_OUTPUTS,
@@ -23,6 +22,7 @@ from polycmp.builtin.layerwise.partition import (
     tensor_sizes,
 )
 from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
+from polycmp.builtin.layerwise.perturbed import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.layerwise.quantised import (
     accumulated_tensors,
     folded_factors,
@@ -53,9 +53,9 @@ __all__ = [
     "Graphs",
     "JoinParts",
     "MakeRunner",
-    "MovedRuns",
     "Paired",
     "PartitionedRun",
+    "PerturbedRuns",
     "Samples",
     "Segment",
     "Switches",
@@ -72,11 +72,11 @@ __all__ = [
     "folded_factors",
     "makers",
     "memory_budget",
-    "moved_runs",
     "open_partitioned_runs",
     "open_precise_run",
     "open_windows",
     "own_types",
+    "perturbed_runs",
     "plan_segments",
     "quantised_tensors",
     "real_numbers",

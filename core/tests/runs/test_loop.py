@@ -8,7 +8,7 @@ import pytest
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.loop import Pace, run_steps
+from polycmp.runs.loop import Schedule, run_steps
 from polycmp.tensors import TensorMetadata
 
 
@@ -42,7 +42,7 @@ def test_the_fastest_run_can_be_asked_again_alone_where_no_iteration_follows(ite
     def source(inputs):
         return [{"x": np.arange(3, dtype=np.float32)}]
 
-    for step in run_steps(runs, source, Pace(iterations=iterations)):
+    for step in run_steps(runs, source, Schedule(iterations=iterations)):
         assert step.fastest == "fast"
         assert step.again(step.feed)["y"] == 1
     assert {item.name: item.calls for item in runners} == calls
@@ -50,5 +50,5 @@ def test_the_fastest_run_can_be_asked_again_alone_where_no_iteration_follows(ite
 
 def test_no_run_can_be_asked_again_where_each_is_gone_when_the_next_begins():
     runs = [BackendRun(BackendResult("one", "constant"), lambda: Constant("one", 1.0))]
-    (step,) = run_steps(runs, lambda _: [{"x": np.ones(3, np.float32)}], Pace(sequential=True))
+    (step,) = run_steps(runs, lambda _: [{"x": np.ones(3, np.float32)}], Schedule(sequential=True))
     assert (step.fastest, step.again(step.feed)) == ("", None)

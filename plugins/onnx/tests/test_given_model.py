@@ -33,7 +33,10 @@ def source(request, model, tmp_path):
         "model": model,
         "callable": lambda: model,
     }
-    return forms[request.param] if request.param in forms else polycmp_onnx.gs_from_onnx(model)
+    if request.param in forms:
+        return forms[request.param]
+    pytest.importorskip("onnx_graphsurgeon")
+    return polycmp_onnx.gs_from_onnx(model)
 
 
 @pytest.mark.parametrize(

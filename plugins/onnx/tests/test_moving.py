@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from polycmp.graph import MovableGraph
+from polycmp.graph import PerturbableGraph
 from polycmp.precision import UNITS
 from polycmp_onnx.model_graph import OnnxGraph
 
@@ -27,10 +27,10 @@ def model(nodes, outputs, weights=(), *, opset=17):
 
 
 def run(proto, kinds, seed=1):
-    moved = OnnxGraph(proto).moved(kinds, seed)
-    assert moved is not None
+    perturbed = OnnxGraph(proto).perturbed(kinds, seed)
+    assert perturbed is not None
     names = [value.name for value in proto.graph.output]
-    return dict(zip(names, ReferenceEvaluator(moved.mark(names)()).run(names, {"x": X}), strict=True))
+    return dict(zip(names, ReferenceEvaluator(perturbed.mark(names)()).run(names, {"x": X}), strict=True))
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "tf32"])
@@ -60,8 +60,8 @@ def test_steps_of_a_scale_move_all_numbers_by_up_to_half_a_step_of_the_range():
     proto = model([helper.make_node("Identity", ["x"], ["i"]), helper.make_node("Mul", ["i", "i"], ["y"])],
                   [("y", TensorProto.FLOAT)])  # fmt: skip
     half = (X * X).max() / 255 / 2
-    moved = np.abs(run(proto, {"y": "int8"})["y"] - X * X)
-    assert 0.9 * half < moved.max() < 1.01 * half
+    perturbed = np.abs(run(proto, {"y": "int8"})["y"] - X * X)
+    assert 0.9 * half < perturbed.max() < 1.01 * half
 
 
 def test_weights_are_rounded_and_what_is_handed_on_is_not_moved_again():
@@ -81,8 +81,8 @@ def test_weights_move_by_steps_wherever_a_file_holds_them(held):
     half = (w.max() - w.min()) / 255 / 2
     for kind in ("int8", 2.0 * half):
         for seed in (1, 2):
-            moved = np.abs(run(proto, {"w": kind}, seed)["y"] - w)
-            assert 0.9 * half < moved.max() < 1.01 * half
+            perturbed = np.abs(run(proto, {"w": kind}, seed)["y"] - w)
+            assert 0.9 * half < perturbed.max() < 1.01 * half
     assert not run(proto, {"w": 10.0})["y"].any()  # all are below half a step
 
 
@@ -109,5 +109,5 @@ def test_coarse_numbers_of_a_float16_model_move_too():
 
 def test_an_old_model_cannot_be_changed_so():
     proto = model([helper.make_node("Exp", ["x"], ["y"])], [("y", TensorProto.FLOAT)], opset=7)
-    assert OnnxGraph(proto).moved({"": "float16"}, 1) is None
-    assert isinstance(OnnxGraph(proto), MovableGraph)
+    assert OnnxGraph(proto).perturbed({"": "float16"}, 1) is None
+    assert isinstance(OnnxGraph(proto), PerturbableGraph)

@@ -36,6 +36,7 @@ def test_two_engines_never_share_a_file():
 
 
 def test_other_backends_are_refused(tmp_path, capsys):
+    pytest.importorskip("polycmp_onnxrt")
     model = faulty_models.chain(tmp_path / "m.onnx")
     assert main(["build", str(model), "-b", "trt", "-b", "onnxrt", "-o", str(tmp_path / "out")]) == 2
     assert "onnxrt builds no engines" in capsys.readouterr().err

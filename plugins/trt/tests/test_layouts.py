@@ -9,7 +9,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycmp.errors import BackendError, DataError
@@ -26,6 +26,7 @@ def strides_of(dims, order):
     return tuple(strides)
 
 
+@settings(deadline=None)
 @given(st.permutations(range(4)), st.sampled_from([1, 2, 4, 8, 16, 32]), st.tuples(*[st.integers(0, 7)] * 4))
 def test_what_goes_in_comes_out(order, components, shape):
     vectors = [shape[0], -(-shape[1] // components), *shape[2:]]

@@ -207,15 +207,15 @@ def levels_of(candidate: Array, reference: Array, scales: Scales) -> tuple[Level
     return tuple(_level(own, other) for own, other in pairs)
 
 
-def sampled_levels(exact: Array, moved: Iterable[Array], scales: Scales) -> tuple[Level, ...] | None:
+def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> tuple[Level, ...] | None:
     """Return the noise of a tensor, for each of its scales; None where samples have other shapes, or are not finite.
 
     Args:
         exact: The tensor.
-        moved: Samples of it, from runs with moved tensors.
+        perturbed: Samples of it, from runs with moved tensors.
         scales: The tensor's scales.
     """
-    samples = list(moved)
+    samples = list(perturbed)
     finite = np.isfinite(_wide(exact))
     if any(item.shape != exact.shape or not np.isfinite(_wide(item))[finite].all() for item in samples):
         return None
@@ -249,7 +249,7 @@ def _by_chance(noise: Level, part: Array) -> Level:
     return Level(noise.largest, noise.rms, share * math.sqrt(fourths) / squares, share / math.sqrt(part.size), of_row)
 
 
-def moved_inputs(
+def perturbed_inputs(
     feed: Mapping[str, Any], kinds: Mapping[str, str | float | tuple[float, ...]], seed: int, *, all_types: bool = False
 ) -> dict[str, Any]:
     """Return inputs moved by up to one rounding to a type that is coarser than their own; others as they are.

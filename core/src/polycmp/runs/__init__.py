@@ -10,7 +10,7 @@ from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
 from polycmp.runs.input_readers import compare_readers
 from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
-from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds, run_steps
+from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
 from polycmp.runs.observers import ActiveObserver, Observers, Outputs, RunStep
 from polycmp.runs.pairing import (
     InputPairing,
@@ -46,7 +46,6 @@ __all__ = [
     "MakeWorkers",
     "Observers",
     "Outputs",
-    "Pace",
     "PlanSource",
     "RenamedFeeds",
     "Resolved",
@@ -54,6 +53,7 @@ __all__ = [
     "RunStep",
     "SampleFeeds",
     "SampleFinder",
+    "Schedule",
     "ShapeSearch",
     "Silent",
     "Step",

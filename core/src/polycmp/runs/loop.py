@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Pace:
+class Schedule:
     """Order in which runs are activated and take their iterations.
 
     Attributes:
@@ -72,7 +72,7 @@ class Pace:
 
 
 def run_steps(
-    runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing | None = None
+    runs: Sequence[BackendRun], source: Source, schedule: Schedule, pairing: InputPairing | None = None
 ) -> Generator[Step, None, None]:
     """Yield one step per feed of the data source.
 
@@ -83,38 +83,38 @@ def run_steps(
     Args:
         runs: The runs.
         source: The data source.
-        pace: Order in which the runs are activated and take their iterations.
+        schedule: Order in which the runs are activated and take their iterations.
         pairing: Tells which inputs are the same where runs call them otherwise; by default by the last run.
 
     Raises:
         DataError: The data source fails or gives what is no feed.
         UsageError: It is not certain which inputs of two runs are the same.
     """
-    yield from (_sequential if pace.sequential else _streaming)(runs, source, pace, pairing or InputPairing())
+    yield from (_sequential if schedule.sequential else _streaming)(runs, source, schedule, pairing or InputPairing())
 
 
-def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing) -> Iterator[Step]:
+def _streaming(runs: Sequence[BackendRun], source: Source, schedule: Schedule, pairing: InputPairing) -> Iterator[Step]:
     with ExitStack() as stack:
         for run in runs:
             stack.callback(run.deactivate)
-        _activate(runs, pace)
+        _activate(runs, schedule)
         inputs = pairing.join(runs)
         if inputs is None:
             return
         start = time.monotonic()
-        for index, (feed, made) in enumerate(_begun(runs, source, inputs, pace)):
+        for index, (feed, made) in enumerate(_begun(runs, source, inputs, schedule)):
             if index == 0:
                 start = time.monotonic() - sum(run.last_seconds for run in runs)
             if made is None:
-                pace.tell(index, time.monotonic() - start)
+                schedule.tell(index, time.monotonic() - start)
             outputs = _infer_all(runs, feed) if made is None else made
             step = Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
-            yield _repeatable(step, runs, pace) if index == 0 else step
+            yield _repeatable(step, runs, schedule) if index == 0 else step
             if not any(run.is_active for run in runs):
                 return
 
 
-def _repeatable(step: Step, runs: Sequence[BackendRun], pace: Pace) -> Step:
+def _repeatable(step: Step, runs: Sequence[BackendRun], schedule: Schedule) -> Step:
     """Return a step whose fastest run can be asked again, with its outputs copied if that would overwrite them."""
     made = [run for run in runs if run.label in step.outputs and run.is_active]
     if not made:
@@ -123,7 +123,7 @@ def _repeatable(step: Step, runs: Sequence[BackendRun], pace: Pace) -> Step:
 
     def again(feed: Feed) -> Mapping[str, Any] | None:
         for run in runs:
-            if run is not fastest and pace.iterations > 1:  # random numbers that a backend draws stay in step
+            if run is not fastest and schedule.iterations > 1:  # random numbers that a backend draws stay in step
                 run.infer_beside(feed)
         return fastest.infer_beside(feed)
 
@@ -134,15 +134,15 @@ def _repeatable(step: Step, runs: Sequence[BackendRun], pace: Pace) -> Step:
 
 
 def _begun(
-    runs: Sequence[BackendRun], source: Source, inputs: TensorMetadata, pace: Pace
+    runs: Sequence[BackendRun], source: Source, inputs: TensorMetadata, schedule: Schedule
 ) -> Iterator[tuple[Feed, dict[str, Mapping[str, Any]] | None]]:
     """Yield the feeds, the first with the runs' outputs for it: only they tell whether the source has better ones."""
     feeds = open_feeds(source.initial_feeds if isinstance(source, DataSource) else source, inputs)
     first = next(feeds, None)
     if first is None:
         return
-    _warm_up(runs, first, pace)
-    pace.tell(0, 0.0)
+    _warm_up(runs, first, schedule)
+    schedule.tell(0, 0.0)
     outputs = _infer_all(runs, first)
     better = _better(source, inputs, first, outputs)
     if better is None:
@@ -164,14 +164,14 @@ def _better(
         return source.alternative_feeds(inputs, feed, list(outputs.values())[-1])
 
 
-def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
+def _activate(runs: Sequence[BackendRun], schedule: Schedule) -> None:
     """Activate runs, at the same time where they may: making a session takes long, and mostly one core."""
-    if not pace.together or len(runs) < 2:
+    if not schedule.together or len(runs) < 2:
         for run in runs:
-            pace.on_stage(f"activating {run.label}")
+            schedule.on_stage(f"activating {run.label}")
             run.activate()
         return
-    pace.on_stage(f"activating {', '.join(run.label for run in runs)}")
+    schedule.on_stage(f"activating {', '.join(run.label for run in runs)}")
     pool = ThreadPoolExecutor(len(runs) - 1, thread_name_prefix="polycmp-activate")
     try:
         others = [pool.submit(run.activate) for run in runs[1:]]
@@ -184,11 +184,13 @@ def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
     pool.shutdown()
 
 
-def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing) -> Iterator[Step]:
+def _sequential(
+    runs: Sequence[BackendRun], source: Source, schedule: Schedule, pairing: InputPairing
+) -> Iterator[Step]:
     feeds: list[Feed] | None = None
     collected: list[Step] = []
     for run in runs:
-        pace.on_stage(f"running {run.label}")
+        schedule.on_stage(f"running {run.label}")
         run.activate()
         try:
             inputs = pairing.join([run])
@@ -199,7 +201,7 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing:
                 made: list[dict[str, Mapping[str, Any]]] = [{} for _ in feeds]
                 collected = [Step(index, feed, made[index], {}) for index, feed in enumerate(feeds)]
             if feeds:
-                _warm_up([run], feeds[0], pace)
+                _warm_up([run], feeds[0], schedule)
             for step in collected:
                 result = run.infer(step.feed)
                 if result is None:
@@ -238,9 +240,9 @@ def _separate(one: BackendRun, two: BackendRun) -> None:
         run.add_notes([f"puts its outputs into the same memory as {other.label}: they are copied"])
 
 
-def _warm_up(runs: Iterable[BackendRun], feed: Feed, pace: Pace) -> None:
+def _warm_up(runs: Iterable[BackendRun], feed: Feed, schedule: Schedule) -> None:
     for run in runs:
-        for _ in range(pace.warm_up):
+        for _ in range(schedule.warm_up):
             run.infer(feed, measure=False)
 
 

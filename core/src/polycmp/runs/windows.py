@@ -9,7 +9,7 @@ from polycmp.errors import PolycmpError
 
 if TYPE_CHECKING:
     from polycmp.runs.backend_run import BackendRun
-    from polycmp.runs.loop import Pace, Step
+    from polycmp.runs.loop import Schedule, Step
     from polycmp.runs.resolution import Resolved
     from polycmp.tensors import Source
 
@@ -27,7 +27,7 @@ class Windows(Protocol):
     judge: Callable[[Any], Any]
     to_reference: Mapping[str, str]
 
-    def steps(self, source: Source, pace: Pace, /) -> Generator[Step, None, None]:
+    def steps(self, source: Source, schedule: Schedule, /) -> Generator[Step, None, None]:
         """Yield steps in place of `polycmp.runs.loop.run_steps`, several per iteration, numbered by their window."""
 
     def visible(self, label: str, /) -> frozenset[str] | None:

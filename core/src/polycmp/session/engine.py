@@ -21,7 +21,7 @@ from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import FeedbackContext, FeedbackObserver, open_feedback
 from polycmp.runs.lacking import with_lacking_outputs
-from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.loop import Schedule, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.pairing import InputPairing
@@ -59,7 +59,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     with Observers.of(resolved) as observers:
         session = _open_session(plan, resolved, observers)
         observers.start(session.outcome)
-        with closing(session), closing(session.steps(_pace(plan, resolved, on_stage))) as steps:
+        with closing(session), closing(session.steps(_schedule(plan, resolved, on_stage))) as steps:
             for step in steps:
                 if not session.take(step):
                     break
@@ -135,9 +135,9 @@ def _open_session(plan: Plan, resolved: Resolved, observers: Observers) -> _Sess
     return _Session(resolved, prepared, saved, observers, outcome)
 
 
-def _pace(plan: Plan, resolved: Resolved, on_stage: Callable[[str], None]) -> Pace:
+def _schedule(plan: Plan, resolved: Resolved, on_stage: Callable[[str], None]) -> Schedule:
     """Choose how the backends take turns."""
-    return Pace(
+    return Schedule(
         plan.sequential,
         plan.warm_up,
         on_stage,
@@ -209,13 +209,15 @@ class _Session:
         if self._tolerances is not None:
             self._tolerances.close()
 
-    def steps(self, pace: Pace) -> Generator[Step, None, None]:
+    def steps(self, schedule: Schedule) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
         index = -1
         if self._prepared.runs:
-            windows, source = self._prepared.windows, self._prepared.source
-            pairing = self._prepared.pairing
-            live = windows.steps(source, pace) if windows else run_steps(self._prepared.runs, source, pace, pairing)
+            ready = self._prepared
+            if ready.windows:
+                live = ready.windows.steps(ready.source, schedule)
+            else:
+                live = run_steps(ready.runs, ready.source, schedule, ready.pairing)
             try:
                 for step in live:
                     index = step.index

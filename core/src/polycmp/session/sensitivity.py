@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.impostors import same_but_rounding
-from polycmp.graph import ModelGraph, MovableGraph, weight_values
+from polycmp.graph import ModelGraph, PerturbableGraph, weight_values
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.runs.backend_run import BackendRun, copy_outputs
@@ -237,8 +237,8 @@ def _weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Outputs) -> bo
     if graph is not None and not _has_matrices(graph):
         return True  # a fault of an operator shows in what it makes of these inputs
     changed = None
-    if isinstance(graph, MovableGraph) and backend.inside == "graph":
-        changed = graph.moved(dict.fromkeys(_last_weights(graph), _STEPS), _AT_RANDOM)
+    if isinstance(graph, PerturbableGraph) and backend.inside == "graph":
+        changed = graph.perturbed(dict.fromkeys(_last_weights(graph), _STEPS), _AT_RANDOM)
     others = None if changed is None else _outputs(backend, changed.mark(list(outputs)), [feed])
     if others is not None:
         return not _are_unmoved(outputs, others[0], _LEAST_MOVE)

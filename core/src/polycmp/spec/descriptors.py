@@ -402,10 +402,10 @@ class PairingSpec:
     Attributes:
         name: Name in messages.
         summary: One line for tables.
-        factory: Called as `factory(runs, reference, given, command, moved)` with a `PartitionedRun` for each model, the
-            reference's label, the `polycmp.builtin.layerwise.open.GivenNames` that the user paired, the command line,
-            for messages, and what gives the `polycmp.builtin.layerwise.moved.MovedRuns` of a run, or None. It returns a
-            `polycmp.builtin.layerwise.open.Paired`, or None if it cannot pair them; then the next one is asked.
+        factory: Called as `factory(runs, reference, given, command, perturbed)` with a `PartitionedRun` for each model,
+            the reference's label, the `GivenNames` that the user paired, the command line, for messages, and what gives
+            the `PerturbedRuns` of a run, or None. It returns a `Paired` (all of `polycmp.layerwise`), or None if it
+            cannot pair them; then the next one is asked.
     """
 
     name: str

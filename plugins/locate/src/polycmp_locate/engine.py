@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.data import merge_inputs, renamed
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, UsageError
-from polycmp.layerwise import PartitionedRun, final_outputs, moved_runs, open_partitioned_runs, open_precise_run
+from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_runs, open_precise_run, perturbed_runs
 from polycmp.plan import Plan
 from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, make_functions, resolve
@@ -133,7 +133,7 @@ def _against_backend(
     reference = reference_of(partitioned_runs, plan.compare.reference)
     candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
-    moved = moved_runs(resolved, reference)
+    perturbed = perturbed_runs(resolved, reference)
     functions = make_functions(for_tensors(plan.compare), registry)
     chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
@@ -143,7 +143,7 @@ def _against_backend(
         inputs = merge_inputs([reference.graph.inputs, renamed(candidate.graph.inputs, pairs.names)])
         for chosen in chooser.feeds(candidate.label, reference.label, inputs):
             if setting is None:
-                setting = Setting(candidate, reference, precise, functions, plan.max_memory, moved=moved)
+                setting = Setting(candidate, reference, precise, functions, plan.max_memory, perturbed=perturbed)
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
                 graph = setting.reference.graph
                 own = graph.own if isinstance(graph, SharedGraph) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise import MovedRuns, PartitionedRun
+from polycmp.layerwise import PartitionedRun, PerturbedRuns
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed
@@ -47,7 +47,7 @@ class Setting:
         functions: Compare functions of a tensor, by name.
         max_memory: Bytes for tensors.
         pairing: Pairs of tensors of two different models; None where both have the same operators.
-        moved: Runs the reference's model with its tensors moved; None where nothing can.
+        perturbed: Runs the reference's model with its tensors moved; None where nothing can.
         explains: Tells of inputs and both sides' outputs whether measured rounding explains these; None where that
             is not asked, as against a saved run.
         judge_outputs: Judges the outputs of the whole model; None where `functions` do.
@@ -60,7 +60,7 @@ class Setting:
     functions: Mapping[str, Callable[..., Any]]
     max_memory: int = 0
     pairing: Pairing | None = None
-    moved: MovedRuns | None = None
+    perturbed: PerturbedRuns | None = None
     explains: Callable[[Feed, Tensors, Tensors], bool] | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None

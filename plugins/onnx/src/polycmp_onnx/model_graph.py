@@ -132,8 +132,8 @@ class OnnxGraph:
         """
         return _Part(self, None, tuple(outputs))
 
-    def moved(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
-        """Return the model with tensors that move at random, as `polycmp.graph.MovableGraph` describes.
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
+        """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes.
 
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.

@@ -80,7 +80,7 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
     Args:
         model: The model; it is not changed.
         types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
-        kinds: Types that tensors are rounded to, as `polycmp.graph.MovableGraph` describes.
+        kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
     """
     made = onnx.ModelProto()

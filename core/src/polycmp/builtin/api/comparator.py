@@ -13,7 +13,7 @@ from polycmp.compare import find_invalid
 from polycmp.errors import DataError
 from polycmp.results import IterationResult
 from polycmp.runner import Runner
-from polycmp.runs import InputPairing, Pace
+from polycmp.runs import InputPairing, Schedule
 from polycmp.tensors import Feed, Source
 
 __all__ = ["Comparator"]
@@ -66,12 +66,12 @@ class Comparator:
         """
         del subprocess_polling_interval
         runs = make_runs(runners, forked=bool(use_subprocess), timeout=subprocess_timeout)
-        pace, saved = (
-            Pace(not streaming, warm_up or 0),
+        schedule, saved = (
+            Schedule(not streaming, warm_up or 0),
             Saved(save_inputs_path, save_outputs_path, save_input_blob_path),
         )
         pairing = InputPairing(given=map_input, own_data=data_loader is not None and not callable(data_loader))
-        made = stream(runs, make_source(data_loader), pace, saved, pairing)
+        made = stream(runs, make_source(data_loader), schedule, saved, pairing)
         if streaming:
             return made
         results = RunResults((run.label, []) for run in runs)

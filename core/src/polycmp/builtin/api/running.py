@@ -13,7 +13,7 @@ from polycmp.options import unique_label
 from polycmp.results import BackendResult, IterationResult
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.runner import Runner
-from polycmp.runs import BackendRun, InputPairing, Pace, Step, copy_outputs, run_steps
+from polycmp.runs import BackendRun, InputPairing, Schedule, Step, copy_outputs, run_steps
 from polycmp.tensors import Feed, Source
 
 _LOG = logging.getLogger("polycmp.data")
@@ -58,14 +58,14 @@ def make_runs(runners: Sequence[Runner], *, forked: bool, timeout: float | None)
 
 
 def stream(
-    runs: Sequence[BackendRun], source: Source, pace: Pace, saved: Saved, pairing: InputPairing
+    runs: Sequence[BackendRun], source: Source, schedule: Schedule, saved: Saved, pairing: InputPairing
 ) -> Generator[RunResults, None, None]:
     """Yield the results of each iteration.
 
     Args:
         runs: The runs.
         source: Gives the inputs.
-        pace: Order in which the runs are activated and take their iterations.
+        schedule: Order in which the runs are activated and take their iterations.
         saved: Files and folders that inputs and outputs are written to.
         pairing: Tells which inputs are the same where runs call them otherwise.
 
@@ -76,7 +76,7 @@ def stream(
     with ExitStack() as stack:
         inputs = stack.enter_context(InputsWriter(saved.inputs)) if saved.inputs else None
         outputs = stack.enter_context(OutputsWriter(saved.outputs)) if saved.outputs else None
-        steps = run_steps(runs, source, pace, pairing)
+        steps = run_steps(runs, source, schedule, pairing)
         stack.callback(steps.close)
         for step in steps:
             _raise_first(runs)
@@ -87,7 +87,7 @@ def stream(
             if outputs is not None:
                 for label, arrays in step.outputs.items():
                     outputs.add(label, arrays, step.seconds[label])
-            yield _results(step, kept=pace.sequential)
+            yield _results(step, kept=schedule.sequential)
         for note in pairing.notes:
             _LOG.info("inputs: %s", note)
         _raise_first(runs)

@@ -8,8 +8,8 @@ from itertools import compress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from polycmp.builtin.layerwise.moved import moved_runs
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.perturbed import perturbed_runs
 from polycmp.builtin.layerwise.segment_runner import MakeRunner
 from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.builtin.layerwise.variants import Variants
@@ -215,11 +215,11 @@ def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], referenc
     ends = [frozenset(file.outputs) for file in files if file is not None]
     ends = [frozenset.intersection(*ends)] if len(ends) == len(files) else []
     given = GivenNames(plan.data.map_input, plan.compare.map_output, *ends)
-    moved = partial(moved_runs, resolved)
+    perturbed = partial(perturbed_runs, resolved)
     for item in registry.pairings.values():
         pair = registry.load(item)
         with OthersCode(PluginError, "cannot pair the tensors of these models", whose=item.label):
-            paired: Paired | None = pair(partitioned_runs, reference, given, plan.command, moved)
+            paired: Paired | None = pair(partitioned_runs, reference, given, plan.command, perturbed)
         if paired is not None:
             return paired
     return None

@@ -21,7 +21,7 @@ from polycmp.runs import (
     BackendRun,
     Comparer,
     InputPairing,
-    Pace,
+    Schedule,
     Step,
     copy_feed,
     copy_outputs,
@@ -108,7 +108,7 @@ class Windows:
         )
         return frozenset(self.wanted) - hidden if hidden else None
 
-    def steps(self, source: Source, pace: Pace) -> Generator[Step, None, None]:
+    def steps(self, source: Source, schedule: Schedule) -> Generator[Step, None, None]:
         """Yield one step per window and feed of the data source.
 
         Raises:
@@ -120,7 +120,7 @@ class Windows:
             index = 0
             while feed is not None:
                 following = next(iterator, None)
-                for window, outputs in self.windows(feed, pace, keep=following is not None):
+                for window, outputs in self.windows(feed, schedule, keep=following is not None):
                     done = (
                         {partitioned_run.label: partitioned_run.finish() for partitioned_run in self.partitioned_runs}
                         if window.last
@@ -135,24 +135,24 @@ class Windows:
             self.close()
 
     def windows(
-        self, feed: Feed, pace: Pace | None = None, *, keep: bool = False
+        self, feed: Feed, schedule: Schedule | None = None, *, keep: bool = False
     ) -> Iterator[tuple[Window, WindowTensors]]:
         """Run all segments on one feed; yield each with the wanted tensors by run, held until the next.
 
         Args:
             feed: The inputs.
-            pace: Told what happens next.
+            schedule: Told what happens next.
             keep: Whether the sessions will be wanted again.
         """
-        ahead = pace is not None and pace.ahead and self._parallel.is_concurrent
+        ahead = schedule is not None and schedule.ahead and self._parallel.is_concurrent
         self.plan(feed, ahead=ahead)
         keep = keep and self._weights_fit()
-        begin = partial(self._begin, pace=pace, keep=keep, whole=len(self.segments) == 1)
+        begin = partial(self._begin, schedule=schedule, keep=keep, whole=len(self.segments) == 1)
         self._run_closed(feed)
         for partitioned_run in self.partitioned_runs:
             partitioned_run.begin(feed)
-            if pace is not None:
-                partitioned_run.on_stage = pace.on_stage
+            if schedule is not None:
+                partitioned_run.on_stage = schedule.on_stage
         begun: deque[_Begun] = deque()
         for number, segment in enumerate(self.segments):
             wait_for_it = begun.popleft() if begun else begin(segment)
@@ -212,10 +212,12 @@ class Windows:
             if run.is_active
         }
 
-    def _begin(self, segment: Segment, pace: Pace | None, *, keep: bool, whole: bool, ahead: bool = False) -> _Begun:
+    def _begin(
+        self, segment: Segment, schedule: Schedule | None, *, keep: bool, whole: bool, ahead: bool = False
+    ) -> _Begun:
         """Return the function that gives a segment's outputs by run; it starts at once if it runs ahead."""
-        if pace is not None:
-            pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
+        if schedule is not None:
+            schedule.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
 
         def run(partitioned_run: PartitionedRun) -> Mapping[str, Any] | None:
             # Where runs do not take turns, the level of logging, which is the process's, is none of theirs.

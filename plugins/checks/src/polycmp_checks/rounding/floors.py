@@ -15,7 +15,7 @@ from polycmp.compare import Scales, one_rounding, sampled_levels
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.layerwise import (
-    MovedRuns,
+    PerturbedRuns,
     Samples,
     accumulated_tensors,
     coarsest,
@@ -114,12 +114,12 @@ class NoiseFloors:
                 exact = samples.exact.get(output) if samples is not None else None
                 if samples is None or exact is None:
                     continue
-                shapes |= {made[output].shape for made in samples.moved}
+                shapes |= {made[output].shape for made in samples.perturbed}
                 if exact.shape != reference.shape or dtype_class(exact.dtype) not in COUNTED:
                     continue
                 gaps = [
                     np.abs(made[output].astype(np.float64) - exact.astype(np.float64))
-                    for made in samples.moved
+                    for made in samples.perturbed
                     if made[output].shape == exact.shape
                 ]
                 count += max((int(np.count_nonzero(gap)) for gap in gaps), default=0)
@@ -156,7 +156,7 @@ class NoiseFloors:
         exact = samples.exact.get(output) if samples is not None else None
         levels = None
         if samples is not None and exact is not None and exact.shape == reference.shape:
-            levels = sampled_levels(exact, [made[output] for made in samples.moved], scales)
+            levels = sampled_levels(exact, [made[output] for made in samples.perturbed], scales)
         if samples is not None and samples.inside and exact is not None and levels is None:
             source = f"{kind} measured with {samples.backend}, which makes other shapes, NaN or infinities of it"
             return NoiseFloor(one_rounding(reference, 1.0, scales), kind, source)
@@ -178,8 +178,8 @@ class NoiseFloors:
         return self._made[key]
 
     @cached_property
-    def _moved(self) -> MovedRuns:
-        return MovedRuns(self._reference, self._graph(self._reference))
+    def _moved(self) -> PerturbedRuns:
+        return PerturbedRuns(self._reference, self._graph(self._reference))
 
     def _sides(self, *labels: str) -> list[_Side]:
         """Return the types that each run rounds to: what its options allow, or what is inside its model.

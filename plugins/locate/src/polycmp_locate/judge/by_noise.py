@@ -45,12 +45,12 @@ def judge_by_noise(judged: Judged, setting: Setting, windows: Iterable[SweptWind
 
 def _noise(setting: Setting) -> PairNoise | None:
     """Return the noise of the tensors of two paired models; None where nothing can measure it."""
-    moved, graph, candidate = setting.moved, setting.reference.graph, setting.candidate.graph
-    if moved is None or moved.graph is None:
+    perturbed, graph, candidate = setting.perturbed, setting.reference.graph, setting.candidate.graph
+    if perturbed is None or perturbed.graph is None:
         return None
     if not (isinstance(graph, SharedGraph) and isinstance(candidate, SharedGraph)):
         return None
-    if graph.side.graph is not moved.graph:
+    if graph.side.graph is not perturbed.graph:
         return None
-    kinds = rounded_to(graph, candidate.side.graph, moved.graph)
-    return PairNoise(graph, setting.reference, moved, kinds)
+    kinds = rounded_to(graph, candidate.side.graph, perturbed.graph)
+    return PairNoise(graph, setting.reference, perturbed, kinds)

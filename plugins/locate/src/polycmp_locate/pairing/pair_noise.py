@@ -20,7 +20,7 @@ from polycmp.compare import (
     scales_of,
 )
 from polycmp.graph import ModelGraph, Rounding
-from polycmp.layerwise import MovedRuns, PartitionedRun, Samples, quantised_tensors, rounded_weights
+from polycmp.layerwise import PartitionedRun, PerturbedRuns, Samples, quantised_tensors, rounded_weights
 from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
@@ -73,16 +73,20 @@ class PairNoise:
     Args:
         graph: The reference's model under the names of the pairs.
         reference: Run of the reference under these names.
-        moved: Runs it with its tensors moved; None where nothing can.
+        perturbed: Runs it with its tensors moved; None where nothing can.
         kinds: Types and steps that its tensors are rounded to in the candidate's model, by its names.
     """
 
     def __init__(
-        self, graph: SharedGraph, reference: PartitionedRun, moved: MovedRuns | None, kinds: Mapping[str, Rounding]
+        self,
+        graph: SharedGraph,
+        reference: PartitionedRun,
+        perturbed: PerturbedRuns | None,
+        kinds: Mapping[str, Rounding],
     ) -> None:
         self._own = graph.own
         self._reference = reference
-        self._moved = moved
+        self._moved = perturbed
         self._on_the_way: dict[str, str] = {}
         self._depth: dict[str, int] = {}
         self._place: dict[str, int] = {}
@@ -130,7 +134,7 @@ class PairNoise:
         kind, made = self.kind(name), self._own[name]
         arrays = [own, other]
         if samples is not None and made in samples.exact and samples.exact[made].shape == other.shape:
-            arrays += [samples.exact[made], *(sample[made] for sample in samples.moved)]
+            arrays += [samples.exact[made], *(sample[made] for sample in samples.perturbed)]
         beside = beside_masks(other.astype(np.float64).ravel())
         if beside is not None:
             arrays = [array.ravel()[beside] for array in arrays]

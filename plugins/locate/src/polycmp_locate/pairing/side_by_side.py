@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.compare import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
-from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, final_outputs, same_structure
+from polycmp.layerwise import GivenNames, Paired, PartitionedRun, PerturbedRuns, final_outputs, same_structure
 from polycmp.runs import Comparer
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
@@ -26,7 +26,7 @@ def pair_runs(
     reference: str,
     given: GivenNames,
     command: str,
-    moved: Callable[[PartitionedRun], MovedRuns | None],
+    perturbed: Callable[[PartitionedRun], PerturbedRuns | None],
 ) -> Paired | None:
     """Return runs of two different models as ones of equal graphs; None for more models, or too little in common.
 
@@ -35,7 +35,7 @@ def pair_runs(
         reference: Label of the reference; empty for the last.
         given: The names that the user paired.
         command: The command line, for messages.
-        moved: Gives what runs a run's model with its tensors moved; None where nothing can.
+        perturbed: Gives what runs a run's model with its tensors moved; None where nothing can.
 
     Raises:
         UsageError: It is not certain which inputs are the same, or a tensor that the user paired is not there.
@@ -77,7 +77,7 @@ def pair_runs(
     ]
     under = made[list(partitioned_runs).index(reference_run)]
     kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
-    noise = PairNoise(aligned.reference_graph, under, moved(reference_run), kinds)
+    noise = PairNoise(aligned.reference_graph, under, perturbed(reference_run), kinds)
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
     to_reference = aligned.pairing.to_reference

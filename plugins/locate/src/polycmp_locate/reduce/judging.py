@@ -12,8 +12,8 @@ from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_struct
 from polycmp.plan import ComparePlan, Plan
 from polycmp.results import BackendResult
 from polycmp.runs import (
-    Pace,
     Resolved,
+    Schedule,
     comparer_maker,
     copy_feed,
     copy_outputs,
@@ -92,8 +92,8 @@ class WholeModel:
             _check_structure(partitioned_run, reference)
         runs = {backend.label: backend.make_run() for backend in self._resolved.backends}
         self.results = [run.result for run in runs.values()]
-        pace = Pace(self._plan.sequential, 0, self._on_stage)
-        for step in run_steps(list(runs.values()), self._resolved.source, pace):
+        schedule = Schedule(self._plan.sequential, 0, self._on_stage)
+        for step in run_steps(list(runs.values()), self._resolved.source, schedule):
             self.iterations += 1
             expected = step.outputs.get(reference.label)
             if expected is None:

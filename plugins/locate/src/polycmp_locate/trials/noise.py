@@ -88,7 +88,7 @@ def explained_share(setting: Setting, feed: Feed, outputs: Sequence[str]) -> flo
         feed: The inputs.
         outputs: The outputs' names.
     """
-    moved, graph, candidate = setting.moved, setting.reference.graph, setting.candidate.graph
+    moved, graph, candidate = setting.perturbed, setting.reference.graph, setting.candidate.graph
     if moved is None or moved.graph is None:
         return None
     own: Mapping[str, str] = {}
@@ -109,7 +109,7 @@ def explained_share(setting: Setting, feed: Feed, outputs: Sequence[str]) -> flo
     samples = moved.samples({own.get(name, name): array for name, array in feed.items()}, kinds, wanted)
     if samples is None:
         return None
-    shares = [_share(samples.exact[name], [made[name] for made in samples.moved]) for name in wanted]
+    shares = [_share(samples.exact[name], [made[name] for made in samples.perturbed]) for name in wanted]
     return NOISE_MARGIN * max(filter(None, shares), default=0.0)
 
 

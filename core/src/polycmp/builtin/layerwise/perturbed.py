@@ -1,4 +1,4 @@
-"""Samples of what rounding makes of a model: a backend runs it as it is, and with its tensors moved, several times."""
+"""Samples of a model's tensors: a backend runs it as it is, and several times with rounding errors put in at random."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.compare import SAMPLES, moved_inputs
+from polycmp.compare import SAMPLES, perturbed_inputs
 from polycmp.errors import PolycmpError
-from polycmp.graph import ModelGraph, MovableGraph, Rounding
+from polycmp.graph import ModelGraph, PerturbableGraph, Rounding
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.options import make_options
@@ -33,23 +33,23 @@ _NOTICEABLE, _LARGE = 2.0, 1 << 26
 
 
 class Samples(NamedTuple):
-    """Tensors of a model as a backend computes them, without and with random movement.
+    """Tensors of a model as a backend computes them, without and with random perturbations.
 
     Attributes:
-        exact: Tensors as computed, nothing moved.
-        moved: The same, each time with all tensors on the way moved at random.
+        exact: Tensors as computed, nothing perturbed.
+        perturbed: The same, each time with all tensors on the way perturbed at random.
         backend: The backend.
-        inside: Whether the tensors inside the model moved; if not, its inputs alone did.
+        inside: Whether the tensors inside the model were perturbed; if not, its inputs alone were.
     """
 
     exact: Tensors
-    moved: tuple[Tensors, ...]
+    perturbed: tuple[Tensors, ...]
     backend: str
     inside: bool = True
 
 
-class MovedRuns:
-    """Runs of a model with its tensors moved, on the installed backend that does it fastest.
+class PerturbedRuns:
+    """Runs of a model with its tensors perturbed, on the installed backend that does it fastest.
 
     Args:
         backend: The reference.
@@ -63,7 +63,7 @@ class MovedRuns:
         self._backend = backend
         self.graph = graph
         self._able: list[ResolvedBackend] = []
-        if isinstance(graph, MovableGraph) and sum(graph.weights.values()) <= AFFORDABLE:
+        if isinstance(graph, PerturbableGraph) and sum(graph.weights.values()) <= AFFORDABLE:
             self._able = list(_able(backend))
 
     def samples(
@@ -74,22 +74,22 @@ class MovedRuns:
         Args:
             feed: The inputs.
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
-            outputs: Names of the tensors; if None the model's outputs, which moved inputs alone show if need be.
+            outputs: Names of the tensors; if None the model's outputs, which perturbed inputs alone show if need be.
         """
         graph = self.graph
-        while self._able and isinstance(graph, MovableGraph):
+        while self._able and isinstance(graph, PerturbableGraph):
             backend = self._able[0]
             self._announce_runs(kinds, backend)
             start = time.monotonic()
-            # Moved by far less than any number shows, so that the backend joins no operators which it runs one by one
-            # where they move: a wrong kernel for several of them would pass for noise.
-            still = graph.moved(dict.fromkeys(kinds, "float64"), 1) or graph
+            # Perturbed by far less than any number shows, so that the backend joins no operators which it runs one by
+            # one where they are perturbed: a wrong kernel for several of them would pass for noise.
+            still = graph.perturbed(dict.fromkeys(kinds, "float64"), 1) or graph
             exact = _run(backend, still.mark(outputs or graph.outputs), feed)
             if exact is not None:
                 _announce(kinds, backend, time.monotonic() - start)
-                moved = tuple(self._moved(backend, graph, feed, kinds, outputs or graph.outputs))
-                if len(moved) == SAMPLES:
-                    return Samples(exact, moved, backend.label)
+                perturbed = tuple(self._perturbed(backend, graph, feed, kinds, outputs or graph.outputs))
+                if len(perturbed) == SAMPLES:
+                    return Samples(exact, perturbed, backend.label)
             del self._able[0]
         return self._of_inputs(feed, kinds) if outputs is None else None
 
@@ -101,39 +101,43 @@ class MovedRuns:
             log.warning("measuring what rounding to %s does, with %s: %d runs of a model of %.0f MB", *about)
 
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
-        """Return samples of the outputs for moved inputs, of the reference itself."""
+        """Return samples of the outputs for perturbed inputs, of the reference itself."""
         start = time.monotonic()
         exact = _run(self._backend, None, feed)
         if exact is None:
             return None
         _announce(kinds, self._backend, time.monotonic() - start)
-        feeds = (moved_inputs(feed, kinds, seed, all_types=True) for seed in range(1, SAMPLES + 1))
-        moved = tuple(made for fed in feeds if (made := _run(self._backend, None, fed)) is not None)
-        return Samples(exact, moved, self._backend.label, inside=False) if len(moved) == SAMPLES else None
+        feeds = (perturbed_inputs(feed, kinds, seed, all_types=True) for seed in range(1, SAMPLES + 1))
+        perturbed = tuple(made for fed in feeds if (made := _run(self._backend, None, fed)) is not None)
+        return Samples(exact, perturbed, self._backend.label, inside=False) if len(perturbed) == SAMPLES else None
 
     @staticmethod
-    def _moved(
-        backend: ResolvedBackend, graph: MovableGraph, feed: Feed, kinds: Mapping[str, Rounding], outputs: Sequence[str]
+    def _perturbed(
+        backend: ResolvedBackend,
+        graph: PerturbableGraph,
+        feed: Feed,
+        kinds: Mapping[str, Rounding],
+        outputs: Sequence[str],
     ) -> Iterator[Tensors]:
         for seed in range(1, SAMPLES + 1):
-            changed = graph.moved(kinds, seed)
+            changed = graph.perturbed(kinds, seed)
             made = None
             if changed is not None:
-                made = _run(backend, changed.mark(outputs), moved_inputs(feed, kinds, seed))
+                made = _run(backend, changed.mark(outputs), perturbed_inputs(feed, kinds, seed))
             if made is None:
                 return
             yield made
 
 
-def moved_runs(resolved: Resolved, run: PartitionedRun) -> MovedRuns | None:
-    """Make the runs of a model with moved tensors; None where the backend has a graph of its own.
+def perturbed_runs(resolved: Resolved, run: PartitionedRun) -> PerturbedRuns | None:
+    """Make the runs of a model with perturbed tensors; None where the backend has a graph of its own.
 
     Args:
         resolved: The backends.
         run: The run of one of them, under its model's own names.
     """
     backend = next((item for item in resolved.backends if item.label == run.label), None)
-    return None if backend is None or not isinstance(backend.inside, str) else MovedRuns(backend, run.graph)
+    return None if backend is None or not isinstance(backend.inside, str) else PerturbedRuns(backend, run.graph)
 
 
 def coarsest(kinds: Mapping[str, Rounding]) -> str:
