@@ -344,6 +344,10 @@ def test_upper_bounds_are_put_in(polycmp, tmp_path):
     assert done.status == 0, done.err
     got = ReferenceEvaluator(checked(tmp_path / "out.onnx")).run(None, {"x": np.ones(8, np.float32)})[0]
     assert list(got) == [0, 1, 2]
+    shown = polycmp("inspect", "model", "out.onnx", "--list-unbounded-dds")
+    assert ("k_bounded" in shown.out, "    none" in shown.out) == (False, True), shown.out
+    done = polycmp("surgeon", "sanitize", "out.onnx", "--set-unbounded-dds-upper-bound", "3", "-o", "again.onnx")
+    assert [node.op_type for node in checked(tmp_path / "again.onnx").graph.node].count("Min") == 1
 
 
 def test_fold_options_alone_are_told_to_do_nothing(polycmp, chain):

@@ -27,6 +27,8 @@ _SIZED_BY = {
     "Pad": (1,),
     "Resize": (3,),
 }
+#: Operators that give out the numbers of their first input.
+_KEEPING_CONTENT = {"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
 
 
 @keyword_aliases("copy")
@@ -79,16 +81,34 @@ def bound(model: Any, bounds: Mapping[str, int]) -> None:
 
 
 def unbounded_tensors(model: Any) -> list[str]:
-    """Return the computed tensors whose content decides the size of others, in order.
+    """Return the computed tensors whose content decides the size of others and has no upper bound, in order.
 
     Args:
         model: An `onnx.ModelProto`.
     """
-    return _deciding(model.graph, computed_tensors(model.graph, constants=False))
+    names = set(computed_tensors(model.graph, constants=False))
+    return [name for name in _deciding(model.graph, names) if not _is_bounded(model.graph, name, names)]
 
 
-def _deciding(graph: Any, made: list[str]) -> list[str]:
-    names = set(made)
+def _is_bounded(graph: Any, name: str, names: set[str]) -> bool:
+    """Return whether a node before a tensor holds its content below a constant."""
+    makers = {output: node for node in graph.node for output in node.output}
+    while name in names:
+        node = makers[name]
+        if node.op_type == "Min" and any(read not in names and not _is_fed(graph, read) for read in node.input):
+            return True
+        if node.op_type not in _KEEPING_CONTENT:
+            return False
+        name = node.input[0]
+    return False
+
+
+def _is_fed(graph: Any, name: str) -> bool:
+    weights = {item.name for item in graph.initializer}
+    return name not in weights and any(value.name == name for value in graph.input)
+
+
+def _deciding(graph: Any, names: set[str]) -> list[str]:
     deciding = [
         node.input[index]
         for node in graph.node

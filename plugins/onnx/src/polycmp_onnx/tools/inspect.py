@@ -161,7 +161,9 @@ def _unbounded(proto: Any, section: InspectSection) -> list[str]:
         return []
     names = unbounded_tensors(proto)
     told = [f"    {name}" for name in names] or ["    none"]
-    count = f"{len(names)} tensor{'' if len(names) == 1 else 's'} whose content decides the size of others"
+    count = (
+        f"{len(names)} tensor{'' if len(names) == 1 else 's'} of unbounded content, which decides the size of others"
+    )
     return [visible(line) for line in [f"  {count}", *told]]
 
 

@@ -314,6 +314,7 @@ def _without_prefix(message: str) -> str:
     text = re.sub(r"^\w+: ", "", message.strip())
     text = re.sub(r"\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
     text = re.sub(r"(/[\w./-]+|[\w.]+)\.(cc|h|cpp):\d+ [^\n]*?\) ", "", text)
+    text = re.sub(r"^Node ?\([^)]*\) ?Op ?\([^)]*\) \[\w+\] ", "", text)  # the finding names them anyway
     return re.sub(
         r"^Load model from [^:]* failed:|Non-zero status code returned while running \w+ node\. ", "", text
     ).strip()
