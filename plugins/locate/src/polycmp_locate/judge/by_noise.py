@@ -25,11 +25,12 @@ def judge_by_noise(judged: Judged, setting: Setting, windows: Iterable[SweptWind
     if noise is None or not decided or not judged.is_whole or all(row.passed for row in judged.rows):
         return judged
     rows = {row.tensor: row for row in judged.rows}
+    accepted = {item.output for item in judged.finals if item.passed}  # by a metric of the task, which decides them
     for window in windows:
         names = [
             name
             for name, row in window.rows.items()
-            if not row.passed and not row.is_matched and row.unit and name in rows
+            if not row.passed and not row.is_matched and row.unit and name in rows and name not in accepted
         ]
         pairs = {name: held_alike(window.own[name], window.held[name]) for name in names}
         said = noise.explain(
