@@ -20,8 +20,14 @@ sys.exit(0 if types[node.input[1]] == onnx.TensorProto.FLOAT else 1)
 """
 
 
-@pytest.mark.parametrize("mode", ["bisect", "linear"])
-@pytest.mark.parametrize(("direction", "count"), [("forward", 5), ("reverse", 8)])
+@pytest.mark.parametrize(
+    ("mode", "direction", "count"),
+    [
+        ("bisect", "forward", 5),
+        ("linear", "reverse", 8),
+        *(pytest.param(*way, marks=pytest.mark.corpus) for way in (("bisect", "reverse", 8), ("linear", "forward", 5))),
+    ],
+)
 def test_as_many_as_are_needed_stay_in_float32(polycmp, tmp_path, mode, direction, count):
     layers(tmp_path / "chain.onnx", 12)
     Path("needs.py").write_text(NEEDS)
