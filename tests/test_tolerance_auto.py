@@ -355,3 +355,19 @@ def test_a_coarse_type_elsewhere_explains_nothing_of_an_output(polycmp, tmp_path
         onnx.save(model, tmp_path / f"{name}.onnx")
     done = polycmp("run", "new.onnx", "-b", "onnxrt", "-b", "onnx:model=old.onnx,name=old", *AUTO)
     assert done.status == status, done.out
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.004, 3), (1.2, 1)])
+def test_an_estimate_accuses_nothing_of_what_a_row_keeps(polycmp, tmp_path, factor, status):
+    """ONNX's operators of version 7 cannot be perturbed inside a model, and a loop may carry an error along a row."""
+    weight = np.random.default_rng(0).standard_normal((32, 32)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Mul", ["m", "c"], ["y"])]
+    rows = np.ones((8, 1), np.float32)
+    for name in ("old", "float"):
+        outputs, weights = [("y", FLOAT, [8, 32])], [("w", weight), ("c", rows.copy())]
+        onnx.save(graph_model(nodes, [("x", FLOAT, [8, 32])], outputs, weights, opset=7), tmp_path / f"{name}.onnx")
+        rows[2] = factor
+    assert polycmp("convert", "float.onnx", "--fp-to-fp16", "-o", "new.onnx").status == 0
+    done = polycmp("run", "new.onnx", "-b", "onnxrt", "-b", "onnxrt:model=old.onnx,name=old", *AUTO)
+    assert done.status == status, done.out
+    assert "estimated" in words(done)

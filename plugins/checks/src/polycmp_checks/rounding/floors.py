@@ -97,7 +97,8 @@ class NoiseFloors:
             parts = [self._floor(side, output, reference, scales) for side in sides]
             source = " and ".join(dict.fromkeys(part.source for part in parts))
             levels = tuple(mine + other for mine, other in zip(parts[0].levels, parts[1].levels, strict=True))
-            return NoiseFloor(levels, max((part.kind for part in parts), key=unit_of), source)
+            kind = max((part.kind for part in parts), key=unit_of)
+            return NoiseFloor(levels, kind, source, any(part.estimated for part in parts))
 
         return floor
 
@@ -154,7 +155,7 @@ class NoiseFloors:
         output = self._resolved.plan.compare.map_output.get(output, output)  # samples are under the reference's names
         kind = side.on_the_way.get(output, side.kind)
         exact = samples.exact.get(output) if samples is not None else None
-        levels = None
+        levels, estimated = None, False
         if samples is not None and exact is not None and exact.shape == reference.shape:
             levels = sampled_levels(exact, [made[output] for made in samples.perturbed], scales)
         if samples is not None and samples.inside and exact is not None and levels is None:
@@ -164,11 +165,11 @@ class NoiseFloors:
             share, source = operator_rounding(unit_of(kind)), f"{kind} measured with {samples.backend}"
         else:
             share = unit_of(kind) * math.sqrt(self._depth)
-            source = f"{kind} in {self._depth} operators in a row, estimated"
+            source, estimated = f"{kind} in {self._depth} operators in a row, estimated", True
         least = one_rounding(reference, share, scales)
         if levels is not None:
             least = tuple(item.at_least(other) for item, other in zip(levels, least, strict=True))
-        return NoiseFloor(least, kind, source)
+        return NoiseFloor(least, kind, source, estimated)
 
     def _samples(self, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return the outputs with tensors moved as rounding to these types moves them; None where nothing can."""

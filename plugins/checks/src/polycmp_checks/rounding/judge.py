@@ -17,6 +17,7 @@ from polycmp.compare import (
     Scales,
     Simple,
     explained,
+    lost_channels,
     scales_of,
     usual,
     with_clipping,
@@ -42,11 +43,14 @@ class NoiseFloor:
         levels: The noise of each scale of the output.
         kind: The coarser of the types that both sides calculate in.
         source: Origin of the bound, in words.
+        estimated: Whether the model could not be run with tensors perturbed inside, so that nothing tells which error a
+            row keeps, nor how many are large.
     """
 
     levels: tuple[Level, ...]
     kind: str
     source: str
+    estimated: bool = False
 
     @property
     def largest(self) -> float:
@@ -121,7 +125,8 @@ class NoiseJudge(OutputJudge):
         if verdict.passed and reference.size:
             said = explained(candidate, reference, floor.levels, scales, unit_of(floor.kind), floor.kind)
             if said.word:
-                inconclusive = "undecided" if said.word == "undecided" else ""
+                unsure = floor.estimated and not lost_channels(candidate, reference)
+                inconclusive = "undecided" if said.word == "undecided" or unsure else ""
                 verdict = replace(verdict, passed=False, reason=said.why, inconclusive=inconclusive)
             if verdict.inconclusive:
                 verdict = replace(verdict, reason=f"{verdict.reason}: {BY_THE_TASK}")
