@@ -17,14 +17,17 @@ SEVERAL, LEVEL = Switch("disable"), Switch("level", ("high", "low", "off"))
 class Backend:
     """A backend that is wrong unless one of some sets of its passes is left out, or its level is one of those given."""
 
-    def __init__(self, *needed, levels=(), baseline=("bad", "bad")):
+    def __init__(self, *needed, levels=(), baseline=("bad", "bad"), by_chance=()):
         self.needed, self.levels, self.baseline = [set(item) for item in needed], levels, baseline
+        self.by_chance = by_chance
         self.looks = 0
 
     def look(self, switch, value, number):
         self.looks += 1
         if switch is None:
             return Judgement(self.baseline[number])
+        if value in self.by_chance:
+            return Judgement("bad" if number else "good")
         right = value in self.levels if switch is LEVEL else any(item <= set(value) for item in self.needed)
         return Judgement("good" if right else "bad", f"{value}")
 
@@ -39,7 +42,7 @@ def test_one_guilty_pass_is_found_in_few_runs(count):
         backend = Backend({guilty})
         found = search(backend, (SEVERAL, range(count)))
         assert (found.value, found.judgement.state) == ((guilty,), "good")
-        assert backend.looks <= 3 + 2 * math.ceil(math.log2(count)) + 1
+        assert backend.looks <= 4 + 2 * math.ceil(math.log2(count)) + 1
 
 
 def test_the_smallest_set_is_found_where_several_are_needed():
@@ -52,6 +55,11 @@ def test_the_smallest_set_is_found_where_several_are_needed():
 def test_a_level_is_lowered_no_further_than_it_takes():
     assert search(Backend(levels=("low", "off")), (SEVERAL, range(9)), (LEVEL, LEVEL.values)).value == "low"
     assert search(Backend(levels=("off",)), (LEVEL, LEVEL.values)).value == "off"
+
+
+def test_a_setting_that_is_right_by_chance_is_not_named():
+    assert search(Backend(levels=("low", "off"), by_chance=("low",)), (LEVEL, LEVEL.values)).value == "off"
+    assert search(Backend({1}, by_chance=((1,),)), (SEVERAL, range(3))) is None
 
 
 def test_nothing_is_named_where_no_pass_helps_or_nothing_is_wrong():
