@@ -177,6 +177,14 @@ def outputs_agree_though(outside: int, tensors: int) -> str:
     )
 
 
+def alike_not_finite(outside: int, tensors: int) -> str:
+    """Return that both sides hold the same numbers, and NaN or infinity at the same places, as the inputs do."""
+    return (
+        f"{outside} of {counted(tensors, 'tensor')} fail only because both sides hold NaN or infinity at "
+        "the same places, which came in with the inputs; to accept that: --nan equal or --infinities-compare-equal"
+    )
+
+
 def explained(outside: int, tensors: int, precision: str) -> str:
     """Return that rounding explains all differences.
 

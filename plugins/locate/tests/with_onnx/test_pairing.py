@@ -144,6 +144,17 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
     assert "have different operators, and no tensor inside one could be paired" in done.err
 
 
+def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_path):
+    x = np.zeros((2, 5, pairs.WIDTH), np.float32)
+    x[0, 1, 2] = np.nan
+    np.savez(tmp_path / "x.npz", x=x)
+    model = pairs.save(tmp_path / "m.onnx", [pairs.node("Tanh", "x", "t"), pairs.node("Exp", "t", "y")], {})
+    done = locate(polycmp, model, model, "--load-inputs", tmp_path / "x.npz")
+    sentence = found_in(tmp_path)["sentence"]
+    assert done.status == 0, done.out
+    assert "NaN or infinity at the same places, which came in with the inputs" in sentence
+
+
 def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_sides(polycmp, tmp_path):
     table = np.random.default_rng(1).standard_normal((pairs.WIDTH, pairs.WIDTH)).astype(np.float32)
     table[:, 3] = -np.inf

@@ -228,6 +228,9 @@ def _nothing(found: Located) -> str:
         summed = worst_steps(found)
         if summed:
             return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
+        alike = [row for row in seen if not row.passed and row.is_matched]
+        if alike and len(alike) == outside:
+            return say.alike_not_finite(outside, len(seen))
         return f"{WITHIN_ROUNDING}: {say.explained(outside, len(seen), found.precision)}{_overflow(found)}"
     return say.outputs_agree_though(outside, len(seen)) if outside else say.all_agree(len(seen))
 
