@@ -16,6 +16,7 @@ MARKS = "<!-- public lines: made by tests/public_lines.py -->", "<!-- end of pub
 
 #: Beginnings of sources, by the letter that stands for them below.
 PLACES = {
+    "E/": "NVIDIA/TensorRT tools/Polygraphy/examples/cli/",
     "C/": "NVIDIA/trt-samples-for-hackathon-cn cookbook/07-Tool/Polygraphy/",
     "G/": "yyq19990828/onnxtools docs/polygraphy使用指南/",
     "T#": "NVIDIA/TensorRT#",
@@ -33,11 +34,13 @@ def load_data():
 #: Lines that need no GPU.
 LINES = {
     "cleaning": [
-        "0 0 TOOL surgeon sanitize --fold-constants constants.onnx -o folded.onnx",
+        "0 0 TOOL surgeon sanitize --fold-constants constants.onnx -o folded.onnx <- T#3602",
         "0 0 TOOL surgeon sanitize ./constants.onnx --fold-constants -o ./out/folded.onnx",
         "0 0 TOOL surgeon sanitize --fold-constants copy.onnx -o copy.onnx",
+        "0 0 TOOL surgeon sanitize ./constants.onnx --fold-constants --output model-folded.onnx --save-external-data"
+        " <- ELS-RD/transformer-deploy#121",
         "0 0 TOOL surgeon sanitize affine.onnx -o static.onnx --fold-constants"
-        " --override-input-shapes x0:[1,3,8,8] x1:[1,3,8,8]",
+        " --override-input-shapes x0:[1,3,8,8] x1:[1,3,8,8] <- E/debug/02_reducing_failing_onnx_models",
         "1 2 TOOL surgeon sanitize constants.onnx --fold-constants --remove-unused-initializers --output clean.onnx",
         "0 0 TOOL surgeon sanitize dynamic_identity.onnx --fold-constants --override-input-shapes 'X:[1,2,77,77]'"
         " -o sanitize.onnx",
@@ -48,7 +51,8 @@ LINES = {
     "cutting": [
         "0 0 TOOL surgeon extract affine.onnx --outputs mul_out:auto add_out:auto -o backend.onnx",
         "0 0 TOOL surgeon extract affine.onnx --inputs mul_out:[batch_size,3,8,8]:auto x0:auto:auto -o head.onnx",
-        "0 0 TOOL surgeon extract affine.onnx --inputs x1:[1,3,8,8]:float32 --outputs add_out:float32 -o first.onnx",
+        "0 0 TOOL surgeon extract affine.onnx --inputs x1:[1,3,8,8]:float32 --outputs add_out:float32 -o first.onnx"
+        " <- E/surgeon/01_isolating_subgraphs",
         "1 2 TOOL surgeon extract affine.onnx --inputs x1:auto:auto --outputs /layers.0/add_out:auto -o layer.onnx",
         "1 0 TOOL surgeon extract affine.onnx --inputs x1 --outputs add_out -o sub.onnx",
         "1 0 TOOL surgeon extract affine.onnx --inputs x0:auto:auto x1:auto:auto --outputs Y:auto:auto -o all.onnx",
@@ -56,22 +60,22 @@ LINES = {
         "2 0 TOOL inspect model backend.onnx --mode=basic <- G/faq.md",
     ],
     "looking": [
-        "0 0 TOOL inspect model affine.onnx",
-        "0 0 TOOL inspect model affine.onnx --show layers",
-        "0 0 TOOL inspect model affine.onnx --show layers attrs weights",
+        "0 0 TOOL inspect model affine.onnx <- G/faq.md",
+        "0 0 TOOL inspect model affine.onnx --show layers <- E/inspect/03_inspecting_an_onnx_model",
+        "0 0 TOOL inspect model affine.onnx --show layers attrs weights <- E/inspect/03_inspecting_an_onnx_model",
         "0 0 TOOL inspect model affine.onnx --model-type=onnx --shape-inference --show layers attrs weights"
         " --list-unbounded-dds --verbose <- C/Inspect/main.sh",
         "0 0 TOOL inspect model affine.onnx --mode=onnx",
         "0 0 TOOL check lint affine.onnx <- G/check.md",
         "0 0 TOOL check lint affine.onnx --verbose <- G/check.md",
         "0 0 TOOL check lint affine.onnx -o report.json <- G/check.md",
-        "1 1 TOOL check lint bad_graph.onnx -o report.json",
+        "1 1 TOOL check lint bad_graph.onnx -o report.json <- E/check/01_linting_an_onnx_model",
     ],
     "running": [
         "0 0 TOOL run affine.onnx --onnxrt <- C/Run/main.sh",
         "0 0 TOOL run affine.onnx --onnxrt --atol 1e-3 --rtol 1e-3",
-        "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.json",
-        "0 0 TOOL inspect data inputs.json --show-values",
+        "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.json <- E/inspect/06_inspecting_input_data",
+        "0 0 TOOL inspect data inputs.json --show-values <- E/inspect/06_inspecting_input_data",
         "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.pkl",
         "0 0 TOOL inspect data inputs.pkl --show-values",
         "0 0 TOOL run affine.onnx --onnxrt --onnx-outputs mark all --save-results=onnx_out.pkl",
@@ -82,16 +86,17 @@ LINES = {
         "1 1 TOOL run other.onnx --onnxrt --onnx-outputs mark all --load-inputs in.json --load-outputs golden.json",
         "0 0 TOOL run dynamic_identity.onnx --onnxrt --input-shapes X:[1,2,28,28] --save-outputs run.json --seed 31193",
         "0 0 TOOL run affine.onnx --onnxrt --providers cpu --data-loader-script affine_loader.py --validate",
-        "1 1 TOOL run add_infinity.onnx --onnx-outputs mark all --onnxrt --validate",
+        "1 1 TOOL run add_infinity.onnx --onnx-outputs mark all --onnxrt --validate <- E/run/07_checking_nan_inf",
         "1 2 TOOL run affine.onnx --onnxrt --onnx-data=affine.onnx",
         "1 2 TOOL run affine.onnx --onnxrt --tol 1e-3",
     ],
     "reducing": [
         "0 0 TOOL run affine.onnx --onnxrt --save-inputs inputs.json --onnx-outputs mark all"
-        " --save-outputs golden.json",
+        " --save-outputs golden.json <- E/debug/02_reducing_failing_onnx_models",
         "2 0 TOOL data to-input inputs.json golden.json -o layerwise.json <- C/Debug/main.sh",
         "0 0 TOOL debug reduce affine.onnx -o small.onnx --mode=bisect --load-inputs layerwise.json --check"
-        " TOOL run polygraphy_debug.onnx --onnxrt --load-inputs layerwise.json --load-outputs golden.json",
+        " TOOL run polygraphy_debug.onnx --onnxrt --load-inputs layerwise.json --load-outputs golden.json"
+        " <- E/debug/02_reducing_failing_onnx_models",
         "0 0 TOOL debug reduce affine.onnx -o small.onnx --fail-regex Op:.Mul --check"
         " TOOL inspect model polygraphy_debug.onnx --show layers <- C/Debug/main.sh",
         "1 2 TOOL debug reduce affine.onnx --check 'TOOL run affine.onnx --onnxrt' -o minimal.onnx",
@@ -100,8 +105,8 @@ LINES = {
         "0 0 TOOL debug repeat --until=5 --check false <- NVIDIA/TensorRT tools/Polygraphy/tests/tools/test_debug.py",
     ],
     "converting": [
-        "0 0 TOOL convert --fp-to-fp16 -o identity-fp16.onnx identity.onnx",
-        "0 0 TOOL template trt-network -o define_network.py",
+        "0 0 TOOL convert --fp-to-fp16 -o identity-fp16.onnx identity.onnx <- E/convert/04_converting_models_to_fp16",
+        "0 0 TOOL template trt-network -o define_network.py <- E/run/04_defining_a_tensorrt_network_or_config_manually",
         "0 0 TOOL template trt-network identity.onnx --output modify_network.py <- C/Template/main.sh",
         "0 0 TOOL template trt-config --fp16 -o config.py",
         "0 0 TOOL template onnx-gs identity.onnx -o modify_onnx.py <- C/Template/main.sh",
@@ -148,7 +153,8 @@ LINES = {
     ],
     "threads and scripts": [
         "0 0 TOOL run dynamic_identity.onnx --onnxrt --onnx-outputs mark all --input-shapes X:[1,2,128,128] <- T#2938",
-        "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.json --save-outputs outputs.json",
+        "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.json --save-outputs outputs.json"
+        " <- E/run/02_comparing_across_runs",
         "0 0 TOOL run identity.onnx --onnxrt --load-inputs inputs.json --load-outputs outputs.json --atol 0.001"
         " --rtol 0.001 --check-error-stat median",
         "0 0 TOOL surgeon extract affine.onnx --inputs x1:auto:auto x0:auto:auto --outputs mul_out:auto Y:auto"
@@ -175,7 +181,7 @@ TENSORRT = [
     " --trt-opt-shapes x0:[1,3,8,8] x1:[1,3,8,8] --trt-max-shapes x0:[1,3,8,8] x1:[1,3,8,8]"
     " <- lix19937/tensorrt-insight deploy/readme.md",
     "0 0 TOOL run affine.onnx --trt --fp16",
-    "0 0 TOOL run dynamic_identity.onnx --trt --onnxrt --input-shapes X:[1,2,4,4]",
+    "0 0 TOOL run dynamic_identity.onnx --trt --onnxrt --input-shapes X:[1,2,4,4] <- E/run/01_comparing_frameworks",
     "0 0 TOOL run affine.onnx --trt --onnxrt --trt-outputs mark all --onnx-outputs mark all --atol 1e-3 --rtol 1e-3"
     " --fail-fast --val-range [0,1]",
     "0 0 TOOL run affine.onnx --trt --fp16 --onnxrt <- T#2691",

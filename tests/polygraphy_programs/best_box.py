@@ -1,6 +1,6 @@
 """Take the best row of each saved output.
 
-Found in: a detector of text on the edge, data_loader.py
+Found in: kaoyuching/edge_ocr, the data loader for Polygraphy
 """
 
 import sys
