@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp_trt import (
     CreateConfig,

@@ -11,10 +11,10 @@ from typing import Any
 import onnx
 import pytest
 from commandline import signals_as_a_terminal_has_them  # noqa: F401 - a fixture for every folder of tests
-from copied import copy_children
+from copied_processes import copy_children
 from in_process import plugins_installed
 from parity_folder import make_workshop
-from toys import small_model
+from small_models import small_model
 
 from polycmp.cli.main import run as run_command
 from polycmp.messages import restored_logging

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from toys import small_model, unary_model
+from small_models import small_model, unary_model
 
 from polycmp.results.files import InputsWriter, OutputsWriter
 

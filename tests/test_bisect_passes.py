@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fakes import FakeSite
 from onnx import TensorProto, helper
-from toys import save_graph
+from small_models import save_graph
 
 REPORT = ("--report", "found.json")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from fakes import BROKEN, REASONS, install_broken, runner
 from fakes.outsider import install_outsider
 

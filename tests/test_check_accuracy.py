@@ -143,7 +143,7 @@ class TestJudging:
             "import numpy as np\ndef load_data():\n    yield {'x': np.array([1, -1, 4, 9], np.float32)}\n"
         )
         import onnx
-        from toys import unary_model
+        from small_models import unary_model
 
         onnx.save(unary_model("Sqrt"), tmp_path / "sqrt.onnx")
         words = ("--data-loader-script", "data.py", "--save-accuracy-results", "m.json")
@@ -314,7 +314,7 @@ class TestAverage:
 
     def test_nan_in_one_iteration_fails_the_mean(self, polycmp, tmp_path):
         import onnx
-        from toys import unary_model
+        from small_models import unary_model
 
         onnx.save(unary_model("Sqrt"), tmp_path / "sqrt.onnx")
         (tmp_path / "data.py").write_text(

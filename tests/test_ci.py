@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 import pytest
 from sarif_check import wrong_in
-from toys import small_model
+from small_models import small_model
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")

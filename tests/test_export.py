@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from copied import ran_python
+from copied_processes import ran_python
 
 if sys.version_info >= (3, 11):
     import tomllib

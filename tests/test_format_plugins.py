@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from test_report_plugins import plugin_row, run
 
 LIGHT = """

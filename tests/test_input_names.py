@@ -9,12 +9,12 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import converted_models as converted
 import numpy as np
 import onnx
-import pairs
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp.comparator import Comparator
 from polycmp.data.input_pairs import pair_inputs
@@ -31,9 +31,9 @@ TOLD = "inputs: 'features' of new is fed what 'x' of old gets"
 @pytest.fixture
 def models(tmp_path):
     """Write a network and the same with another name of its input, in which one bias is wrong."""
-    good = pairs.network(tmp_path / "good.onnx")
-    other = pairs.edited(good, tmp_path / "other.onnx", pairs.with_input("features"))
-    pairs.edited(other, tmp_path / "wrong.onnx", pairs.scaled("1.down.bias", 2.0))
+    good = converted.network(tmp_path / "good.onnx")
+    other = converted.edited(good, tmp_path / "other.onnx", converted.with_input("features"))
+    converted.edited(other, tmp_path / "wrong.onnx", converted.scaled("1.down.bias", 2.0))
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def test_all_tensors_are_compared_on_the_same_numbers(polycmp, models):
 @pytest.mark.parametrize("name", ["x", "features"], ids=["reference", "candidate"])
 @pytest.mark.parametrize("words", [["run"], ["run", "--mark-all"], ["locate"]], ids=" ".join)
 def test_a_file_names_an_input_as_either_model_does(polycmp, models, words, name):
-    np.savez("x.npz", **{name: np.random.default_rng(1).random((2, 5, pairs.WIDTH), np.float32)})
+    np.savez("x.npz", **{name: np.random.default_rng(1).random((2, 5, converted.WIDTH), np.float32)})
     done = polycmp(*words, "other.onnx", *NEW, *OLD, "--load-inputs", "x.npz")
     assert done.status == 0, said(done)
     assert polycmp(*words, "wrong.onnx", *NEW, *OLD, "--load-inputs", "x.npz").status == 1
@@ -73,7 +73,7 @@ def test_what_is_written_keeps_its_own_names_of_inputs(polycmp, models, words):
 
 def test_an_input_that_only_one_model_has_is_said_and_gets_numbers_of_its_own(polycmp, models):
     more = helper.make_tensor_value_info("image", 1, ["batch", 3, 8, 8])
-    pairs.edited(models / "other.onnx", models / "other.onnx", lambda model: model.graph.input.append(more))
+    converted.edited(models / "other.onnx", models / "other.onnx", lambda model: model.graph.input.append(more))
     for words in (("run", "other.onnx", "--mark-all"), ("locate", "other.onnx"), ("run", "other.onnx")):
         for backends in ((*NEW, *OLD), (*OLD, *NEW)):
             done = polycmp(*words, *backends)
@@ -83,7 +83,7 @@ def test_an_input_that_only_one_model_has_is_said_and_gets_numbers_of_its_own(po
 
 def test_ranking_layers_needs_models_with_the_same_inputs(polycmp, models):
     more = helper.make_tensor_value_info("image", 1, ["batch", 3, 8, 8])
-    pairs.edited(models / "other.onnx", models / "other.onnx", lambda model: model.graph.input.append(more))
+    converted.edited(models / "other.onnx", models / "other.onnx", lambda model: model.graph.input.append(more))
     done = polycmp("locate", "other.onnx", *NEW, *OLD, "--rank")
     assert done.status == 2
     assert "not certain which inputs of new and old are the same" in said(done)
@@ -181,8 +181,8 @@ def test_a_name_of_no_model_is_refused(polycmp, models):
 
 def test_options_may_name_an_input_as_either_model_calls_it(polycmp, models):
     for name in ("x", "features"):
-        done = polycmp("run", "other.onnx", *NEW, *OLD, "--input-shapes", f"{name}:[3,5,{pairs.WIDTH}]")
-        assert (done.status, f"[3,5,{pairs.WIDTH}]" in said(done)) == (0, True), said(done)
+        done = polycmp("run", "other.onnx", *NEW, *OLD, "--input-shapes", f"{name}:[3,5,{converted.WIDTH}]")
+        assert (done.status, f"[3,5,{converted.WIDTH}]" in said(done)) == (0, True), said(done)
 
 
 def two_names(folder: Path) -> None:

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from in_process import run_cases_here
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 from truth.agreeing import ask_all, contradictions
 from truth.judge import Said

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from decoders import decoder, save_all
-from toys import small_model
+from small_models import small_model
 
 pty = pytest.importorskip("pty")
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

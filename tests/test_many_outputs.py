@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 
 def heads(count: int) -> onnx.ModelProto:

@@ -12,7 +12,7 @@ import textwrap
 
 import onnx
 import pytest
-from toys import small_model
+from small_models import small_model
 
 #: Put before what a process does. What the standard library and others hold of these modules stays theirs.
 WITHOUT_POSIX = """

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from browser import asked, needs_browser
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plugins import Registry

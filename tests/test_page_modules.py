@@ -9,10 +9,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import narrow
+import converted_models as converted
+import low_precision_models as low_precision
 import numpy as np
 import onnx
-import pairs
 import pytest
 
 from polycmp.report.along import Measure, Place
@@ -34,7 +34,7 @@ def in_modules(path: Path) -> Path:
             scopes = ["", "encoder", place, f"{place}.{part}", item.name]
             item.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=repr(scopes))
 
-    return pairs.edited(path, path, change)
+    return converted.edited(path, path, change)
 
 
 def lines_of(page: str) -> list[tuple[str, str, list[str]]]:
@@ -52,10 +52,10 @@ def lines_of(page: str) -> list[tuple[str, str, list[str]]]:
 @pytest.fixture
 def half(polycmp, tmp_path):
     """Save a network with modules and the same in float16, one weight of which is wrong."""
-    good = in_modules(pairs.network(tmp_path / "good.onnx"))
+    good = in_modules(converted.network(tmp_path / "good.onnx"))
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
-    pairs.edited(tmp_path / "half.onnx", tmp_path / "half.onnx", pairs.scaled("1.down.weight", 2.0))
-    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, pairs.WIDTH), np.float32))
+    converted.edited(tmp_path / "half.onnx", tmp_path / "half.onnx", converted.scaled("1.down.weight", 2.0))
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, converted.WIDTH), np.float32))
     words = ("half.onnx", "-b", "onnxrt:name=half", "-b", "onnxrt:name=float,model=good.onnx", "--load-inputs", "x.npz")
     return (*words, *REPORT)
 
@@ -80,8 +80,8 @@ def test_pairs_stand_side_by_side_in_their_modules_with_the_worst_figures(polycm
 
 
 def test_pairs_say_how_they_were_found_and_what_has_no_counterpart_is_shown(polycmp, tmp_path):
-    pairs.network(tmp_path / "good.onnx")
-    pairs.exported(tmp_path / "other.onnx")
+    converted.network(tmp_path / "good.onnx")
+    converted.exported(tmp_path / "other.onnx")
     words = ("-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=good.onnx", "--atol", "1e-3")
     assert polycmp("locate", "other.onnx", *words, *REPORT).status == 0
     page = (tmp_path / "r.html").read_text()
@@ -99,8 +99,8 @@ def test_pairs_say_how_they_were_found_and_what_has_no_counterpart_is_shown(poly
 
 
 def test_tensors_of_the_reference_alone_stand_in_their_place(polycmp, tmp_path):
-    pairs.network(tmp_path / "good.onnx")
-    pairs.exported(tmp_path / "other.onnx")
+    converted.network(tmp_path / "good.onnx")
+    converted.exported(tmp_path / "other.onnx")
     words = ("-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=other.onnx", "--atol", "1e-3")
     assert polycmp("locate", "good.onnx", *words, *REPORT).status == 0
     lines = lines_of((tmp_path / "r.html").read_text())
@@ -111,12 +111,12 @@ def test_tensors_of_the_reference_alone_stand_in_their_place(polycmp, tmp_path):
 
 
 def test_a_ranking_is_drawn_along_the_graph_with_its_modules(polycmp, tmp_path):
-    model = narrow.chain(8, 4, 1e6)
+    model = low_precision.chain(8, 4, 1e6)
     for item in model.graph.node:
         item.name = f"/layer.{re.sub(r'[^0-9]', '', item.name)}/{item.name}"
     onnx.save(model, tmp_path / "float.onnx")
-    onnx.save(narrow.float16(model, tmp_path), tmp_path / "small.onnx")
-    np.savez(tmp_path / "x.npz", **narrow.feed())
+    onnx.save(low_precision.float16(model, tmp_path), tmp_path / "small.onnx")
+    np.savez(tmp_path / "x.npz", **low_precision.feed())
     words = ("float.onnx", "-b", "onnxrt:model=small.onnx,name=small", "-b", "onnxrt:name=float")
     assert (
         polycmp("locate", *words, "--load-inputs", "x.npz", "--atol", "1e-2", "--save-mixed", "m.onnx", *REPORT).status
@@ -139,7 +139,7 @@ def test_a_ranking_is_drawn_along_the_graph_with_its_modules(polycmp, tmp_path):
 
 
 def test_equal_graphs_without_modules_have_no_outline(polycmp, tmp_path):
-    pairs.network(tmp_path / "a.onnx")
+    converted.network(tmp_path / "a.onnx")
     words = ("-b", "onnxrt", "-b", "onnx", *REPORT)
     polycmp("locate", "a.onnx", *words)
     assert "The graph by module" not in (tmp_path / "r.html").read_text()

@@ -14,7 +14,7 @@ def test_one_file_per_iteration_pair_output_and_kind(polycmp, model, tmp_path):
 
 def test_matched_names_are_drawn(polycmp, tmp_path):
     import onnx
-    from toys import small_model
+    from small_models import small_model
 
     onnx.save(small_model(), tmp_path / "a.onnx")
     onnx.save(small_model(output="z"), tmp_path / "b.onnx")

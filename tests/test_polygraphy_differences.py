@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from copied import ran_python
+from copied_processes import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from polygraphy_differences import COMMANDS, HEAD, PAGE, PROGRAMS, ROWS, STRICTER, table_of_commands, table_of_programs
 from test_parity import PARITY

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from copied import ran_python
+from copied_processes import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from polygraphy_examples import NEEDS, PAGE, PROGRAMS, REFUSED, SAME, WITH_TENSORRT, commands, make_files, table
 from test_examples import ported

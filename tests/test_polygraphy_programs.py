@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copied import ran_python
+from copied_processes import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper, numpy_helper, save
 from public_programs import PAGE, PROGRAMS, table

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import converted_models as converted
 import numpy as np
 import onnx
-import pairs
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp.results.outcome import BackendResult
 from polycmp_locate.report.presentation import result_of
@@ -23,8 +23,8 @@ from polycmp_locate.values.located import Located
 def against(polycmp, tmp_path):
     """Run a command with a quantised file and the float one, and return its result and its document."""
     rng = np.random.default_rng(5)
-    np.savez(tmp_path / "wide.npz", x=rng.standard_normal((2, 5, pairs.WIDTH)).astype(np.float32))
-    np.savez(tmp_path / "calibrated.npz", x=rng.random((2, 5, pairs.WIDTH), np.float32))
+    np.savez(tmp_path / "wide.npz", x=rng.standard_normal((2, 5, converted.WIDTH)).astype(np.float32))
+    np.savez(tmp_path / "calibrated.npz", x=rng.random((2, 5, converted.WIDTH), np.float32))
 
     def run(command: str, made: Path, good: Path, *words: str, inputs: str = "wide.npz"):
         done = polycmp(
@@ -40,7 +40,7 @@ def against(polycmp, tmp_path):
 def usual(polycmp, tmp_path):
     """Run a command with a quantised file and the float one on inputs like those of the calibration."""
     rng = np.random.default_rng(7)
-    np.savez(tmp_path / "usual.npz", x=rng.standard_normal((2, 5, pairs.WIDTH)).astype(np.float32))
+    np.savez(tmp_path / "usual.npz", x=rng.standard_normal((2, 5, converted.WIDTH)).astype(np.float32))
 
     def run(command: str, made: Path, good: Path, *words: str):
         done = polycmp(
@@ -62,8 +62,8 @@ def outputs_of(document: dict) -> dict:
 
 
 def test_noise_that_adds_up_in_good_layers_does_not_fail_a_tensor(against, tmp_path):
-    good = pairs.peaked(tmp_path / "good.onnx")
-    done, found = against("run", pairs.dynamic_int8(good, tmp_path / "int8.onnx"), good, "--mark-all")
+    good = converted.peaked(tmp_path / "good.onnx")
+    done, found = against("run", converted.dynamic_int8(good, tmp_path / "int8.onnx"), good, "--mark-all")
     assert done.status == 0, done.out
     reasons = [item["reason"] for item in outputs_of(found).values()]
     assert any("on its way explains up to" in reason and "(measured)" in reason for reason in reasons)
@@ -71,9 +71,9 @@ def test_noise_that_adds_up_in_good_layers_does_not_fail_a_tensor(against, tmp_p
 
 @pytest.mark.parametrize("times", [2.0, 1.6])
 def test_a_scale_that_is_too_large_fails_where_noise_would_pass(against, tmp_path, times):
-    good = pairs.peaked(tmp_path / "good.onnx")
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx")
-    pairs.edited(made, made, pairs.scaled("2.up.weight_scale", times))
+    good = converted.peaked(tmp_path / "good.onnx")
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
+    converted.edited(made, made, converted.scaled("2.up.weight_scale", times))
     done, found = against("run", made, good, "--mark-all")
     assert done.status == 1, done.out
     assert next(name for name, item in outputs_of(found).items() if not item["passed"]) == "up2"
@@ -81,7 +81,7 @@ def test_a_scale_that_is_too_large_fails_where_noise_would_pass(against, tmp_pat
 
 def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual, tmp_path):
     """A sum beside a number 80 times as large, which is rounded to 255 steps and then taken away."""
-    node, shape = helper.make_node, [2, 5, pairs.WIDTH]
+    node, shape = helper.make_node, [2, 5, converted.WIDTH]
     ends = {"good": [], "int8": [
         node("QuantizeLinear", ["b", "step", "zero"], ["codes"]),
         node("DequantizeLinear", ["codes", "step", "zero"], ["b_back"]),
@@ -103,16 +103,16 @@ def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual,
 
 
 def test_an_operator_that_amplifies_the_noise_of_steps_is_no_ill_conditioned_model(against, tmp_path):
-    good = pairs.sharp(tmp_path / "good.onnx")
-    done, found = against("locate", pairs.dynamic_int8(good, tmp_path / "int8.onnx"), good)
+    good = converted.sharp(tmp_path / "good.onnx")
+    done, found = against("locate", converted.dynamic_int8(good, tmp_path / "int8.onnx"), good)
     assert (done.status, found["words"]) == (0, "within rounding"), found["sentence"]
     assert "together puts the outputs off by" in found["sentence"]
     assert "which of them to keep in float: --rank" in found["sentence"]
 
 
 def test_a_range_that_has_to_hold_a_mask_is_named(against, tmp_path):
-    good = pairs.masked(tmp_path / "good.onnx")
-    made = pairs.static_qdq(good, tmp_path / "int8.onnx")
+    good = converted.masked(tmp_path / "good.onnx")
+    made = converted.static_qdq(good, tmp_path / "int8.onnx")
     done, found = against("locate", made, good, inputs="calibrated.npz")
     assert (done.status, found["words"]) == (1, "wrong"), found["sentence"]
     assert found["first_bad"] == "masked_DequantizeLinear_Output"
@@ -120,8 +120,8 @@ def test_a_range_that_has_to_hold_a_mask_is_named(against, tmp_path):
 
 
 def test_a_mask_that_stays_in_float_is_no_fault(against, tmp_path):
-    good = pairs.masked(tmp_path / "good.onnx")
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx")
+    good = converted.masked(tmp_path / "good.onnx")
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
     assert any(node.op_type == "MatMulInteger" for node in onnx.load(made).graph.node)
     done, found = against("locate", made, good)
     assert (done.status, found["words"]) == (0, "within rounding"), found["sentence"]
@@ -141,8 +141,8 @@ def test_elements_that_are_off_in_the_middle_of_a_range_were_not_clipped():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kinds", KINDS)
 def test_a_good_file_without_its_activations_is_not_accused(usual, tmp_path, kinds, form):
-    good = pairs.bent(tmp_path / "good.onnx", kinds)
-    done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx", form), good)
+    good = converted.bent(tmp_path / "good.onnx", kinds)
+    done, found = usual("locate", converted.static(good, tmp_path / "int8.onnx", form), good)
     assert done.status == 0, found["sentence"]
     activations = [letter for place, letter in enumerate(kinds) if letter in "R62" and "C" in kinds[:place]]
     told = " ".join(found["notes"])
@@ -151,8 +151,8 @@ def test_a_good_file_without_its_activations_is_not_accused(usual, tmp_path, kin
 
 @pytest.mark.parametrize("form", FORMS)
 def test_sums_before_an_activation_are_not_accused(usual, tmp_path, form):
-    good = pairs.stacked(tmp_path / "good.onnx")
-    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    good = converted.stacked(tmp_path / "good.onnx")
+    made = converted.static(good, tmp_path / "int8.onnx", form)
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
     done, found = usual("run", made, good, "--mark-all")
@@ -161,17 +161,17 @@ def test_sums_before_an_activation_are_not_accused(usual, tmp_path, form):
 
 @pytest.mark.parametrize("kinds", ["C2C", "C6C", "CRC"])
 def test_codes_before_an_activation_may_end_where_it_cuts(usual, tmp_path, kinds):
-    good = pairs.bent(tmp_path / "good.onnx", kinds)
+    good = converted.bent(tmp_path / "good.onnx", kinds)
     symmetric = {"ActivationSymmetric": True, "WeightSymmetric": True}
-    made = pairs.static(good, tmp_path / "int8.onnx", extra_options=symmetric)
+    made = converted.static(good, tmp_path / "int8.onnx", extra_options=symmetric)
     assert {"Clip", "Relu"} & {node.op_type for node in onnx.load(made).graph.node}
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
 
 
 def test_the_note_says_what_does_the_activation_and_the_pair_is_behind_the_codes(usual, tmp_path):
-    good = pairs.bent(tmp_path / "good.onnx", "CRC")
-    done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx"), good)
+    good = converted.bent(tmp_path / "good.onnx", "CRC")
+    done, found = usual("locate", converted.static(good, tmp_path / "int8.onnx"), good)
     assert "Relu 'n_t1' is done by QuantizeLinear 't1_QuantizeLinear' (zero point -128)" in done.out
     places = {row["tensor"]: row["counterpart"] for row in found["tensors"]}
     assert (places["t1"], places["t1_DequantizeLinear_Output"]) == ("t0", "t1")
@@ -179,23 +179,23 @@ def test_the_note_says_what_does_the_activation_and_the_pair_is_behind_the_codes
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_float_file_may_be_the_candidate(usual, tmp_path, form):
-    good = pairs.bent(tmp_path / "good.onnx", "CRCRC")
-    done, found = usual("locate", good, pairs.static(good, tmp_path / "int8.onnx", form))
+    good = converted.bent(tmp_path / "good.onnx", "CRCRC")
+    done, found = usual("locate", good, converted.static(good, tmp_path / "int8.onnx", form))
     assert done.status == 0, found["sentence"]
     assert "is done by" in done.out
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_codes_that_do_not_end_where_the_activation_cuts_are_named(usual, tmp_path, form):
-    good = pairs.bent(tmp_path / "good.onnx", "CRCRC")
-    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    good = converted.bent(tmp_path / "good.onnx", "CRCRC")
+    made = converted.static(good, tmp_path / "int8.onnx", form)
     name = "t1_zero_point" if form == "QDQ" else "t0_zero_point"
 
     def change(model: onnx.ModelProto) -> None:
-        item = pairs.weight(model, name)
+        item = converted.weight(model, name)
         item.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(item) + np.int8(50), name))
 
-    pairs.edited(made, made, change)
+    converted.edited(made, made, change)
     done, found = usual("locate", made, good)
     assert done.status == 1, found["sentence"]
     named = "n_t0_quant" if form == "QOperator" else "t1_QuantizeLinear"
@@ -206,17 +206,17 @@ def test_codes_that_do_not_end_where_the_activation_cuts_are_named(usual, tmp_pa
 @pytest.mark.parametrize(("form", "named"), [("QDQ", "n_t2"), ("QOperator", "n_t2_quant")])
 @pytest.mark.parametrize("fault", ["scale", "bias"])
 def test_a_fault_in_a_file_without_activations_is_named(usual, tmp_path, form, named, fault):
-    good = pairs.bent(tmp_path / "good.onnx", "CRCRC")
-    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    good = converted.bent(tmp_path / "good.onnx", "CRCRC")
+    made = converted.static(good, tmp_path / "int8.onnx", form)
     weight, factor = ("2.weight_scale", 1.3) if fault == "scale" else ("2.bias_quantized", 0)
-    pairs.edited(made, made, pairs.scaled(weight, factor))
+    converted.edited(made, made, converted.scaled(weight, factor))
     done, found = usual("locate", made, good)
     assert (done.status, found["operator"]["name"]) == (1, named), found["sentence"]
 
 
 def test_codes_of_a_file_are_compared_as_the_numbers_they_stand_for(usual, tmp_path):
-    good = pairs.stacked(tmp_path / "good.onnx")
-    done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx", "QOperator"), good)
+    good = converted.stacked(tmp_path / "good.onnx")
+    done, found = usual("locate", converted.static(good, tmp_path / "int8.onnx", "QOperator"), good)
     assert "hold codes and are compared as the numbers they stand for" in done.out
     row = next(row for row in found["tensors"] if row["tensor"] == "product1_quantized")
     assert row["counterpart"] == "product1"
@@ -235,28 +235,30 @@ def test_a_normalisation_that_was_folded_before_quantising_is_not_accused(usual,
             for name in names:
                 values = rng.random(5).astype(np.float32) + np.float32(0.5)
                 graph.initializer.append(onnx.numpy_helper.from_array(values, name))
-            norm = pairs.node("BatchNormalization", " ".join([f"raw{place}", *names]), f"t{place}")
+            norm = converted.node("BatchNormalization", " ".join([f"raw{place}", *names]), f"t{place}")
             norm.name = f"norm{place}"
             graph.node.insert(list(graph.node).index(conv) + 1, norm)
 
-    good = pairs.edited(pairs.bent(tmp_path / "plain.onnx", "CRCRC"), tmp_path / "good.onnx", change)
-    ready = pairs.optimised(good, tmp_path / "ready.onnx", "ORT_ENABLE_BASIC")
+    good = converted.edited(converted.bent(tmp_path / "plain.onnx", "CRCRC"), tmp_path / "good.onnx", change)
+    ready = converted.optimised(good, tmp_path / "ready.onnx", "ORT_ENABLE_BASIC")
     assert "BatchNormalization" not in {node.op_type for node in onnx.load(ready).graph.node}
-    done, found = usual("locate", pairs.static(ready, tmp_path / "int8.onnx", form), good)
+    done, found = usual("locate", converted.static(ready, tmp_path / "int8.onnx", form), good)
     assert done.status == 0, found["sentence"]
 
 
 def test_a_saved_run_is_compared_behind_the_codes(polycmp, usual, tmp_path):
-    good = pairs.bent(tmp_path / "good.onnx", "CRC")
-    made = pairs.static(good, tmp_path / "int8.onnx")
+    good = converted.bent(tmp_path / "good.onnx", "CRC")
+    made = converted.static(good, tmp_path / "int8.onnx")
     usual("run", good, good, "--mark-all", "--save-outputs", "saved.npz")
     done = polycmp("locate", made, "-b", "onnxrt", "--load-outputs", "saved.npz", "--load-inputs", "usual.npz")
     assert done.status == 0, done.out
 
 
 def test_a_tensor_that_is_made_twice_is_told(polycmp, tmp_path):
-    good = pairs.bent(tmp_path / "good.onnx", "CRSC")
-    twice = pairs.edited(good, tmp_path / "twice.onnx", lambda model: model.graph.node[2].output.__setitem__(0, "y"))
+    good = converted.bent(tmp_path / "good.onnx", "CRSC")
+    twice = converted.edited(
+        good, tmp_path / "twice.onnx", lambda model: model.graph.node[2].output.__setitem__(0, "y")
+    )
     done = polycmp("locate", twice, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
     assert done.status == 3
     assert "two operators make 'y'" in done.err
@@ -268,9 +270,9 @@ def test_a_tensor_that_is_made_twice_is_told(polycmp, tmp_path):
 
 @pytest.mark.parametrize("kind", ["QInt16", "QUInt16"])
 def test_codes_of_16_bits_by_operators_of_microsoft_are_rounding(usual, tmp_path, kind):
-    good = pairs.stacked(tmp_path / "good.onnx")
+    good = converted.stacked(tmp_path / "good.onnx")
     options = {"activation_type": QuantType[kind], "weight_type": QuantType.QInt8}
-    made = pairs.static(good, tmp_path / "int16.onnx", extra_options={"UseQDQContribOps": True}, **options)
+    made = converted.static(good, tmp_path / "int16.onnx", extra_options={"UseQDQContribOps": True}, **options)
     assert {node.domain for node in onnx.load(made).graph.node if node.op_type == "QuantizeLinear"} == {"com.microsoft"}
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
@@ -280,9 +282,11 @@ def test_codes_of_16_bits_by_operators_of_microsoft_are_rounding(usual, tmp_path
 
 
 def test_a_bias_that_32_bits_do_not_hold_is_told(usual, tmp_path):
-    good = pairs.edited(pairs.bent(tmp_path / "good.onnx", "CSC"), tmp_path / "good.onnx", pairs.scaled("0.bias", 30))
+    good = converted.edited(
+        converted.bent(tmp_path / "good.onnx", "CSC"), tmp_path / "good.onnx", converted.scaled("0.bias", 30)
+    )
     options = {"activation_type": QuantType.QUInt16, "weight_type": QuantType.QUInt16, "reduce_range": False}
-    done, found = usual("locate", pairs.static(good, tmp_path / "int16.onnx", **options), good)
+    done, found = usual("locate", converted.static(good, tmp_path / "int16.onnx", **options), good)
     assert (done.status, found["operator"]["name"]) == (1, "n_t0"), found["sentence"]
     assert "cause: '0.bias_quantized' holds the end of int32" in " ".join(found["notes"])
 
@@ -305,23 +309,23 @@ def test_a_normalisation_folded_into_a_convolution_of_its_name_leads_to_no_other
         graph = model.graph
         for name in ("scale", "shift", "mean", "variance"):
             graph.initializer.append(onnx.numpy_helper.from_array(np.full(5, 1.5, np.float32), name))
-        norm = pairs.node("BatchNormalization", "t0 scale shift mean variance", "norm")
+        norm = converted.node("BatchNormalization", "t0 scale shift mean variance", "norm")
         graph.node[1].input[0] = "norm"
         graph.node.insert(1, norm)
 
-    plain = pairs.bent(tmp_path / "plain.onnx", "CRCRC")
-    good = pairs.edited(plain, tmp_path / "good.onnx", normalised)
+    plain = converted.bent(tmp_path / "plain.onnx", "CRCRC")
+    good = converted.edited(plain, tmp_path / "good.onnx", normalised)
     factor, moved = np.float32(1.5 / np.sqrt(1.5 + 1e-5)), np.float32(1.5 * (1 - 1.5 / np.sqrt(1.5 + 1e-5)))
 
     def folded(model: onnx.ModelProto) -> None:
-        pairs.scaled("0.weight", factor)(model)
-        item = pairs.weight(model, "0.bias")
+        converted.scaled("0.weight", factor)(model)
+        item = converted.weight(model, "0.bias")
         item.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(item) * factor + moved, "0.bias"))
 
-    made = pairs.edited(plain, tmp_path / "made.onnx", folded)
+    made = converted.edited(plain, tmp_path / "made.onnx", folded)
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
-    pairs.edited(made, made, pairs.scaled("2.weight", 1.3))
+    converted.edited(made, made, converted.scaled("2.weight", 1.3))
     done, found = usual("locate", made, good)
     assert (done.status, found["operator"]["name"]) == (1, "n_t2"), found["sentence"]
 
@@ -332,14 +336,14 @@ def test_of_operators_on_tensors_in_blocks_of_channels_none_alone_is_called_wron
     weights = {"0.weight": rng.standard_normal((16, 5, 1, 3)).astype(np.float32) / 3, "deep": np.array([0, 5, 1, -1])}
     weights |= {"2.weight": rng.standard_normal((5, 16, 1, 3)).astype(np.float32) / 3, "flat": np.array([0, 5, -1])}
     nodes = [
-        pairs.node("Reshape", "x deep", "image"),
-        pairs.node("Conv", "image 0.weight", "t0", pads=[0, 1, 0, 1]),
-        pairs.node("Relu", "t0", "t1"),
-        pairs.node("Conv", "t1 2.weight", "t2", pads=[0, 1, 0, 1]),
-        pairs.node("Reshape", "t2 flat", "y"),
+        converted.node("Reshape", "x deep", "image"),
+        converted.node("Conv", "image 0.weight", "t0", pads=[0, 1, 0, 1]),
+        converted.node("Relu", "t0", "t1"),
+        converted.node("Conv", "t1 2.weight", "t2", pads=[0, 1, 0, 1]),
+        converted.node("Reshape", "t2 flat", "y"),
     ]
-    good = pairs.save(tmp_path / "good.onnx", nodes, weights)
-    made = pairs.optimised(pairs.edited(good, tmp_path / "bad.onnx", pairs.scaled(wrong, 1.3)),
+    good = converted.save(tmp_path / "good.onnx", nodes, weights)
+    made = converted.optimised(converted.edited(good, tmp_path / "bad.onnx", converted.scaled(wrong, 1.3)),
                            tmp_path / "made.onnx", "ORT_ENABLE_ALL")  # fmt: skip
     done, found = usual("locate", made, good)
     assert (done.status, len(found["operator"]["one_of"])) == (1, 2), found["sentence"]
@@ -350,16 +354,16 @@ def test_of_operators_on_tensors_in_blocks_of_channels_none_alone_is_called_wron
 @pytest.mark.parametrize("signed", [True, False])
 def test_a_recurrent_operator_that_rounds_while_it_runs_is_not_accused(usual, tmp_path, signed):
     rng = np.random.default_rng(2)
-    weights = {"w": rng.standard_normal((1, 4 * pairs.WIDTH, pairs.WIDTH)).astype(np.float32) / 4}
-    weights |= {"r": rng.standard_normal((1, 4 * pairs.WIDTH, pairs.WIDTH)).astype(np.float32) / 4}
-    weights |= {"axis": np.array([1], np.int64), **pairs.weights_of(1)}
+    weights = {"w": rng.standard_normal((1, 4 * converted.WIDTH, converted.WIDTH)).astype(np.float32) / 4}
+    weights |= {"r": rng.standard_normal((1, 4 * converted.WIDTH, converted.WIDTH)).astype(np.float32) / 4}
+    weights |= {"axis": np.array([1], np.int64), **converted.weights_of(1)}
     nodes = [
-        pairs.node("LSTM", "x w r", "all", hidden_size=pairs.WIDTH),
-        pairs.node("Squeeze", "all axis", "s"),
-        pairs.node("MatMul", "s 0.up.weight", "y"),
+        converted.node("LSTM", "x w r", "all", hidden_size=converted.WIDTH),
+        converted.node("Squeeze", "all axis", "s"),
+        converted.node("MatMul", "s 0.up.weight", "y"),
     ]
-    good = pairs.save(tmp_path / "good.onnx", nodes, weights)
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx", signed=signed)
+    good = converted.save(tmp_path / "good.onnx", nodes, weights)
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx", signed=signed)
     assert "DynamicQuantizeLSTM" in {node.op_type for node in onnx.load(made).graph.node}
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
@@ -419,7 +423,7 @@ def test_steps_that_take_more_than_a_share_of_the_outputs_are_decided_by_no_comm
     polycmp, tmp_path, offset, status, word
 ):
     good = on_an_offset(tmp_path / "good.onnx", offset)
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx")
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
     for words in (["locate"], ["run", "--tolerance", "auto"]):
         done = polycmp(
             words[0], made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", *words[1:],
@@ -440,8 +444,8 @@ def test_a_wrong_scale_that_the_outputs_do_not_show_is_told_and_not_called_round
     weights = [("first", first), ("second", second), ("low", np.full(1, -99, np.float32))]
     good = tmp_path / "good.onnx"
     onnx.save(graph_model(nodes, [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])], weights), good)
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx")
-    pairs.edited(made, made, pairs.scaled("second_scale", 1.6))
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
+    converted.edited(made, made, converted.scaled("second_scale", 1.6))
     pair = (made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
     done = polycmp("locate", *pair)
     said = " ".join(done.out.split())
@@ -458,13 +462,13 @@ def test_weights_that_are_rounded_once_for_rows_that_are_alike_are_no_fault(poly
         helper.make_node("MatMul", ["x", "w"], ["hidden"], name="first"),
         helper.make_node("MatMul", ["hidden", "v"], ["y"], name="second"),
     ]
-    w, v = (rng.normal(size=size).astype(np.float32) for size in ((pairs.WIDTH, 140), (140, 8)))
+    w, v = (rng.normal(size=size).astype(np.float32) for size in ((converted.WIDTH, 140), (140, 8)))
     w[0, 0] = 20.0  # which makes the steps of all others coarse
-    good, sizes = tmp_path / "good.onnx", ([2, 5, pairs.WIDTH], [2, 5, 8])
+    good, sizes = tmp_path / "good.onnx", ([2, 5, converted.WIDTH], [2, 5, 8])
     onnx.save(graph_model(nodes, [("x", FLOAT, sizes[0])], [("y", FLOAT, sizes[1])], [("w", w), ("v", v)]), good)
-    feed = rng.normal(size=pairs.WIDTH) + 0.01 * rng.normal(size=sizes[0])
+    feed = rng.normal(size=converted.WIDTH) + 0.01 * rng.normal(size=sizes[0])
     np.savez(tmp_path / "alike.npz", x=feed.astype(np.float32))
-    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    made = converted.static(good, tmp_path / "int8.onnx", form)
     done = polycmp(
         "run", made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}",
         "--load-inputs", "alike.npz", "--mark-all",
@@ -491,11 +495,11 @@ def test_a_weight_with_one_step_for_channels_that_were_multiplied_by_far_differe
         node("BatchNormalization", ["raw", "gamma", "beta", "mean", "variance"], ["t"], name="norm"),
         node("Conv", ["t", "v"], ["y"], name="last"),
     ]  # fmt: skip
-    size, good = [2, 5, pairs.WIDTH], tmp_path / "good.onnx"
+    size, good = [2, 5, converted.WIDTH], tmp_path / "good.onnx"
     onnx.save(graph_model(nodes, [("x", FLOAT, size)], [("y", FLOAT, size)], weights), good)
-    ready = pairs.optimised(good, tmp_path / "ready.onnx", "ORT_ENABLE_BASIC")
+    ready = converted.optimised(good, tmp_path / "ready.onnx", "ORT_ENABLE_BASIC")
     assert "BatchNormalization" not in {item.op_type for item in onnx.load(ready).graph.node}
-    made = pairs.static(ready, tmp_path / "int8.onnx", "QDQ")
+    made = converted.static(ready, tmp_path / "int8.onnx", "QDQ")
     done, found = usual(command[0], made, good, *command[1:])
     accused = [row for row in outputs_of(found).values() if row["verdict"] == "failed"] if len(command) > 1 else []
     assert done.status in {0, 3} and not accused, done.out
@@ -503,14 +507,17 @@ def test_a_weight_with_one_step_for_channels_that_were_multiplied_by_far_differe
 
 def test_numbers_that_rounding_makes_nan_of_are_undecided_and_no_fault(usual, tmp_path):
     rng, node = np.random.default_rng(3), helper.make_node
-    weights = [("w", rng.standard_normal((pairs.WIDTH, 8)).astype(np.float32)), ("tiny", np.full(1, 1e-4, np.float32))]
+    weights = [
+        ("w", rng.standard_normal((converted.WIDTH, 8)).astype(np.float32)),
+        ("tiny", np.full(1, 1e-4, np.float32)),
+    ]
     nodes = [
         node("MatMul", ["x", "w"], ["z"], name="z"), node("Relu", ["z"], ["r"], name="r"),
         node("Add", ["r", "tiny"], ["a"], name="a"), node("Log", ["a"], ["l"], name="l"),
         node("Sigmoid", ["l"], ["y"], name="y"),
     ]  # fmt: skip
-    good, sizes = tmp_path / "good.onnx", ([2, 5, pairs.WIDTH], [2, 5, 8])
+    good, sizes = tmp_path / "good.onnx", ([2, 5, converted.WIDTH], [2, 5, 8])
     onnx.save(graph_model(nodes, [("x", FLOAT, sizes[0])], [("y", FLOAT, sizes[1])], weights), good)
-    done, _ = usual("run", pairs.static(good, tmp_path / "int8.onnx", "QDQ"), good, "--tolerance", "auto")
+    done, _ = usual("run", converted.static(good, tmp_path / "int8.onnx", "QDQ"), good, "--tolerance", "auto")
     assert done.status in {0, 3}, done.out
     assert "estimated" not in done.out

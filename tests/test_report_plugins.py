@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 
 LIGHT = """
     from dataclasses import dataclass

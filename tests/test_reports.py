@@ -31,7 +31,7 @@ def test_every_format_tells_the_same(polycmp, model, other, tmp_path):
 
 def test_outputs_that_hold_nan_are_failures_of_their_own(polycmp, tmp_path):
     import onnx
-    from toys import unary_model
+    from small_models import unary_model
 
     onnx.save(unary_model("Log"), tmp_path / "log.onnx")
     words = ("--val-range", "[-2,-1]", "--nan", "equal", "--validate")

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model, small_model
+from small_models import graph_model, small_model
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 BACKENDS = ("-b", "onnxrt:name=mine,threads=1", "-b", "onnxrt:name=ref,model=good.onnx")

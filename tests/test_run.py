@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from toys import small_model, unary_model
+from small_models import small_model, unary_model
 
 BOTH = ("-b", "onnxrt", "-b", "onnx")
 

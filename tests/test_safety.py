@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from fakes import FakeSite
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-import narrow
+import low_precision_models as low_precision
 import numpy as np
 import onnx
 import pytest
@@ -38,10 +38,10 @@ def test_every_command_that_judges_has_the_whole_group(command, capsys):
 @pytest.fixture
 def models(tmp_path):
     """Write a float model, the same in int8 with a channel that ruins a layer, inputs, and the metric of its task."""
-    exact = narrow.chain(8, 4, 1e4)
+    exact = low_precision.chain(8, 4, 1e4)
     onnx.save(exact, tmp_path / "float.onnx")
-    onnx.save(narrow.qdq(exact, tmp_path), tmp_path / "small.onnx")
-    np.savez(tmp_path / "x.npz", **narrow.feed())
+    onnx.save(low_precision.qdq(exact, tmp_path), tmp_path / "small.onnx")
+    np.savez(tmp_path / "x.npz", **low_precision.feed())
     (tmp_path / "metric.py").write_text(METRIC)
     return ("small.onnx", "float.onnx", "-b", "onnxrt")
 
@@ -97,14 +97,14 @@ def test_means_over_inputs_are_refused_where_one_input_is_looked_at(polycmp, mod
 
 
 def test_reducing_by_a_metric_leaves_the_outputs_where_they_are(polycmp, tmp_path):
-    exact = narrow.chain(6, 0, 1.0)
+    exact = low_precision.chain(6, 0, 1.0)
     onnx.save(exact, tmp_path / "float.onnx")
     wrong = onnx.ModelProto()
     wrong.CopyFrom(exact)
     weight = next(item for item in wrong.graph.initializer if len(item.dims) == 2)
     weight.CopyFrom(onnx.numpy_helper.from_array(-onnx.numpy_helper.to_array(weight), weight.name))
     onnx.save(wrong, tmp_path / "wrong.onnx")
-    np.savez(tmp_path / "x.npz", **narrow.feed())
+    np.savez(tmp_path / "x.npz", **low_precision.feed())
     (tmp_path / "metric.py").write_text(METRIC)
     done = polycmp("debug", "reduce", "wrong.onnx", "float.onnx", "-b", "onnxrt", *TASK, "-o", "part.onnx")
     assert done.status == 0, done.out + done.err

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from open_models import CASES, FLOAT, make, node, weight
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp._builtin_options import RandomOptions
 from polycmp._inputs import PlanSource

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from toys import small_model
+from small_models import small_model
 
 pty = pytest.importorskip("pty")
 START = {"bash": ("--norc", "--noprofile", "-i"), "zsh": ("-f", "-i")}

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from decoders import STATE, decoder, recurrent, save_all
-from toys import graph_model
+from small_models import graph_model
 
 STEPS = ("--steps", 5, "--state", STATE)
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp.compare.noise import Level, Scales, explained, scales_of
 from polycmp.precision import UNITS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from copied import copy_children
+from copied_processes import copy_children
 from onnx.reference import ReferenceEvaluator
 
 from polycmp_checks.faulty import NO_EFFECT

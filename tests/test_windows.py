@@ -9,7 +9,7 @@ import faulty_models
 import numpy as np
 import onnx
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from fakes import runner
 
 from polycmp.builtin.layerwise.partition import GraphCuts, plan_segments

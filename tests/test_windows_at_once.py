@@ -13,7 +13,7 @@ import time
 
 import faulty_models
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 
 from polycmp.builtin.layerwise.parallel import sharing_cores
 from polycmp.plan import BackendPlan

@@ -70,7 +70,7 @@ def models(folder) -> Path:
     onnx = pytest.importorskip("onnx")
     for package in ("onnxruntime", "polycmp_onnx", "polycmp_onnxrt", "polycmp_locate"):
         pytest.importorskip(package)
-    from toys import small_model
+    from small_models import small_model
 
     onnx.save(small_model(), folder / "model.onnx")
     onnx.save(small_model(seed=1), folder / "other.onnx")

@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
     onnx = pytest.importorskip("onnx")
     for package in ("onnxruntime", "polycmp_onnx", "polycmp_onnxrt", "polycmp_locate", "polycmp_checks"):
         pytest.importorskip(package)
-    from toys import small_model
+    from small_models import small_model
 
     place = tmp_path_factory.mktemp("skill")
     for name, seed in (("model", 0), ("other", 1)):

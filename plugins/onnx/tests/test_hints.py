@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from open_models import CASES, FLOAT, WAVE, make, node, weight
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp.spec import SizeHint
 from polycmp.tensors import TensorMetadata

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from toys import graph_model
+from small_models import graph_model
 
 pytest.importorskip("polycmp_onnxrt")
 

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 from onnx.helper import make_node as node
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp_onnx.describe import describe
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 from commandline import polycmp, toybox
-from toys import small_model
+from small_models import small_model
 
 __all__ = ["polycmp", "toybox"]
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from toys import graph_model
+from small_models import graph_model
 
 from polycmp.errors import ModelError
 from polycmp.plugins import Registry

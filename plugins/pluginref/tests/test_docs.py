@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 
 from polycmp_pluginref.collect import collect_references
 

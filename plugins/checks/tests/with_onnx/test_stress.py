@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model, small_model, unary_model
+from small_models import graph_model, small_model, unary_model
 
 STRESS = ("--data-loader", "stress")
 

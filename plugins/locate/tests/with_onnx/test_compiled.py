@@ -8,7 +8,7 @@ import textwrap
 import faulty_models
 import numpy as np
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from onnx import helper
 
 from polycmp_locate.measure.compiled import run_together

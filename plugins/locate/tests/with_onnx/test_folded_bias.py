@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 RNG = np.random.default_rng(3)
 WEIGHT, BIAS = (RNG.standard_normal(shape).astype(np.float32) for shape in ((6, 3, 3, 3), (1, 6, 1, 1)))

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from onnx import TensorProto, helper
-from toys import save_graph
+from small_models import save_graph
 
 from polycmp.plugins import Registry
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
-from copied import CopiedSite
+from copied_processes import CopiedSite
 from fakes import runner
 from onnx import TensorProto, helper, numpy_helper
 

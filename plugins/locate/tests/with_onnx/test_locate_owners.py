@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from toys import save_graph
+from small_models import save_graph
 
 from truth.judge import backends_found
 

@@ -9,7 +9,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
-from toys import graph_model
+from small_models import graph_model
 
 FLOAT = TensorProto.FLOAT
 RECORDED = ("proj", "act", "mixed", "y")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import narrow
+import low_precision_models as low_precision
 import numpy as np
 import onnx
 import pytest
@@ -13,12 +13,12 @@ from polycmp.errors import ModelError
 from polycmp_locate.precision.mixed import Mixer
 from polycmp_onnx import ReferenceRunner
 
-KINDS = [narrow.float16, narrow.bfloat16, narrow.dynamic, narrow.qdq, narrow.int4]
+KINDS = [low_precision.float16, low_precision.bfloat16, low_precision.dynamic, low_precision.qdq, low_precision.int4]
 
 
 def run(model, feed=None):
     """Run a model: on ONNX's reference where it has bfloat16, which ONNX Runtime cannot calculate in on a CPU."""
-    feed = feed or narrow.feed()
+    feed = feed or low_precision.feed()
     if any(item.data_type == TensorProto.BFLOAT16 for item in model.graph.initializer):
         with ReferenceRunner(lambda: model) as runner:
             return np.array(runner.infer(feed)["y"])
@@ -32,7 +32,7 @@ def core_alone():
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
 def mixer(request, tmp_path):
-    exact = narrow.chain(4)
+    exact = low_precision.chain(4)
     return Mixer(exact, request.param(exact, tmp_path))
 
 
@@ -76,8 +76,8 @@ def weight_of(model, name):
 
 
 def test_layers_in_float_next_to_each_other_hand_over_float(tmp_path):
-    exact = narrow.chain(3, outlier=1, size=1e6)
-    mixer = Mixer(exact, narrow.float16(exact, tmp_path))
+    exact = low_precision.chain(3, outlier=1, size=1e6)
+    mixer = Mixer(exact, low_precision.float16(exact, tmp_path))
     through = [layer for layer in mixer.layers if layer.name in {"matmul1", "add1", "matmul2"}]
     assert not np.isfinite(run(mixer.reduced)).all() or not np.allclose(run(mixer.reduced), run(exact), atol=1e-2)
     np.testing.assert_allclose(run(mixer.mix(through)), run(exact), atol=1e-2)
@@ -100,12 +100,15 @@ def test_a_branch_inside_a_layer_reads_what_stands_around_it(tmp_path):
         helper.make_node("If", ["positive"], ["b"], name="choice", then_branch=branch, else_branch=other),
         helper.make_node("Tanh", ["b"], ["y"], name="after"),
     ]
-    weight = np.random.default_rng(1).standard_normal((narrow.WIDTH, narrow.WIDTH)).astype(np.float32)
+    weight = np.random.default_rng(1).standard_normal((low_precision.WIDTH, low_precision.WIDTH)).astype(np.float32)
     weights = [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(-1e4), "limit")]
-    shapes = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [narrow.BATCH, narrow.WIDTH]) for name in "xy"]
+    shapes = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [low_precision.BATCH, low_precision.WIDTH])
+        for name in "xy"
+    ]
     graph = helper.make_graph(nodes, "branches", shapes[:1], shapes[1:], weights)
     exact = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    mixer = Mixer(exact, narrow.bfloat16(exact, tmp_path))
+    mixer = Mixer(exact, low_precision.bfloat16(exact, tmp_path))
     choice = next(layer for layer in mixer.layers if layer.name == "choice")
     assert not np.allclose(run(mixer.reduced), run(exact), atol=1e-4)
     np.testing.assert_allclose(run(mixer.mix(mixer.layers)), run(exact), atol=1e-5)
@@ -114,13 +117,13 @@ def test_a_branch_inside_a_layer_reads_what_stands_around_it(tmp_path):
 
 
 def test_names_that_are_taken_stay_their_owners(tmp_path):
-    exact = narrow.chain(3)
+    exact = low_precision.chain(3)
     clash = onnx.ModelProto()
     clash.CopyFrom(exact)
     for node in clash.graph.node:
         for field in (node.input, node.output):
             field[:] = [{"a1": "m2_float32", "a2": "w2_float32"}.get(name, name) for name in field]
-    mixer = Mixer(clash, narrow.float16(clash, tmp_path))
+    mixer = Mixer(clash, low_precision.float16(clash, tmp_path))
     for layer in mixer.layers:
         mixed = mixer.mix([layer])
         onnx.checker.check_model(mixed)
@@ -130,7 +133,7 @@ def test_names_that_are_taken_stay_their_owners(tmp_path):
 
 
 def test_models_with_nothing_in_common_are_refused():
-    exact = narrow.chain(2)
+    exact = low_precision.chain(2)
     other = onnx.ModelProto()
     other.CopyFrom(exact)
     for node in other.graph.node:

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import converted_models as converted
 import numpy as np
 import onnx
-import pairs
 import pytest
 
 from polycmp_locate.pairing import pair_graphs
@@ -45,13 +45,13 @@ def test_names_of_a_program_count_where_the_module_is_the_same():
 @pytest.fixture
 def inputs(tmp_path):
     """Save inputs like those of the calibration, and return the words that use them."""
-    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, pairs.WIDTH), np.float32))
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, converted.WIDTH), np.float32))
     return ("--load-inputs", tmp_path / "x.npz")
 
 
 @pytest.fixture
 def half(polycmp, tmp_path):
-    good = pairs.network(tmp_path / "good.onnx")
+    good = converted.network(tmp_path / "good.onnx")
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
     return good, tmp_path / "half.onnx"
 
@@ -69,7 +69,7 @@ def test_a_model_converted_to_float16_is_judged_by_the_rounding_of_float16(polyc
 
 
 def test_an_operator_split_into_small_steps_is_paired_by_what_is_around_it(polycmp, tmp_path):
-    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
     pairing = paired(other, good)
     assert pairing.to_reference["/layer1/act"] == "gelu1"
     assert pairing.to_reference["/layer0/out"] == "norm0"
@@ -88,17 +88,18 @@ def test_an_operator_split_into_small_steps_is_paired_by_what_is_around_it(polyc
 
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "20K")], ids=["at once", "in windows"])
 def test_a_constant_that_the_export_changed_is_named(polycmp, tmp_path, memory):
-    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
-    bad = pairs.edited(other, tmp_path / "bad.onnx", pairs.scaled("1.down.weight", 1.01))
+    good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
+    bad = converted.edited(other, tmp_path / "bad.onnx", converted.scaled("1.down.weight", 1.01))
     done = locate(polycmp, bad, good, *memory)
     assert done.status == 1
     assert found_in(tmp_path)["first_bad"] == "/layer1/mm2"
 
 
 def test_every_tensor_of_a_quantised_model_has_a_counterpart(tmp_path):
-    good = pairs.network(tmp_path / "good.onnx")
+    good = converted.network(tmp_path / "good.onnx")
     dynamic, static = (
-        paired(make(good, tmp_path / f"{make.__name__}.onnx"), good) for make in (pairs.dynamic_int8, pairs.static_qdq)
+        paired(make(good, tmp_path / f"{make.__name__}.onnx"), good)
+        for make in (converted.dynamic_int8, converted.static_qdq)
     )
     assert dynamic.share == static.share == 1.0
     assert static.to_reference["gelu1_DequantizeLinear_Output"] == "gelu1"
@@ -107,9 +108,9 @@ def test_every_tensor_of_a_quantised_model_has_a_counterpart(tmp_path):
 
 def test_a_convolution_with_a_bias_is_paired_with_the_sum_behind_a_product_of_whole_numbers(polycmp, tmp_path, inputs):
     """Where the file has sums of its own, `quantize_dynamic` was accused of a wrong scale: of all but the bias."""
-    good = pairs.convolutions(tmp_path / "good.onnx")
+    good = converted.convolutions(tmp_path / "good.onnx")
     # ONNX Runtime 1.20 convolves no signed numbers.
-    small = pairs.dynamic_int8(good, tmp_path / "small.onnx", signed=False)
+    small = converted.dynamic_int8(good, tmp_path / "small.onnx", signed=False)
     found = paired(small, good)
     assert {found.to_reference[name] for name in ("first", "second")} == {"first", "second"}
     assert not {"firstquant_scaled_output", "secondquant_scaled_output"} & set(found.to_reference)
@@ -119,7 +120,9 @@ def test_a_convolution_with_a_bias_is_paired_with_the_sum_behind_a_product_of_wh
 
 @pytest.mark.parametrize("whole", [True, False], ids=["Gemm first", "Gemm last"])
 def test_a_product_with_a_sum_is_paired_with_a_product_and_a_sum(tmp_path, whole):
-    pairing = paired(pairs.rows(tmp_path / "a.onnx", whole=whole), pairs.rows(tmp_path / "b.onnx", whole=not whole))
+    pairing = paired(
+        converted.rows(tmp_path / "a.onnx", whole=whole), converted.rows(tmp_path / "b.onnx", whole=not whole)
+    )
     other = dict(pairing.to_reference) if whole else {b: a for a, b in pairing.to_reference.items()}
     assert {name: other[name] for name in ("whole0", "bent0", "whole1")} == {
         "whole0": "sum0", "bent0": "curved0", "whole1": "sum1",
@@ -127,8 +130,8 @@ def test_a_product_with_a_sum_is_paired_with_a_product_and_a_sum(tmp_path, whole
 
 
 def test_a_fused_operator_is_paired_by_its_last_tensor(polycmp, tmp_path):
-    good = pairs.exported(tmp_path / "good.onnx")
-    fused = pairs.optimised(good, tmp_path / "fused.onnx")
+    good = converted.exported(tmp_path / "good.onnx")
+    fused = converted.optimised(good, tmp_path / "fused.onnx")
     pairing = paired(fused, good)
     assert pairing.share == 1.0
     assert len(pairing.unmatched_reference) > 10
@@ -137,8 +140,10 @@ def test_a_fused_operator_is_paired_by_its_last_tensor(polycmp, tmp_path):
 
 
 def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tmp_path):
-    good = pairs.network(tmp_path / "good.onnx")
-    other = pairs.save(tmp_path / "other.onnx", [pairs.node("Neg", "x", "minus"), pairs.node("Exp", "minus", "y")], {})
+    good = converted.network(tmp_path / "good.onnx")
+    other = converted.save(
+        tmp_path / "other.onnx", [converted.node("Neg", "x", "minus"), converted.node("Exp", "minus", "y")], {}
+    )
     done = locate(polycmp, other, good)
     assert done.status == 3
     assert "have different operators, and no tensor inside one could be paired" in done.err
@@ -156,14 +161,21 @@ def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_pa
 
 
 def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_sides(polycmp, tmp_path):
-    table = np.random.default_rng(1).standard_normal((pairs.WIDTH, pairs.WIDTH)).astype(np.float32)
+    table = np.random.default_rng(1).standard_normal((converted.WIDTH, converted.WIDTH)).astype(np.float32)
     table[:, 3] = -np.inf
-    first = pairs.node("ArgMax", "x", "rows", axis=2, keepdims=0)
-    last = [pairs.node("Transpose", "g", "t", perm=[0, 2, 1]), pairs.node("Softmax", "t", "y", axis=1)]
-    good = pairs.save(tmp_path / "good.onnx", [first, pairs.node("Gather", "table rows", "g"), *last], {"table": table})
+    first = converted.node("ArgMax", "x", "rows", axis=2, keepdims=0)
+    last = [converted.node("Transpose", "g", "t", perm=[0, 2, 1]), converted.node("Softmax", "t", "y", axis=1)]
+    good = converted.save(
+        tmp_path / "good.onnx", [first, converted.node("Gather", "table rows", "g"), *last], {"table": table}
+    )
     codes = {"codes": np.zeros(table.shape, np.int8), "step": np.float32(np.inf), "zero": np.int8(0)}
-    nodes = [first, pairs.node("Gather", "codes rows", "c"), pairs.node("DequantizeLinear", "c step zero", "g"), *last]
-    made = pairs.save(tmp_path / "made.onnx", nodes, codes)
+    nodes = [
+        first,
+        converted.node("Gather", "codes rows", "c"),
+        converted.node("DequantizeLinear", "c step zero", "g"),
+        *last,
+    ]
+    made = converted.save(tmp_path / "made.onnx", nodes, codes)
     done = locate(polycmp, made, good, "--input-shapes", "x:[2,5,16]")
     assert done.status == 1, done.err
     sentence = found_in(tmp_path)["sentence"]
@@ -171,12 +183,12 @@ def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_si
 
 
 def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_type_guessed(polycmp, tmp_path):
-    x = np.random.default_rng(0).random((2, 5, pairs.WIDTH), np.float32)
+    x = np.random.default_rng(0).random((2, 5, converted.WIDTH), np.float32)
     x[0, 0, 0] = 7e-5
     np.savez(tmp_path / "x.npz", x=x)
-    nodes = [pairs.node("Mul", "x x", "m"), pairs.node("Add", "m least", "a"), pairs.node("Log", "a", "y")]
-    good = pairs.save(tmp_path / "good.onnx", nodes, {"least": np.full(1, 1e-10, np.float32)})
-    made = pairs.save(tmp_path / "made.onnx", [nodes[0], pairs.node("Log", "m", "y")], {})
+    nodes = [converted.node("Mul", "x x", "m"), converted.node("Add", "m least", "a"), converted.node("Log", "a", "y")]
+    good = converted.save(tmp_path / "good.onnx", nodes, {"least": np.full(1, 1e-10, np.float32)})
+    made = converted.save(tmp_path / "made.onnx", [nodes[0], converted.node("Log", "m", "y")], {})
     done = locate(polycmp, made, good, "--load-inputs", tmp_path / "x.npz")
     sentence = found_in(tmp_path)["sentence"]
     assert done.status == 1, done.out
@@ -186,26 +198,28 @@ def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_ty
 
 def test_small_models_without_a_tensor_in_common_inside_are_judged_as_a_whole(polycmp, tmp_path):
     ones = {"ones": np.ones((1, 1, 1), np.float32), "two": np.full((1,), 2, np.float32)}
-    good = pairs.save(tmp_path / "good.onnx", [pairs.node("Mul", "x two", "m"), pairs.node("Relu", "m", "y")], ones)
-    wrong = pairs.save(tmp_path / "wrong.onnx", [pairs.node("Relu", "x", "y")], {})
+    good = converted.save(
+        tmp_path / "good.onnx", [converted.node("Mul", "x two", "m"), converted.node("Relu", "m", "y")], ones
+    )
+    wrong = converted.save(tmp_path / "wrong.onnx", [converted.node("Relu", "x", "y")], {})
     done = locate(polycmp, wrong, good)
     assert done.status == 1, done.err
     assert "new leaves out Mul 'n_m' (2) of old" in done.out.replace("\n  ", " ")
-    same = [pairs.node("Relu", "x", "r"), pairs.node("Mul", "r two", "y")]
-    done = locate(polycmp, pairs.save(tmp_path / "same.onnx", same, ones), good)
+    same = [converted.node("Relu", "x", "r"), converted.node("Mul", "r two", "y")]
+    done = locate(polycmp, converted.save(tmp_path / "same.onnx", same, ones), good)
     assert done.status == 0, done.out
 
 
 def quantised(tmp_path: Path, make, **scales: float) -> tuple[Path, Path]:
     """Return a model and what a quantiser makes of it, with some of its scales multiplied."""
-    good = pairs.network(tmp_path / "good.onnx")
+    good = converted.network(tmp_path / "good.onnx")
     made = make(good, tmp_path / "quantised.onnx")
     for name, factor in scales.items():
-        made = pairs.edited(made, made, pairs.scaled(name, factor))
+        made = converted.edited(made, made, converted.scaled(name, factor))
     return good, made
 
 
-@pytest.mark.parametrize("make", [pairs.dynamic_int8, pairs.static_qdq], ids=["dynamic", "static"])
+@pytest.mark.parametrize("make", [converted.dynamic_int8, converted.static_qdq], ids=["dynamic", "static"])
 def test_what_quantisation_rounds_is_no_fault(polycmp, tmp_path, make, inputs):
     good, made = quantised(tmp_path, make)
     done = locate(polycmp, made, good, *inputs)
@@ -216,7 +230,7 @@ def test_what_quantisation_rounds_is_no_fault(polycmp, tmp_path, make, inputs):
 @pytest.mark.parametrize("factor", [0.5, 1.2, 4.0])
 @pytest.mark.parametrize(
     ("make", "tensor"),
-    [(pairs.dynamic_int8, "down1"), (pairs.static_qdq, "down1")],
+    [(converted.dynamic_int8, "down1"), (converted.static_qdq, "down1")],
     ids=["dynamic", "static"],
 )
 def test_a_wrong_scale_of_one_layer_is_named_as_such(polycmp, tmp_path, make, tensor, factor, inputs):
@@ -231,7 +245,7 @@ def test_a_wrong_scale_of_one_layer_is_named_as_such(polycmp, tmp_path, make, te
 
 
 def test_a_scale_that_covers_too_little_is_named_with_what_it_clips(polycmp, tmp_path, inputs):
-    good, made = quantised(tmp_path, pairs.static_qdq, gelu1_scale=0.25)
+    good, made = quantised(tmp_path, converted.static_qdq, gelu1_scale=0.25)
     done = locate(polycmp, made, good, *inputs)
     assert done.status == 1, done.out
     found = found_in(tmp_path)
@@ -240,8 +254,8 @@ def test_a_scale_that_covers_too_little_is_named_with_what_it_clips(polycmp, tmp
 
 
 def test_a_cast_to_a_coarser_type_than_the_rest_is_named(polycmp, tmp_path):
-    good = pairs.network(tmp_path / "good.onnx")
-    bad = pairs.edited(good, tmp_path / "bad.onnx", pairs.through("gelu1", onnx.TensorProto.FLOAT16))
+    good = converted.network(tmp_path / "good.onnx")
+    bad = converted.edited(good, tmp_path / "bad.onnx", converted.through("gelu1", onnx.TensorProto.FLOAT16))
     done = locate(polycmp, bad, good)
     assert done.status == 1, done.out
     found = found_in(tmp_path)
@@ -251,8 +265,8 @@ def test_a_cast_to_a_coarser_type_than_the_rest_is_named(polycmp, tmp_path):
 
 
 def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_of_both_sides(polycmp, tmp_path):
-    good = pairs.network(tmp_path / "good.onnx")
-    bad = pairs.edited(good, tmp_path / "bad.onnx", pairs.through("gelu1", onnx.TensorProto.INT32))
+    good = converted.network(tmp_path / "good.onnx")
+    bad = converted.edited(good, tmp_path / "bad.onnx", converted.through("gelu1", onnx.TensorProto.INT32))
     done = locate(polycmp, bad, good)
     assert done.status == 1, done.out
     found = found_in(tmp_path)
@@ -261,7 +275,9 @@ def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_
 
 
 def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
-    good = pairs.edited(pairs.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", pairs.enlarged("upper1", 6e4))
+    good = converted.edited(
+        converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
+    )
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
     done = polycmp("locate", "half.onnx", "-b", "onnx:name=new", "-b", f"onnxrt:name=old,model={good}", *REPORT)
     assert done.status == 1, done.out
@@ -271,7 +287,9 @@ def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
 
 
 def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp_path):
-    good = pairs.edited(pairs.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", pairs.enlarged("upper1", 6e4))
+    good = converted.edited(
+        converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
+    )
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
     locate(polycmp, tmp_path / "half.onnx", good)
     assert "float16 cannot hold 'upper1_large'" in found_in(tmp_path)["sentence"]
@@ -291,7 +309,7 @@ def test_run_mark_all_judges_each_tensor_by_the_coarsest_type_on_its_way(polycmp
 
 def test_run_mark_all_still_fails_what_rounding_does_not_explain(polycmp, half, tmp_path):
     good, converted = half
-    bad = pairs.edited(converted, tmp_path / "bad.onnx", pairs.scaled("1.down.weight", 1.2))
+    bad = converted.edited(converted, tmp_path / "bad.onnx", converted.scaled("1.down.weight", 1.2))
     done = polycmp(
         "run", bad, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "run.json"
     )
@@ -308,7 +326,7 @@ def test_run_mark_all_leaves_tolerances_alone_that_the_user_chose(polycmp, half)
 
 
 def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
-    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
     done = polycmp(
         "run", other, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "r.json"
     )
@@ -322,14 +340,14 @@ def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("tensor", "value", "first", "words"),
     [
-        ("shape", np.array([1, 5, pairs.WIDTH], np.int64), "back", "new cannot run Reshape 'n_back'"),
-        ("number", np.float32(5 * pairs.WIDTH), "y", "old reads 'count' for it and new does not: was it frozen"),
+        ("shape", np.array([1, 5, converted.WIDTH], np.int64), "back", "new cannot run Reshape 'n_back'"),
+        ("number", np.float32(5 * converted.WIDTH), "y", "old reads 'count' for it and new does not: was it frozen"),
     ],
     ids=["fails", "runs"],
 )
 def test_a_size_that_the_export_froze_is_named(polycmp, tmp_path, tensor, value, first, words):
-    good = pairs.sized(tmp_path / "good.onnx")
-    bad = pairs.edited(good, tmp_path / "bad.onnx", pairs.frozen(tensor, value))
+    good = converted.sized(tmp_path / "good.onnx")
+    bad = converted.edited(good, tmp_path / "bad.onnx", converted.frozen(tensor, value))
     done = locate(polycmp, bad, good, "--input-shapes", "x:[2,5,16]")
     assert done.status == 1, done.out + done.err
     found = found_in(tmp_path)
@@ -338,8 +356,8 @@ def test_a_size_that_the_export_froze_is_named(polycmp, tmp_path, tensor, value,
 
 
 def test_the_structure_comes_before_names_that_exporters_count_up(polycmp, tmp_path):
-    good = pairs.network(tmp_path / "good.onnx")
-    other = pairs.edited(good, tmp_path / "other.onnx", pairs.swapped("upper0", "upper1"))
+    good = converted.network(tmp_path / "good.onnx")
+    other = converted.edited(good, tmp_path / "other.onnx", converted.swapped("upper0", "upper1"))
     pairing = paired(other, good)
     assert (pairing.to_reference["upper1"], pairing.to_reference["upper0"]) == ("upper0", "upper1")
     assert locate(polycmp, other, good).status == 0
@@ -347,9 +365,9 @@ def test_the_structure_comes_before_names_that_exporters_count_up(polycmp, tmp_p
 
 @pytest.mark.parametrize(("factor", "first"), [(1.0, None), (1.1, "/layer1/mm2")], ids=["right", "wrong"])
 def test_an_export_with_another_name_of_its_input_is_paired(polycmp, tmp_path, factor, first):
-    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
-    pairs.edited(other, other, pairs.with_input("hidden_states"))
-    pairs.edited(other, other, pairs.scaled("1.down.weight", factor))
+    good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
+    converted.edited(other, other, converted.with_input("hidden_states"))
+    converted.edited(other, other, converted.scaled("1.down.weight", factor))
     done = locate(polycmp, other, good)
     assert done.status == (0 if first is None else 1), done.out + done.err
     assert found_in(tmp_path)["first_bad"] == first
@@ -357,7 +375,7 @@ def test_an_export_with_another_name_of_its_input_is_paired(polycmp, tmp_path, f
 
 
 def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
-    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
     locate(polycmp, other, good, "--report", "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "without counterpart in new" in page
@@ -376,21 +394,24 @@ def test_a_mask_that_the_scale_cannot_reach_is_told_as_clipped():
 
 def sizes(path: Path, by: str) -> Path:
     """Write a network that takes a size from its input (`shape`), leaves it open, or keeps a batch of 2 (`kept`)."""
-    weights = {"w": pairs.weights_of()["0.up.weight"], "v": pairs.weights_of()["1.up.weight"]}
-    weights["flat"] = np.array([-1, pairs.WIDTH], np.int64)
-    weights |= {"open": np.array([-1, 5, pairs.WIDTH], np.int64), "kept": np.array([2, -1, pairs.WIDTH], np.int64)}
+    weights = {"w": converted.weights_of()["0.up.weight"], "v": converted.weights_of()["1.up.weight"]}
+    weights["flat"] = np.array([-1, converted.WIDTH], np.int64)
+    weights |= {
+        "open": np.array([-1, 5, converted.WIDTH], np.int64),
+        "kept": np.array([2, -1, converted.WIDTH], np.int64),
+    }
     mark = "z_" if by == "kept" else ""
     nodes = [
-        pairs.node("MatMul", "x w", f"{mark}h"),
-        pairs.node("Reshape", f"{mark}h flat", f"{mark}rows"),
-        pairs.node("Tanh", f"{mark}rows", f"{mark}bent"),
-        pairs.node("Shape", "x", "shape"),
-        pairs.node("Reshape", f"{mark}bent {by}", f"{mark}back"),
-        pairs.node("Add", f"{mark}back x", f"{mark}sum"),
-        pairs.node("MatMul", f"{mark}sum v", f"{mark}product"),
-        pairs.node("Tanh", f"{mark}product", "y"),
+        converted.node("MatMul", "x w", f"{mark}h"),
+        converted.node("Reshape", f"{mark}h flat", f"{mark}rows"),
+        converted.node("Tanh", f"{mark}rows", f"{mark}bent"),
+        converted.node("Shape", "x", "shape"),
+        converted.node("Reshape", f"{mark}bent {by}", f"{mark}back"),
+        converted.node("Add", f"{mark}back x", f"{mark}sum"),
+        converted.node("MatMul", f"{mark}sum v", f"{mark}product"),
+        converted.node("Tanh", f"{mark}product", "y"),
     ]
-    return pairs.save(path, nodes, weights)
+    return converted.save(path, nodes, weights)
 
 
 @pytest.mark.parametrize(
@@ -420,14 +441,14 @@ def test_an_operator_that_reads_something_else_keeps_its_name(polycmp, tmp_path)
 
     def reshaped(name: str, source: str) -> Path:
         nodes = [
-            pairs.node("MatMul", "x 0.up.weight", "a"),
-            pairs.node("Reshape", "a rows", "r1"),
-            pairs.node("Reshape", f"{source} as_before", "r2"),
-            pairs.node("Softmax", "r2", "s"),
-            pairs.node("Reshape", "s back", "y"),
+            converted.node("MatMul", "x 0.up.weight", "a"),
+            converted.node("Reshape", "a rows", "r1"),
+            converted.node("Reshape", f"{source} as_before", "r2"),
+            converted.node("Softmax", "r2", "s"),
+            converted.node("Reshape", "s back", "y"),
         ]
-        deep = {"back": np.array([-1, 5, pairs.WIDTH], np.int64)}
-        return pairs.save(tmp_path / name, nodes, pairs.weights_of(1) | weights | deep)
+        deep = {"back": np.array([-1, 5, converted.WIDTH], np.int64)}
+        return converted.save(tmp_path / name, nodes, converted.weights_of(1) | weights | deep)
 
     made, good = reshaped("made.onnx", "a"), reshaped("good.onnx", "r1")
     done = polycmp(
@@ -442,16 +463,16 @@ def test_an_operator_that_reads_something_else_keeps_its_name(polycmp, tmp_path)
 def test_a_name_that_torchscript_counted_up_otherwise_is_that_of_another_tensor(polycmp, tmp_path):
     def turned(name: str, first: str, second: str) -> Path:
         nodes = [
-            pairs.node("MatMul", "x 0.up.weight", "a"),
-            pairs.node("Sin", "a", "/Sin_output_0"),
-            pairs.node("Cos", "a", "/Cos_output_0"),
-            pairs.node("Concat", "/Sin_output_0 /Cos_output_0", first, axis=-1),
-            pairs.node("Concat", "/Cos_output_0 /Sin_output_0", second, axis=-1),
-            pairs.node("Sub", f"{first} {second}", "d"),
-            pairs.node("MatMul", "d down", "y"),
+            converted.node("MatMul", "x 0.up.weight", "a"),
+            converted.node("Sin", "a", "/Sin_output_0"),
+            converted.node("Cos", "a", "/Cos_output_0"),
+            converted.node("Concat", "/Sin_output_0 /Cos_output_0", first, axis=-1),
+            converted.node("Concat", "/Cos_output_0 /Sin_output_0", second, axis=-1),
+            converted.node("Sub", f"{first} {second}", "d"),
+            converted.node("MatMul", "d down", "y"),
         ]
-        down = np.random.default_rng(8).standard_normal((2 * pairs.WIDTH, pairs.WIDTH)).astype(np.float32)
-        return pairs.save(tmp_path / name, nodes, pairs.weights_of(1) | {"down": down})
+        down = np.random.default_rng(8).standard_normal((2 * converted.WIDTH, converted.WIDTH)).astype(np.float32)
+        return converted.save(tmp_path / name, nodes, converted.weights_of(1) | {"down": down})
 
     good = turned("good.onnx", "/Concat_output_0", "/Concat_1_output_0")
     other = turned("other.onnx", "/Concat_1_output_0", "/Concat_2_output_0")
@@ -462,15 +483,15 @@ def test_a_name_that_torchscript_counted_up_otherwise_is_that_of_another_tensor(
 def test_factors_that_are_multiplied_in_another_order_are_no_pair(polycmp, tmp_path):
     def gelu(name: str, product: str, order: tuple[str, str]) -> Path:
         nodes = [
-            pairs.node("MatMul", "x 0.up.weight", "h"),
-            pairs.node("Erf", "h", "e"),
-            pairs.node("Add", "e one", "p"),
-            pairs.node("Mul", order[0], product),
-            pairs.node("Mul", order[1], "g"),
-            pairs.node("MatMul", "g 0.down.weight", "y"),
+            converted.node("MatMul", "x 0.up.weight", "h"),
+            converted.node("Erf", "h", "e"),
+            converted.node("Add", "e one", "p"),
+            converted.node("Mul", order[0], product),
+            converted.node("Mul", order[1], "g"),
+            converted.node("MatMul", "g 0.down.weight", "y"),
         ]
         numbers = {"one": np.float32(1), "half": np.float32(0.5)}
-        return pairs.save(tmp_path / name, nodes, pairs.weights_of(1) | numbers)
+        return converted.save(tmp_path / name, nodes, converted.weights_of(1) | numbers)
 
     good, other = gelu("good.onnx", "m", ("h p", "m half")), gelu("other.onnx", "val_1", ("half p", "h val_1"))
     assert locate(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
@@ -478,10 +499,10 @@ def test_factors_that_are_multiplied_in_another_order_are_no_pair(polycmp, tmp_p
 
 @pytest.mark.parametrize("first", ["fewer", "all"])
 def test_a_file_that_lacks_an_output_made_of_weights_alone_is_not_called_right(polycmp, tmp_path, first):
-    nodes = [pairs.node("Relu", "x", "y")]
+    nodes = [converted.node("Relu", "x", "y")]
     table = {"table": np.ones((3, 4), np.float32)}
-    pairs.save(tmp_path / "fewer.onnx", nodes, {})
-    whole = onnx.load(pairs.save(tmp_path / "all.onnx", [*nodes, pairs.node("Exp", "table", "grid")], table))
+    converted.save(tmp_path / "fewer.onnx", nodes, {})
+    whole = onnx.load(converted.save(tmp_path / "all.onnx", [*nodes, converted.node("Exp", "table", "grid")], table))
     whole.graph.output.append(onnx.helper.make_tensor_value_info("grid", onnx.TensorProto.FLOAT, [3, 4]))
     onnx.save(whole, tmp_path / "all.onnx")
     second = "all" if first == "fewer" else "fewer"
@@ -496,11 +517,11 @@ def test_a_name_that_an_optimiser_gave_to_a_tensor_of_another_shape_is_no_fault_
     polycmp, tmp_path, last, status
 ):
     turned = {"perm": [1, 0, 2]}
-    nodes = [pairs.node("Relu", "x", "r"), pairs.node("Transpose", "r", "a", **turned)]
-    nodes += [pairs.node("Transpose", "a", "b", **turned), pairs.node("Exp", "b", "y")]
-    pairs.save(tmp_path / "old.onnx", nodes, {})
-    pairs.save(tmp_path / "new.onnx", [pairs.node("Relu", "x", "a"), pairs.node(last, "a", "y")], {})
-    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, pairs.WIDTH), np.float32))
+    nodes = [converted.node("Relu", "x", "r"), converted.node("Transpose", "r", "a", **turned)]
+    nodes += [converted.node("Transpose", "a", "b", **turned), converted.node("Exp", "b", "y")]
+    converted.save(tmp_path / "old.onnx", nodes, {})
+    converted.save(tmp_path / "new.onnx", [converted.node("Relu", "x", "a"), converted.node(last, "a", "y")], {})
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, converted.WIDTH), np.float32))
     words = ["-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", "--load-inputs", "x.npz"]
     done = polycmp("run", "new.onnx", *words, "--mark-all")
     assert done.status == status, done.out

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+import converted_models as converted
 import numpy as np
 import onnx
-import pairs
 import pytest
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -23,7 +23,7 @@ def encoder(tmp_path_factory):
     onnx.save(net.model, folder / "float.onnx")
     np.savez(folder / "x.npz", **net.feed)
     quantize_dynamic(folder / "float.onnx", folder / "int8.onnx", weight_type=QuantType.QInt8, reduce_range=True)
-    pairs.optimised(folder / "float.onnx", folder / "optimised.onnx")
+    converted.optimised(folder / "float.onnx", folder / "optimised.onnx")
     return folder
 
 
@@ -71,7 +71,7 @@ def test_a_scale_that_is_off_by_a_tenth_in_one_layer_is_named(polycmp, encoder):
     node = [item for item in model.graph.node if item.op_type == "MatMulInteger"][20]
     name = node.input[1].replace("_quantized", "_scale")
     onnx.save(model, encoder / "bad.onnx")
-    pairs.edited(encoder / "bad.onnx", encoder / "bad.onnx", pairs.scaled(name, 1.1))
+    converted.edited(encoder / "bad.onnx", encoder / "bad.onnx", converted.scaled(name, 1.1))
     found = locate(polycmp, encoder, "bad.onnx")
     assert found["verdict"] == "failed"
     assert found["operator"]["name"] == node.name

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+import converted_models as converted
 import numpy as np
 import onnx
-import pairs
 import pytest
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
@@ -14,7 +14,7 @@ from onnxruntime.quantization import CalibrationDataReader, quantize_static
 @pytest.fixture
 def located(polycmp, tmp_path):
     """Search a quantised file beside another one for the first wrong tensor; return status and document."""
-    x = np.random.default_rng(7).standard_normal((2, 5, pairs.WIDTH)).astype(np.float32)
+    x = np.random.default_rng(7).standard_normal((2, 5, converted.WIDTH)).astype(np.float32)
     np.savez(tmp_path / "x.npz", x=x)
 
     def locate(made, good):
@@ -36,24 +36,24 @@ def convolution(path, *, bias: float = 1.0):
         "root": np.array(1.41, np.float32),
     }
     nodes = [
-        pairs.node("Conv", "x onnx::Conv_7 onnx::Conv_8", "/conv/Conv_output_0", pads=[1, 1]),
-        pairs.node("Div", "/conv/Conv_output_0 root", "d"),
-        pairs.node("Erf", "d", "e"),
-        pairs.node("Add", "e x", "y"),
+        converted.node("Conv", "x onnx::Conv_7 onnx::Conv_8", "/conv/Conv_output_0", pads=[1, 1]),
+        converted.node("Div", "/conv/Conv_output_0 root", "d"),
+        converted.node("Erf", "d", "e"),
+        converted.node("Add", "e x", "y"),
     ]
-    return pairs.save(path, nodes, weights)
+    return converted.save(path, nodes, weights)
 
 
 def product(path):
     """Write two products with a bias and an activation between them."""
-    weights = pairs.weights_of(1)
+    weights = converted.weights_of(1)
     nodes = [
-        pairs.node("MatMul", "x 0.up.weight", "up"),
-        pairs.node("Add", "up 0.up.bias", "upper"),
-        pairs.node("Gelu", "upper", "gelu"),
-        pairs.node("MatMul", "gelu 0.down.weight", "y"),
+        converted.node("MatMul", "x 0.up.weight", "up"),
+        converted.node("Add", "up 0.up.bias", "upper"),
+        converted.node("Gelu", "upper", "gelu"),
+        converted.node("MatMul", "gelu 0.down.weight", "y"),
     ]
-    return pairs.save(path, nodes, weights)
+    return converted.save(path, nodes, weights)
 
 
 def peaked(path):
@@ -63,27 +63,27 @@ def peaked(path):
     weight[0] *= 16
     weights = {"quiet": np.array([[[0.01], [1], [1], [1], [1]]], np.float32), "weight": weight}
     nodes = [
-        pairs.node("Mul", "x quiet", "q"),
-        pairs.node("Conv", "q weight", "c", pads=[1, 1], group=5),
-        pairs.node("Sigmoid", "c", "s"),
-        pairs.node("Add", "s x", "y"),
+        converted.node("Mul", "x quiet", "q"),
+        converted.node("Conv", "q weight", "c", pads=[1, 1], group=5),
+        converted.node("Sigmoid", "c", "s"),
+        converted.node("Add", "s x", "y"),
     ]
-    return pairs.save(path, nodes, weights)
+    return converted.save(path, nodes, weights)
 
 
 def single(path):
     """Write two products of which the second makes one number, of terms that cancel each other."""
     rng = np.random.default_rng(6)
     second = np.random.default_rng(1).standard_normal((4, 1)).astype(np.float32)
-    first = rng.standard_normal((pairs.WIDTH, 4)).astype(np.float32)
+    first = rng.standard_normal((converted.WIDTH, 4)).astype(np.float32)
     nodes = [
-        pairs.node("MatMul", "x first", "m"),
-        pairs.node("ReduceMean", "m axes", "r", keepdims=0),
-        pairs.node("MatMul", "r second", "one"),
-        pairs.node("Add", "one x", "y"),
+        converted.node("MatMul", "x first", "m"),
+        converted.node("ReduceMean", "m axes", "r", keepdims=0),
+        converted.node("MatMul", "r second", "one"),
+        converted.node("Add", "one x", "y"),
     ]
     weights = {"first": first, "axes": np.array([0, 1], np.int64)}
-    return pairs.save(path, nodes, weights | {"second": second})
+    return converted.save(path, nodes, weights | {"second": second})
 
 
 class _Once(CalibrationDataReader):
@@ -96,7 +96,7 @@ class _Once(CalibrationDataReader):
 
 def test_what_is_added_behind_a_product_of_whole_numbers_belongs_to_the_convolution(located, tmp_path):
     good = convolution(tmp_path / "good.onnx")
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx", signed=False)
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx", signed=False)
     status, found = located(made, good)
     assert status == 0, found["sentence"]
     places = {row["tensor"]: row["counterpart"] for row in found["tensors"]}
@@ -106,8 +106,8 @@ def test_what_is_added_behind_a_product_of_whole_numbers_belongs_to_the_convolut
 
 def test_a_bias_that_is_missing_behind_a_product_of_whole_numbers_is_named(located, tmp_path):
     good = convolution(tmp_path / "good.onnx")
-    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx", signed=False)
-    pairs.edited(made, made, pairs.scaled("onnx::Conv_8", 0.0))
+    made = converted.dynamic_int8(good, tmp_path / "int8.onnx", signed=False)
+    converted.edited(made, made, converted.scaled("onnx::Conv_8", 0.0))
     status, found = located(made, good)
     assert (status, found["operator"]["type"]) == (1, "Add"), found["sentence"]
 
@@ -115,7 +115,7 @@ def test_a_bias_that_is_missing_behind_a_product_of_whole_numbers_is_named(locat
 @pytest.fixture
 def narrowed(polycmp, tmp_path):
     """Make a file in int8, and that file in float16."""
-    made = pairs.dynamic_int8(product(tmp_path / "good.onnx"), tmp_path / "int8.onnx")
+    made = converted.dynamic_int8(product(tmp_path / "good.onnx"), tmp_path / "int8.onnx")
     half = tmp_path / "half.onnx"
     assert polycmp("convert", made, "--fp-to-fp16", "-o", half).status == 0
     return made, half
@@ -130,13 +130,13 @@ def test_a_quantised_file_in_float16_is_compared_behind_the_scales_of_its_produc
 
 def test_a_wrong_scale_in_a_quantised_file_in_float16_is_named(located, narrowed):
     made, half = narrowed
-    pairs.edited(half, half, pairs.scaled("0.up.weight_scale", 1.3))
+    converted.edited(half, half, converted.scaled("0.up.weight_scale", 1.3))
     status, found = located(half, made)
     assert (status, found["operator"]["name"]) == (1, "n_up_quant_scales_mul"), found["sentence"]
 
 
 def test_a_file_that_is_quantised_twice_is_compared_behind_the_scales_of_its_products(located, tmp_path):
-    made = pairs.dynamic_int8(product(tmp_path / "good.onnx"), tmp_path / "int8.onnx")
+    made = converted.dynamic_int8(product(tmp_path / "good.onnx"), tmp_path / "int8.onnx")
     twice = tmp_path / "twice.onnx"
     quantize_static(str(made), str(twice), _Once(tmp_path / "x.npz"))
     assert any(node.op_type == "QuantizeLinear" for node in onnx.load(twice).graph.node)
@@ -147,7 +147,7 @@ def test_a_file_that_is_quantised_twice_is_compared_behind_the_scales_of_its_pro
 def quantised(how: str, good, made):
     """Write a file in int8 with the defaults of one of ONNX Runtime's quantisers."""
     if how == "dynamic":
-        return pairs.dynamic_int8(good, made, signed=False)
+        return converted.dynamic_int8(good, made, signed=False)
     quantize_static(str(good), str(made), _Once(good.parent / "x.npz"), reduce_range=True)
     return made
 
@@ -165,7 +165,7 @@ def test_weights_of_which_the_steps_leave_little_are_rounding(located, tmp_path,
 def test_a_wrong_scale_of_such_weights_is_named(located, tmp_path, how):
     good = peaked(tmp_path / "good.onnx")
     made = quantised(how, good, tmp_path / "int8.onnx")
-    pairs.edited(made, made, pairs.scaled("weight_scale", 2.0))
+    converted.edited(made, made, converted.scaled("weight_scale", 2.0))
     status, found = located(made, good)
     assert (status, found["operator"]["type"]) == (1, "Conv" if how == "static" else "ConvInteger"), found["sentence"]
 
@@ -182,11 +182,11 @@ def biased(path):
     weights = {"weight": rng.standard_normal((5, 5, 3)).astype(np.float32)}
     weights["bias"] = np.array([0.3, -0.3, 0.25, -0.25, 0.2], np.float32)
     nodes = [
-        pairs.node("Relu", "x", "r"),
-        pairs.node("Conv", "r weight bias", "c", pads=[1, 1]),
-        pairs.node("Add", "c x", "y"),
+        converted.node("Relu", "x", "r"),
+        converted.node("Conv", "r weight bias", "c", pads=[1, 1]),
+        converted.node("Add", "c x", "y"),
     ]
-    return pairs.save(path, nodes, weights)
+    return converted.save(path, nodes, weights)
 
 
 def test_a_small_bias_that_is_missing_is_named(located, tmp_path):
@@ -194,7 +194,7 @@ def test_a_small_bias_that_is_missing_is_named(located, tmp_path):
     made = quantised("static", good, tmp_path / "int8.onnx")
     status, found = located(made, good)
     assert status == 0, found["sentence"]
-    pairs.edited(made, made, pairs.scaled("bias_quantized", 0))
+    converted.edited(made, made, converted.scaled("bias_quantized", 0))
     status, found = located(made, good)
     assert (status, found["operator"]["name"]) == (1, "n_c"), found["sentence"]
     assert "all numbers of a channel off" in found["sentence"]

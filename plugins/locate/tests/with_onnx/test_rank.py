@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import narrow
+import low_precision_models as low_precision
 import numpy as np
 import onnx
 import pytest
@@ -19,10 +19,10 @@ def models(tmp_path):
     """Save a chain with an outlier behind its 20th layer, the same in a smaller type, and inputs."""
 
     def save(reduce, size, layers=LAYERS, outlier=20):
-        exact = narrow.chain(layers, outlier, size)
+        exact = low_precision.chain(layers, outlier, size)
         onnx.save(exact, tmp_path / "float.onnx")
         onnx.save(reduce(exact, tmp_path), tmp_path / "small.onnx")
-        np.savez(tmp_path / "x.npz", **narrow.feed())
+        np.savez(tmp_path / "x.npz", **low_precision.feed())
         return ("float.onnx", "-b", "onnxrt:model=small.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
 
     return save
@@ -44,7 +44,7 @@ def layer(name):
 
 
 def test_float16_keeps_only_layers_at_the_outlier_and_takes_few_runs(polycmp, models):
-    words = models(narrow.float16, 1e6)
+    words = models(low_precision.float16, 1e6)
     done = polycmp("locate", *words, "--atol", "1e-2", "--save-mixed", "mixed.onnx", *REPORT)
     assert done.status == 1, done.out + done.err
     report = found()
@@ -61,7 +61,7 @@ def test_float16_keeps_only_layers_at_the_outlier_and_takes_few_runs(polycmp, mo
     assert "matmul21" in Path("found.html").read_text()
 
 
-@pytest.mark.parametrize("reduce", [narrow.dynamic, narrow.qdq], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("reduce", [low_precision.dynamic, low_precision.qdq], ids=lambda kind: kind.__name__)
 def test_int8_keeps_what_an_outlier_ruins(polycmp, models, reduce):
     words = models(reduce, 1e4, layers=8, outlier=4)
     assert polycmp("run", *words, "--atol", "0.3", "--allow-blind").status == 1
@@ -77,7 +77,7 @@ def test_int8_keeps_what_an_outlier_ruins(polycmp, models, reduce):
 
 
 def test_int8_takes_at_most_a_tenth_of_the_runs_of_trying_layers_one_by_one(polycmp, models):
-    words = models(narrow.dynamic, 1e4, outlier=36)
+    words = models(low_precision.dynamic, 1e4, outlier=36)
     done = polycmp("locate", *words, "--atol", "0.1", "--allow-blind", "--save-mixed", "mixed.onnx", *REPORT)
     assert done.status == 1, done.out + done.err
     report = found()
@@ -89,7 +89,7 @@ def test_int8_takes_at_most_a_tenth_of_the_runs_of_trying_layers_one_by_one(poly
 
 
 def test_weights_of_4_bits_are_ranked(polycmp, models):
-    words = models(narrow.int4, 1.0, layers=6, outlier=0)
+    words = models(low_precision.int4, 1.0, layers=6, outlier=0)
     assert polycmp("locate", *words, "--atol", "0.02", "--save-mixed", "mixed.onnx", *REPORT).status == 1
     kept = found()["kept"]
     assert kept
@@ -100,7 +100,7 @@ def test_weights_of_4_bits_are_ranked(polycmp, models):
 
 
 def test_steps_of_the_small_type_are_counted(polycmp, models):
-    words = models(narrow.qdq, 1.0, layers=4, outlier=0)
+    words = models(low_precision.qdq, 1.0, layers=4, outlier=0)
     polycmp("locate", *words, "--rank", "--atol", "1", "--allow-blind", *REPORT)
     matmul = layer("matmul2")
     assert 0 <= matmul["more_steps_off"] <= 0.1
@@ -109,7 +109,7 @@ def test_steps_of_the_small_type_are_counted(polycmp, models):
 
 
 def test_a_reduced_model_that_is_good_enough_has_nothing_to_keep(polycmp, models):
-    words = models(narrow.float16, 1.0, layers=4, outlier=0)
+    words = models(low_precision.float16, 1.0, layers=4, outlier=0)
     done = polycmp("locate", *words, "--rank", "--atol", "1e-1", "--allow-blind", "--save-mixed", "mixed.onnx", *REPORT)
     assert (done.status, "PASSED: " in done.out) == (0, True), done.out + done.err
     assert found()["kept"] == []
@@ -118,7 +118,7 @@ def test_a_reduced_model_that_is_good_enough_has_nothing_to_keep(polycmp, models
 
 def test_what_no_layer_can_mend_is_said_and_nothing_is_written(polycmp, models):
     """Even in float, two backends round in other places."""
-    models(narrow.float16, 1.0, layers=4, outlier=0)
+    models(low_precision.float16, 1.0, layers=4, outlier=0)
     words = ("-b", "onnxrt:model=small.onnx", "-b", "onnx", "--load-inputs", "x.npz", "--atol", "1e-15")
     words = (*words, "--rtol", "1e-15", "--save-mixed", "mixed.onnx", *REPORT)
     done = polycmp("locate", "float.onnx", *words)
@@ -136,13 +136,13 @@ def test_what_no_layer_can_mend_is_said_and_nothing_is_written(polycmp, models):
     ],
 )
 def test_a_ranking_without_two_models_is_wrong_usage(polycmp, models, words, text):
-    models(narrow.float16, 1.0, layers=2, outlier=0)
+    models(low_precision.float16, 1.0, layers=2, outlier=0)
     done = polycmp("locate", *words)
     assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
 
 
 def test_a_reduced_model_with_other_names_inside_is_paired(polycmp, models):
-    words = models(narrow.float16, 1e6, layers=8, outlier=4)
+    words = models(low_precision.float16, 1e6, layers=8, outlier=4)
     renamed("small.onnx", lambda name: f"z_{name}")
     done = polycmp("locate", *words, "--atol", "1e-2", "--save-mixed", "mixed.onnx", *REPORT)
     assert done.status == 1, done.out + done.err
@@ -163,7 +163,7 @@ def renamed(path, new):
 
 
 def test_models_with_nothing_in_common_cannot_be_ranked(polycmp, models):
-    words = models(narrow.float16, 1.0, layers=3, outlier=0)
+    words = models(low_precision.float16, 1.0, layers=3, outlier=0)
     model = onnx.load("small.onnx")
     node = onnx.helper.make_node("Softmax", ["x"], ["y"])
     del model.graph.node[:]
@@ -174,7 +174,7 @@ def test_models_with_nothing_in_common_cannot_be_ranked(polycmp, models):
 
 
 def test_a_search_that_may_not_go_on_says_so_and_keeps_what_passed(polycmp, models):
-    words = models(narrow.dynamic, 1e4, layers=8, outlier=4)
+    words = models(low_precision.dynamic, 1e4, layers=8, outlier=4)
     needed = polycmp("locate", *words, "--atol", "0.3", "--allow-blind", "--save-mixed", "all.onnx", *REPORT)
     assert needed.status == 1, needed.out + needed.err
     runs = len(found()["trials"])
@@ -192,7 +192,7 @@ def test_a_search_that_may_not_go_on_says_so_and_keeps_what_passed(polycmp, mode
 @pytest.mark.parametrize(("mode", "most"), [((), 3), (("--mode", "guided"), 3), (("--mode", "bisect"), 30),
                                             (("--mode", "linear", "--dir", "reverse"), 30)])  # fmt: skip
 def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models, mode, most):
-    models(narrow.float16, 1e6, layers=10, outlier=5)
+    models(low_precision.float16, 1e6, layers=10, outlier=5)
     words = ("--load-inputs", "x.npz", "--atol", "1e-2", "-o", "mixed.onnx", *mode, *REPORT)
     done = polycmp("debug", "precision", "float.onnx", "-b", "onnxrt", *words)
     assert done.status == 0, done.out + done.err
@@ -202,7 +202,7 @@ def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models,
 
 
 def test_debug_precision_in_bfloat16_on_a_backend_that_has_it(polycmp, models):
-    models(narrow.float16, 1.0, layers=3, outlier=0)
+    models(low_precision.float16, 1.0, layers=3, outlier=0)
     words = ("-b", "onnx", "--to", "bfloat16", "--load-inputs", "x.npz", "--atol", "5e-3", "-o", "mixed.onnx", *REPORT)
     done = polycmp("debug", "precision", "float.onnx", *words)
     assert done.status == 0, done.out + done.err
@@ -212,7 +212,7 @@ def test_debug_precision_in_bfloat16_on_a_backend_that_has_it(polycmp, models):
 
 
 def test_debug_precision_takes_a_model_that_is_reduced_already(polycmp, models):
-    words = models(narrow.dynamic, 1e4, layers=8, outlier=4)
+    words = models(low_precision.dynamic, 1e4, layers=8, outlier=4)
     done = polycmp("debug", "precision", *words, "--atol", "0.3", "--allow-blind", *REPORT)
     assert done.status == 0, done.out + done.err
     assert set(found()["kept"]) <= {"matmul4", "matmul5"}
@@ -226,6 +226,6 @@ def test_debug_precision_takes_a_model_that_is_reduced_already(polycmp, models):
     ],
 )
 def test_debug_precision_refuses_what_contradicts_itself(polycmp, models, words, text):
-    models(narrow.float16, 1.0, layers=2, outlier=0)
+    models(low_precision.float16, 1.0, layers=2, outlier=0)
     done = polycmp("debug", "precision", "float.onnx", *words)
     assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
