@@ -150,10 +150,10 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
 
 
 def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_path):
-    x = np.zeros((2, 5, pairs.WIDTH), np.float32)
+    x = np.zeros((2, 5, converted.WIDTH), np.float32)
     x[0, 1, 2] = np.nan
     np.savez(tmp_path / "x.npz", x=x)
-    model = pairs.save(tmp_path / "m.onnx", [pairs.node("Tanh", "x", "t"), pairs.node("Exp", "t", "y")], {})
+    model = converted.save(tmp_path / "m.onnx", [converted.node("Tanh", "x", "t"), converted.node("Exp", "t", "y")], {})
     done = locate(polycmp, model, model, "--load-inputs", tmp_path / "x.npz")
     sentence = found_in(tmp_path)["sentence"]
     assert done.status == 0, done.out
