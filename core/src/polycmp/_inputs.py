@@ -60,7 +60,7 @@ Silent = Callable[[Mapping[str, Any]], Sequence[str]]
 
 
 class SampleFinder(Protocol):
-    """The service `samples`: real inputs in place of random ones that do not reach the outputs."""
+    """Finds real inputs where random ones do not reach the outputs."""
 
     def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent, /) -> SampleFeeds | None:
         """Return inputs that reach more of the outputs; None to go on with those that were drawn.

@@ -1,4 +1,4 @@
-"""End of the process: although a backend left threads running, and as by Ctrl-C if a signal asks for it."""
+"""Ending the process: without waiting for threads that a backend left running, and by signals as by Ctrl-C."""
 
 from __future__ import annotations
 

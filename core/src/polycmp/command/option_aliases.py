@@ -1,4 +1,4 @@
-"""Words that people type for others: beginnings of options, and words of earlier versions of Polygraphy."""
+"""Words that stand for options: their unique beginnings, and options of earlier versions of Polygraphy."""
 
 from __future__ import annotations
 

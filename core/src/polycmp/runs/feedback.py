@@ -1,4 +1,4 @@
-"""Runs that go on from their own outputs: what a data loader with `DataLoaderSpec.follows` gives a session."""
+"""Outputs fed back as inputs: the Protocol of data loaders with `DataLoaderSpec.follows`, and how a session uses it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Feedback(Protocol):
 
 
 class FeedbackObserver(RunObserver):
-    """Tells that which feeds outputs back what was made, and what was found.
+    """Passes outputs and verdicts on to the object that feeds outputs back.
 
     Args:
         feedback: The object that feeds outputs back.

@@ -1,4 +1,4 @@
-"""The way through models part by part: the service of a plugin, and what a run does without it."""
+"""Running models window by window: the service of a plugin, and what a run does without it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Windows(Protocol):
-    """Goes through the models of several backends part by part, so that few tensors are held at a time.
+    """Runs the models of several backends window by window, so that few tensors are held at a time.
 
     Tensors that belong together have one name in its steps, those of `--map-output` the candidate's.
 
     Attributes:
-        judge: Makes of a comparer one that also knows what to expect of the models.
+        judge: Wraps a comparer so that it uses what is known of the models, such as the error to expect of each tensor.
         to_reference: Names in the reference's model of tensors, by those in the steps, as far as they differ.
     """
 
@@ -40,7 +40,7 @@ class MakeWindows(Protocol):
     def __call__(
         self, resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str], /
     ) -> Windows | None:
-        """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
+        """Open windows over the models; arguments as of `open_windows`. None where they cannot be run so."""
 
 
 def all_in_memory_note(option: str) -> str:
@@ -51,7 +51,7 @@ def all_in_memory_note(option: str) -> str:
 def open_windows(
     resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str]
 ) -> Windows | None:
-    """Return the way through models in parts; None where there is none, or nothing that knows one.
+    """Open windows over models; None where they cannot be run so, or no plugin does it.
 
     Args:
         resolved: The backends, all in this process.

@@ -20,7 +20,7 @@ class MakeWorkers(Protocol):
     """The factory of the service `workers`."""
 
     def __call__(self, data: DataPlan, timeout: float, /) -> MakeWorker:
-        """Return the maker of runners whose work is done in other processes.
+        """Return a factory of runners that work in other processes.
 
         Args:
             data: The source of inputs: backends may calibrate with them.
@@ -53,7 +53,7 @@ class MakeEnvironments(Protocol):
 
 
 def make_workers(plan: Plan, registry: Registry) -> Iterator[MakeWorker | None]:
-    """Yield for each backend what makes its runners in another process; None for those of this one."""
+    """Yield for each backend the factory of its runners in another process; None for those of this one."""
     for backend in plan.backends:
         option = backend.elsewhere or ("--use-subprocess" if plan.subprocess else "")
         worker = open_workers(registry, plan.data, plan.timeout, option) if option else None
@@ -92,7 +92,7 @@ def _required(registry: Registry, name: str, option: str) -> Any:
 
 
 def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:
-    """Open the maker of runners in other processes.
+    """Load the factory of runners in other processes.
 
     Args:
         registry: The plugins.
@@ -108,6 +108,6 @@ def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str
 
 
 def open_environments(registry: Registry, option: str) -> FindEnvironment:
-    """Open what finds environments with other releases; arguments and errors as of `open_workers`."""
+    """Load the lookup of environments with other releases; arguments and errors as of `open_workers`."""
     make: MakeEnvironments = _required(registry, "environments", option)
     return make(registry)

@@ -1,4 +1,4 @@
-"""From resolved backends to runs that go through their models part by part."""
+"""Opening of runs that go through models window by window."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Paired(NamedTuple):
 def open_windows(
     resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str]
 ) -> Windows | None:
-    """Return the way through the models in windows; None where they cannot be gone through side by side.
+    """Open windows over the models; None where they cannot be run side by side.
 
     Models that differ are gone through where the tensors inside them were asked for, which have counterparts of other
     names and types. Their own outputs have the same names, and are compared as those of any two backends are.

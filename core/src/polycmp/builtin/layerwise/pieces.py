@@ -1,4 +1,4 @@
-"""In which pieces to go through operators that a backend that compiles refuses together; how long compiling takes."""
+"""Division of operators into pieces that a compiling backend accepts, and an estimate of how long compiling takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that compiles on its way through a segment that it refuses as a whole: piece by piece."""
+"""Running a segment in pieces where a backend that compiles refuses it as a whole."""
 
 from __future__ import annotations
 

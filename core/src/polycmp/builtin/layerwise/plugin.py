@@ -9,7 +9,7 @@ from polycmp.spec import ServiceSpec, hookimpl
 
 @hookimpl
 def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute the way through models with many outputs."""
+    """Contribute running models with many outputs in windows."""
     yield ServiceSpec(
         "windows", "All tensors of a model in bounded memory", "polycmp.builtin.layerwise.open:open_windows"
     )

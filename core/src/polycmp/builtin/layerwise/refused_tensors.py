@@ -35,7 +35,7 @@ class RefusedTensors:
         self.pieces = PiecewiseRunner(run)
 
     def spare(self, segment: Segment) -> None:
-        """Do not ask a backend that compiles for what shapes alone decide."""
+        """Leave out the tensors that shapes alone decide, where the backend compiles."""
         spared = self.pieces.spared(segment) - self._run.hidden if self._run.compiles else set()
         if spared:
             self._run.hidden |= spared

@@ -1,4 +1,4 @@
-"""The same backend told otherwise: with one option changed, and what it writes of the model as it runs it."""
+"""A backend with one of its options changed, and the model as a backend rewrites it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Variants(Switches, Generic[Run]):
         self._make, self._base = make, base or make
 
     def through(self, change: Callable[[Run], Run]) -> Variants[Run]:
-        """Return the same for a run that was made of this backend's.
+        """Return the variants of a run that is derived from this backend's.
 
         Args:
             change: Makes it.

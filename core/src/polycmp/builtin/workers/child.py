@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 class Worker:
-    """A runner and what the session may ask of it.
+    """Answers the messages of a session with a runner.
 
     Args:
         inputs: Shared memory that the session writes inputs to.

@@ -51,7 +51,7 @@ class ForkedRunner(WorkerRunner):
 
 
 class _ForkedWorker(Worker):
-    """Answers with a runner that was made elsewhere."""
+    """A worker in a copy of this process, for a runner that exists already."""
 
     def __init__(self, runner: Runner, inputs: Arena, outputs: Arena) -> None:
         super().__init__(inputs, outputs)
