@@ -67,6 +67,7 @@ NOT_RUN = (
     "polycmp bisect ",  # environments are made from a package index
     "polycmp cache ",
     "polycmp run model.onnx -b onnxrt:version=",
+    "polycmp run model.onnx -b 'onnxrt:version=",
     "polycmp locate model.onnx -b onnxrt:version=",
     "polycmp suite nightly.toml --executor ray",  # a cluster
 )

@@ -190,3 +190,11 @@ def test_a_value_without_a_text_says_what_its_plugin_lacks():
     for write in (FIELDS["mute"].texts, FIELDS["mute"].inline, FIELDS["mute"].plain):
         with pytest.raises(PluginError, match="format="):
             write(Level.HIGH)
+
+
+@pytest.mark.parametrize("version", ["1.20.1", "[1.20.1,onnx==1.16.0,python==3.10]"])
+def test_releases_in_brackets_need_no_quotes_inside_those_of_the_shell(version):
+    plan = plan_of_words(["run", "model.onnx", "-b", f"onnxrt:version={version}", "-b", "onnx"])
+    assert plan.backends[0].version == version
+    words_make_the_plan(plan)
+    assert f"onnxrt:version={version}" in to_words(plan, REGISTRY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -228,7 +229,7 @@ def spec_texts(backends: Iterable[BackendPlan]) -> list[str]:
     for item in backends:
         given = {**option_texts(item.options), **item.texts}
         paths = {"model": item.model, "python": item.python, VERSION: item.version}
-        given.update({key: spell(text, inline=True) for key, text in paths.items() if text})
+        given.update({key: _spelled(key, text) for key, text in paths.items() if text})
         plain = _spec(item.backend, given)
         labelled = _spec(item.backend, {**given, "name": spell(item.label, inline=True)})
         specs.append(plain if unique_label(plain, labels) == item.label else labelled)
@@ -275,3 +276,9 @@ def instance_texts(text: str) -> list[list[str]]:
     if items and all(item.startswith("[") and item.endswith("]") for item in items):
         return [[part.strip() for part in split_list(item[1:-1])] for item in items]
     return [items]
+
+
+def _spelled(key: str, text: str) -> str:
+    """Return the text of a path or version; several releases in brackets need no quotes inside those of the shell."""
+    is_list = key == VERSION and re.fullmatch(r"\[[\w.+!=,-]+\]", text) is not None
+    return text if is_list else spell(text, inline=True)

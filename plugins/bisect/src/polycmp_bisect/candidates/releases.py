@@ -131,7 +131,8 @@ def place_of(name: str, names: Sequence[str], package: str) -> int:
 
 def version_text(release: str, beside: Sequence[str], python: str) -> str:
     """Return the value of `version=` that asks for an environment."""
-    return ",".join([release, *beside, *([f"python=={python}"] if python != own_python() else [])])
+    parts = [release, *beside, *([f"python=={python}"] if python != own_python() else [])]
+    return release if len(parts) == 1 else f"[{','.join(parts)}]"
 
 
 def open_releases(

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
 from polycmp.report.elements import Markup, join, tag
+from polycmp.sentences import FOUND
 from polycmp_report.models import file_names, named
 
 #: Problems of the same kind that are told one by one.
 PROBLEMS = 12
 #: Notes that are shown without being asked for.
 NOTES = 6
+#: Beginning of the note that matters most.
+_CAUSE = "cause: "
 _QUESTION = "M8.5 9.2a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.8-1.1 1.7M12 17.5v.5"
 SYMBOLS = {
     "passed": "M5 12.5l4.5 4.5L19 7.5",
@@ -28,7 +31,8 @@ def hero(result: Result) -> Markup:
         "svg", tag("path", d=SYMBOLS[result.verdict]), viewBox="0 0 24 24", aria_hidden="true", class_="symbol"
     )
     models = file_names(result)
-    title = f"{result.heading.capitalize()}: {models}" if models else result.heading.capitalize()
+    title = result.heading.capitalize()
+    title += f"{' in' if result.heading == FOUND else ':'} {models}" if models else ""
     known = tag("p", named(result), class_="models") if any(result.models.values()) else None
     words = tag("div", tag("h1", title), tag("p", result.sentence), known)
     facts = [tag("div", tag("dt", item.name), tag("dd", item.value, title=item.value)) for item in result.facts]
@@ -86,7 +90,10 @@ def _note(note: Note) -> Markup:
     """Return a note, what it is about first."""
     label = note.label if note.label not in {"note", ""} else ""
     lead = ": ".join(filter(None, (label, note.subject)))
-    return tag("li", tag("strong", f"{lead}: ") if lead else None, note.text)
+    text = note.text
+    if not lead and text.startswith(_CAUSE):
+        lead, text = _CAUSE.removesuffix(": "), text.removeprefix(_CAUSE)
+    return tag("li", tag("strong", f"{lead}: ") if lead else None, text)
 
 
 def _problems(found: tuple[Problem, ...]) -> list[Markup]:
