@@ -76,12 +76,12 @@ convert_to_bf16 = immediate(ConvertToBf16)
 def _narrowed(model: Any, to: str, keep_float: Sequence[str]) -> Any:
     from onnx import TensorProto
 
-    from polycmp_onnx.narrow import narrow
+    from polycmp_onnx.lower_precision import lower_precision
 
     stays = _chosen(model.graph, keep_float)
     kind, shrink = (TensorProto.FLOAT16, _to_fp16) if to == "float16" else (TensorProto.BFLOAT16, _to_bf16)
     try:
-        return narrow(model, kind, shrink, stays)
+        return lower_precision(model, kind, shrink, stays)
     except PolycmpError:
         raise
     except Exception as error:

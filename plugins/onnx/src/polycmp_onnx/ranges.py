@@ -8,8 +8,8 @@ from typing import Any
 
 from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp_onnx.graph import known_values, shape_of
+from polycmp_onnx.integer_inputs import roles_of_whole_numbers
 from polycmp_onnx.pixels import pixels
-from polycmp_onnx.wholes import roles_of_whole_numbers
 
 #: Operators that hand on the numbers of their first input, at most elsewhere or in another type.
 PASSING = frozenset(

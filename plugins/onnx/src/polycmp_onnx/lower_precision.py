@@ -56,7 +56,9 @@ _WHOLE = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, Tens
 Shrink = Callable[[Any], Any]
 
 
-def narrow(model: Any, kind: int, shrink: Callable[[np.ndarray[Any, Any]], Any], stays: Callable[[Any], bool]) -> Any:
+def lower_precision(
+    model: Any, kind: int, shrink: Callable[[np.ndarray[Any, Any]], Any], stays: Callable[[Any], bool]
+) -> Any:
     """Return a model whose float32 inside is of a smaller type; its inputs and outputs keep their types.
 
     Functions become part of the graphs that call them, since what they hold has a type only there.
