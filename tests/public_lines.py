@@ -148,6 +148,14 @@ LINES = {
         "2 2 TOOL surgeon extract affine.onnx --inputs x1 --outputs add_out <- G/faq.md",
         "1 0 TOOL run affine.onnx --onnxrt --mark-all --save-outputs layer_outputs.json <- G/faq.md",
         "2 2 TOOL inspect diff expected.json actual.json --rtol=1e-3 <- G/faq.md",
+        "0 0 TOOL surgeon insert affine.onnx --inputs mul_out --outputs add_out --op Relu --name debug_relu"
+        " -o modified.onnx <- G/surgeon.md",
+        "1 2 TOOL surgeon insert affine.onnx --inputs mul_out --outputs relu_output --op Relu --name debug_relu"
+        " -o refused.onnx <- G/surgeon.md",
+        "0 0 TOOL surgeon weight-strip affine.onnx --exclude-list exclude_weights.txt -o selective_stripped.onnx"
+        " <- G/surgeon.md",
+        "0 0 TOOL inspect data inputs.json --show-values --num-items 5 --line-width 100 <- G/inspect.md",
+        "0 0 TOOL inspect sparsity affine.onnx --ignore-external-data <- G/inspect.md",
         "2 2 TOOL surgeon prune affine.onnx --remove-node-types CustomOp <- G/faq.md",
         "2 2 TOOL check compatibility affine.onnx --onnxrt <- G/faq.md",
     ],
@@ -205,6 +213,10 @@ TENSORRT = [
     "0 0 TOOL run model.engine --model-type engine --trt --input-shapes x0:[1,3,8,8] --load-inputs in.json"
     " --load-outputs out.json --verbose <- C/Run/main.sh",
     "0 0 TOOL run affine.onnx --trt --plugins ./AddScalarPlugin.so <- C/Run/main.sh",
+    "0 0 TOOL run affine.onnx --trt --onnxr --fp16 <- T#3744",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --atol 0.0001 --rtol 1 <- T#2999",
+    "0 0 TOOL run affine.onnx --onnxrt --trt --int8 --calibration-cache calib.cache --save-outputs int8_outputs.json"
+    " <- G/run.md",
     "0 0 TOOL run affine.onnx --trt --sparse-weights --verbose <- C/Surgeon/main.sh",
     "0 0 TOOL run affine.onnx --trt --onnxrt --trt-outputs mark all --onnx-outputs mark all --tactic-sources CUBLAS"
     " <- onnx/onnx#4392",
@@ -310,6 +322,7 @@ def make_files(folder: Path) -> None:
     onnx.save(model, folder / "other.onnx")
     (folder / "affine_loader.py").write_text(LOADER, encoding="utf-8")
     (folder / "external_weights").mkdir()
+    (folder / "exclude_weights.txt").write_text("b\n", encoding="utf-8")
     (folder / "constrained_network.py").write_text("def load_network():\n    return None\n", encoding="utf-8")
     (folder / "model.engine").write_bytes(b"no engine: nothing reads it")
     save_json([{name: np.zeros((1, 3, 8, 8), np.float32) for name in ("x0", "x1")}], str(folder / "saved.json"))

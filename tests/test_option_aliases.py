@@ -38,6 +38,7 @@ def model(tmp_path, monkeypatch):
         (("surgeon", "sanitize", "m.onnx", "--fold-constant", "-o", "out.onnx"), "--fold-constants"),
         (("run", "m.onnx", "--onnxrt", "--iter", "2"), "--iterations"),
         (("run", "m.onnx", "--onnxrt", "--input-shape=x:[2]"), "--input-shapes"),
+        (("run", "m.onnx", "--onnxr"), "--onnxrt"),
         (("template", "onnx-gs", "m.onnx", "--outpu", "gs.py"), "--output"),
     ],
 )

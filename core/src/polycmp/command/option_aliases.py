@@ -50,6 +50,9 @@ def former_option(word: str, following: Sequence[str], ctx: click.Context) -> tu
 def complete_option(flag: str, options: Iterable[tuple[list[str], bool]], ctx: click.Context) -> str:
     """Return the only long option that begins so; empty if there is none.
 
+    Options that add words to another one leave that one: `--onnxr` is `--onnxrt`, although `--onnxrt-threads` begins
+    so, too.
+
     Args:
         flag: The option as typed.
         options: The options, as `flags_of` returns them.
@@ -71,6 +74,7 @@ def complete_option(flag: str, options: Iterable[tuple[list[str], bool]], ctx: c
         if first:
             fitting[hidden][first] = None
     found = list(fitting[False] or fitting[True])
+    found = [item for item in found if not any(item.startswith(f"{other}-") for other in found)]
     if len(found) > 1:
         names = f"{', '.join(found[:-1])} and {found[-1]}"
         raise UsageError(f"{flag} is short for several options", why=f"{names} begin so", hint=found[0])
