@@ -10,8 +10,8 @@ In one line::
     f = r.locate()
     polycmp.assert_close(new, old)  # in tests
 
-Importing this package does no work and loads no dependency: these names are imported when they are first used. What
-more there is for programs stands in modules of their own, for example `polycmp.comparator` and `polycmp.spec`.
+Importing this package does no work and loads no dependencies: each name is imported when it is first used. Everything
+else for programs is in separate modules, for example `polycmp.comparator` and `polycmp.spec`.
 """
 
 TYPE_CHECKING = False  # `typing` is not imported for this; type checkers take the name for true

@@ -383,7 +383,7 @@ def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> S
     shapes = " ".join(
         f"{n}:{format_shape(made[n].shape)}" for n, entry in inputs.items() if entry.shape != made[n].shape
     )
-    return SizedInputs(made, f"{shapes}, as usual where a model leaves them open" if shapes else "")
+    return SizedInputs(made, f"{shapes}, the default where a model leaves dimensions open" if shapes else "")
 
 
 def _saved_source(plan: DataPlan, registry: Registry) -> Source:

@@ -130,7 +130,7 @@ def _after_crash(crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -
     if _ISOLATED in words or not doing:
         return EXIT_FAILED
     if words[0] in _GOES_ON and crash != signal.SIGKILL:
-        _say(f"  going on with each backend in a process of its own ({_ISOLATED})")
+        _say(f"  continuing with each backend in its own process ({_ISOLATED})")
         again = [sys.executable, "-m", "polycmp", *words, _ISOLATED]
         os.execv(sys.executable, again)
     _say(f"  next: {shlex.join(['polycmp', *words, _ISOLATED])}")

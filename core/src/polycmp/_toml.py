@@ -10,7 +10,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Parse a text in TOML.
 
     Raises:
-        ValueError: It is no TOML.
+        ValueError: It is not TOML.
     """
     if sys.version_info >= (3, 11):
         import tomllib  # most commands do without

@@ -1,6 +1,6 @@
 """Compare backends in a Python program: `Comparator`, `CompareFunc`, `DataLoader`, `RunResults`.
 
-These names are known from the field; each is defined by the built-in plugin that it belongs to.
+The names are those that Polygraphy's users know; each is defined by the built-in plugin that it belongs to.
 """
 
 from __future__ import annotations

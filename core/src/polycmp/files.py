@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and JSON that every reader takes."""
+"""Write files completely or not at all, and JSON that every reader accepts."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _go_back(start: Path) -> bool:
 
 
 def make_folder(path: str | Path) -> Path:
-    """Make a folder and those that it is in, as far as they are missing, and return it.
+    """Make a folder and its missing parents, and return it.
 
     Raises:
         FileError: It cannot be made.

@@ -1,4 +1,4 @@
-"""Log with the severities of the field: `G_LOGGER`."""
+"""Log with Polygraphy's severities: `G_LOGGER`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging: the standard library's, below the logger `polycmp`, with the field's severities.
+"""Logging: the standard library's, below the logger `polycmp`, with Polygraphy's severities.
 
 Modules and plugins log to `logging.getLogger("polycmp.NAME")`. Nothing is shown below a warning until the command line
 calls `setup_logging`, the program configures `logging` itself, or it asks for a severity through `G_LOGGER` of

@@ -1,4 +1,4 @@
-"""Names, types and shapes of tensors, and the feeds made of them."""
+"""Names, types and shapes of tensors, and the feeds that consist of them."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _collision(option: str, path: str, other: str, another: str) -> UsageError:
     return UsageError(
         f"{option} would overwrite what {other}: {another}",
         why="" if path == another else f"{path} leads there",
-        hint="give each a path of its own",
+        hint="give each its own path",
     )
 
 

@@ -1,6 +1,6 @@
 """Comparing arrays, feeds of backends and whole runs: verdicts, figures, noise, and what a pass is worth.
 
-The package can be called, too, since `polycmp.compare(new, old)` bears its name.
+The package itself can be called, because the function `polycmp.compare(new, old)` has its name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Input data: random numbers, shapes, pairs of inputs, and fitting a feed to a model."""
+"""Input data: random numbers, shapes, pairs of inputs, and fitting data to a model."""
 
 from __future__ import annotations
 

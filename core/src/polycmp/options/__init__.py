@@ -1,4 +1,4 @@
-"""Options: how they are declared, and the way of their values from words and run files to a plan and back.
+"""Options: how they are declared, and how their values get from words and run files to a plan and back.
 
 An options dataclass declares fields with `polycmp.spec.opt`; `OptionField` says what each takes and converts it, and
 `OptionValues` holds the options that were given, from any source. `polycmp.options.values` reads single values as

@@ -113,7 +113,7 @@ def find_field(options: type | None, key: str) -> OptionField | None:
 
 
 def make_options(options: type | None, values: Mapping[str, Any], owner: str) -> Any:
-    """Return an instance of an options dataclass, or None where there is no such class.
+    """Return an instance of an options dataclass, or None if there is no such class.
 
     Args:
         options: The dataclass.
@@ -134,7 +134,7 @@ def make_options(options: type | None, values: Mapping[str, Any], owner: str) ->
 
 
 def fields_of(instance: Any) -> tuple[OptionField, ...]:
-    """Return the fields of an options instance; none of None, which stands for options that there are none of."""
+    """Return the fields of an options instance; none for None, which stands for no options."""
     return () if instance is None else option_fields(type(instance))
 
 

@@ -24,9 +24,9 @@ _SIZE = r"(?P<number>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*(?P<unit>[kmgt]?)(?
 
 
 def is_empty_value(value: Any) -> bool:
-    """Return whether a value that was given says nothing: an empty text, no value, or several of which one is empty.
+    """Return whether a value is empty: an empty text, no value at all, or several of which one is empty.
 
-    An option that needs a value refuses such: `--load-outputs "$UNSET"` must not pass for an option that was not given.
+    An option that needs a value refuses these: `--load-outputs "$UNSET"` must not count as an option not given.
 
     Args:
         value: A text without its quotes, or a list, tuple or mapping of values; anything else says something.
@@ -77,7 +77,7 @@ def quote(text: str) -> str:
 
 
 def is_flag(word: str) -> bool:
-    """Return whether a word of the command line is a flag, and no number such as `-1` or `-.5`."""
+    """Return whether a word of the command line is a flag, and not a number such as `-1` or `-.5`."""
     return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] in ".[")
 
 
@@ -363,7 +363,7 @@ def parse_real(text: str | float) -> float:
     """Return a number, infinity included.
 
     Raises:
-        ValueError: The text is none, or NaN.
+        ValueError: The text is invalid, or NaN.
     """
     value = float(text)
     if math.isnan(value):
@@ -375,7 +375,7 @@ def parse_count(text: str) -> int:
     """Return a whole number of 0 or more.
 
     Raises:
-        ValueError: The text is none.
+        ValueError: The text is invalid.
     """
     value = int(text)
     if value < 0:
@@ -403,7 +403,7 @@ def parse_above_zero(text: str) -> float:
     """Return a number above 0, infinity included.
 
     Raises:
-        ValueError: The text is none.
+        ValueError: The text is invalid.
     """
     value = float(text)
     if not value > 0:
@@ -415,7 +415,7 @@ def parse_tolerance(text: str | float) -> float:
     """Return a tolerance: a finite number of 0 or more.
 
     Raises:
-        ValueError: The text is none.
+        ValueError: The text is invalid.
     """
     value = parse_real(text)
     if value < 0:
@@ -452,7 +452,7 @@ def parse_json(text: str | bytes) -> Any:
     """Parse a text in JSON.
 
     Raises:
-        ValueError: It is no JSON, or nested too deeply to be read.
+        ValueError: It is not JSON, or nested too deeply to be read.
     """
     import json  # few commands read any
 

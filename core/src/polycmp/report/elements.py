@@ -1,4 +1,4 @@
-"""HTML elements and pages as text in which everything is escaped that was not made by these functions.
+"""HTML elements and pages as text; everything that these functions did not make is escaped.
 
 Every page that polycmp writes is made of them: reports, suites, and drawings of a model.
 """

@@ -1,4 +1,4 @@
-"""Inputs and outputs on disk: one face for all formats, chosen by the path's suffix.
+"""Inputs and outputs on disk: one interface for all formats, chosen by the path's suffix.
 
 Formats come through the hook `polycmp_formats`; ours are in `polycmp.builtin.formats`. A path without a suffix is a
 folder with one file an iteration, read and written one by one: `0000000000.npz`, or `0000000000.0.npz`,

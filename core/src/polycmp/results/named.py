@@ -24,7 +24,7 @@ def iterations_of(data: object) -> Iterator[dict[str, Array]]:
         data: Outputs, several of them, or an array.
 
     Raises:
-        DataError: Something is no array.
+        DataError: Something is not an array.
     """
     if isinstance(data, Mapping):
         yield dict(_named(data))
@@ -43,7 +43,7 @@ def _named(outputs: Mapping[str, object]) -> Iterator[tuple[str, Array]]:
     """Yield names and arrays; what is nested is named `name.0`, `name.1`, and None is left out.
 
     Raises:
-        DataError: Something is no array.
+        DataError: Something is not an array.
     """
     for name, value in outputs.items():
         if isinstance(value, Mapping):

@@ -71,13 +71,13 @@ class ShapeSearch:
         hints = self._hints(inputs, found)
         usual = filled(inputs, {key: dim.usual for key, dim in found.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in found.values()):
-            return SizedInputs(usual, _note(inputs, usual, "as usual where a model leaves them open"))
+            return SizedInputs(usual, _note(inputs, usual, "the default where a model leaves dimensions open"))
         first = {key: _wanted(dim, inputs, wanted or {}) for key, dim in found.items()}
         sizes = chain(_with_cache(found, inputs), _candidates(found, hints, first))
         candidates = [filled(inputs, item) for item in islice(sizes, MOST)]
         with open_trial(self._backends, self._registry, inputs) as trial:
             if trial is None:
-                why = _reasons(hints.values()) or "as usual where a model leaves them open"
+                why = _reasons(hints.values()) or "the default where a model leaves dimensions open"
                 return SizedInputs(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
             return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed, made), hints)
 

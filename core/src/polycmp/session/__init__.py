@@ -1,4 +1,4 @@
-"""Carrying a plan out: runs in lockstep, compared as they go, in memory that does not grow with the iterations."""
+"""Carrying out a plan: runs in lockstep, compared as they go, in memory that does not grow with the iterations."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
     elif plan.backends:
         yield NextStep(
             f"{plan.command} --load-inputs FILE",
-            "Compare on inputs of your own; polycmp data from-images makes such a file of pictures.",
+            "Compare on your own inputs; polycmp data from-images makes such a file from pictures.",
         )
     found = [item for pair in outcome.comparisons for item in pair.outputs.values() if item.inconclusive == "blind"]
     names = shlex.join(dict.fromkeys(item.output for item in found))

@@ -2,7 +2,7 @@
 
 A plugin is a module named by an entry point of the group `polycmp`. It implements hooks that take no argument, do no
 work, and return descriptors; a descriptor names the heavy code as a string `"package.module:attribute"`, which the
-core imports only when that code is really needed. What that code is given and has to return is said by the Protocols.
+core imports only when that code is really needed. The Protocols say what that code is given and must return.
 
 At run time this package imports the standard library, pluggy, and of the core `values` and `errors`, which import no
 more than the standard library.

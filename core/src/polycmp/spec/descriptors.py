@@ -423,7 +423,7 @@ SERVICES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class ServiceSpec:
-    """Something that a run makes use of where it is there.
+    """Something that a run uses if it is there.
 
     Attributes:
         name: One of `SERVICES`.

@@ -73,9 +73,8 @@ def sentence_of(answer: Answer) -> str:
         newer = (
             f"; {', '.join(skipped)} could not be judged: --bad {skipped[0]} searches for the first" if skipped else ""
         )
-        return (
-            f"{what} {names[place]} is good ({words_of(found.judged[place])}){newer or '; --bad names one that is not'}"
-        )
+        seen = words_of(found.judged[place]).removeprefix("good, ")
+        return f"{what} {names[place]} is right ({seen}){newer or '; --bad names one that is not'}"
     if found.last_good is None:
         newest = len(names) - 1
         hint = f"; --good {names[newest]}, if that is right, searches for the {what} that mended it"

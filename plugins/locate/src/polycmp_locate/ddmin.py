@@ -1,4 +1,4 @@
-"""Minimising by tests: the fewest of some things that still do (delta debugging), and the least number that does."""
+"""Minimizing by tests (delta debugging): the fewest items for which a test still passes, and the smallest number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small questions about ONNX graphs: what a tensor's type is, which names there are, what a node reads."""
+"""Small questions about ONNX graphs: the type of a tensor, the names in use, the inputs of a node."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def note_shapes(model: Any, *, error_ok: bool = True, allow_onnxruntime: bool = 
     except Exception as error:
         if not error_ok:
             raise ModelError("shape inference failed", whose="ONNX", why=describe_exception(error)) from error
-        _LOG.warning("shape inference failed, going on without: %s", describe_exception(error))
+        _LOG.warning("shape inference failed, continuing without it: %s", describe_exception(error))
         return
     _take_over(model, inferred)
 

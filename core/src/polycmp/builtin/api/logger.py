@@ -27,7 +27,7 @@ Message = str | Callable[[], str]
 
 
 class Logger:
-    """The severities of the field as methods on a standard logger.
+    """Polygraphy's severities as methods on a standard logger.
 
     A message is text, or a function that makes it, called only if the message is shown. `mode` says whether to show a
     message again that was shown before.

@@ -241,7 +241,7 @@ class Windows:
             if overwritten:
                 partitioned_run.fail(
                     f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",
-                    "run each in a process of its own: --use-subprocess",
+                    "run each in its own process: --use-subprocess",
                 )
                 failed.add(partitioned_run.label)
             made[partitioned_run.label] = mine

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polycmp.builtin.plugin_tools.examine import CheckResult
     from polycmp.plugins import Candidate
 
-_HELP = "Import all that plugins name, each in a process of its own." + examples("polycmp plugins check onnxrt")
+_HELP = "Import everything that plugins name, each in its own process." + examples("polycmp plugins check onnxrt")
 
 
 @with_messages

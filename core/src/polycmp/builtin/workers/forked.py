@@ -37,7 +37,7 @@ class ForkedRunner(WorkerRunner):
             raise InvalidValueError(
                 "use_subprocess: this system cannot copy processes",
                 why="and a runner object exists only in the process that made it",
-                hint="polycmp run MODEL -b NAME --use-subprocess makes each backend in a process of its own",
+                hint="polycmp run MODEL -b NAME --use-subprocess runs each backend in its own process",
             )
         super().__init__(Job(runner.name, type(runner).__name__), "", timeout)
         self._runner = runner

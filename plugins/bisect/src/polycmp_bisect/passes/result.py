@@ -44,7 +44,7 @@ def sentence_of(found: FoundPasses) -> str:
     tried = f" ({len(found.looks)} runs)"
     first = found.looks[0][1]
     if not found.is_wrong:
-        return f"{found.label} is right with all of its passes ({words_of(first)})"
+        return f"{found.label} is right with all of its passes ({words_of(first).removeprefix('good, ')})"
     if found.guilty is None:
         reason = f": {first.reason}" if first.reason else ""
         return f"{found.label} is wrong with and without its passes, so none of them is to blame{reason}{tried}"

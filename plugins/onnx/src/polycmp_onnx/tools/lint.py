@@ -65,9 +65,7 @@ def _name_nodes(graph: Any, report: LintReport) -> None:
     for name, found in places.items():
         if name and len(found) > 1:
             message = f"Duplicate node name: {name!r} for nodes with topological IDs: {found} found."
-            report.add(
-                "exception", STRUCTURE, message, node=graph.node[found[0]], hint="give every node a name of its own"
-            )
+            report.add("exception", STRUCTURE, message, node=graph.node[found[0]], hint="give every node its own name")
     for index, node in enumerate(graph.node):
         node.name = node.name or f"unnamed_node_{index}"
 

@@ -54,6 +54,8 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
 def _source(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except FileNotFoundError as error:
+        raise FileError(f"no such suite file: {path}", hint=f"ls {Path(path).parent}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read the suite {path}", why=describe_exception(error), hint=f"ls -l {path}") from error
 

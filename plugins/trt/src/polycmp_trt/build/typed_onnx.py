@@ -95,7 +95,7 @@ class QuantizeToInt8(OnnxLoader):
             raise BackendError(
                 f"quantising the model has no counterpart of {self.base_class}",
                 whose="trt",
-                why="this release of TensorRT has no calibrators of its own",
+                why="this release of TensorRT has no calibrators",
                 hint=f"take one of {', '.join(sorted(_METHODS))}",
             )
         reader = _reader(quantization, calibration_feeds(self.data_loader, _inputs(model, self.input_shapes)))

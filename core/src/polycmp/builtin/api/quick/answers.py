@@ -32,7 +32,7 @@ _WEIGHTS: tuple[Verdict, ...] = ("error", "failed", "undecided", "blind", "passe
 class OutputResult:
     """One output of a candidate compared with the reference's, over all iterations.
 
-    Figures are those of the worst iteration. They are NaN where nothing could be computed: an output that one side
+    Figures are those of the worst iteration. They are NaN if nothing could be computed: for an output that one side
     lacks, another shape, text, or NaN that counts as a difference.
 
     Attributes:
@@ -210,8 +210,8 @@ class Answer:
 class Comparison(Answer, Mapping[str, OutputResult]):
     """Outputs compared with a reference's: `r.passed`, `r["logits"].max_abs`, `r.to_pandas()`, `r.save("r.html")`.
 
-    It is a mapping from the names of outputs to what was found of them. Where several candidates were compared, that is
-    the worst of theirs; `candidates` has each.
+    It is a mapping from output names to results. If several candidates were compared, each output has the worst of
+    their results; `candidates` has all of them.
 
     Args:
         result: The findings, as reports render them.

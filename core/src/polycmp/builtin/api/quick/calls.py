@@ -68,7 +68,7 @@ def compare(
 
     Raises:
         FileError: A file cannot be read.
-        DataError: Something is no array.
+        DataError: Something is not an array.
         UsageError: Options contradict each other, or name outputs that are not there.
     """
     if names[0] == names[1]:
@@ -152,12 +152,12 @@ def assert_close(
     names: tuple[str, str] = ("new", "old"),
     options: Sequence[str] = (),
 ) -> None:
-    """Fail unless arrays are within tolerance of those of a reference; for tests. Arguments as of `compare`.
+    """Fail unless arrays are within tolerance of those of a reference; for tests. Takes the arguments of `compare`.
 
     Raises:
         AssertionError: They differ, or nothing could have differed; the text says what `polycmp compare` would.
         FileError: A file cannot be read.
-        DataError: Something is no array.
+        DataError: Something is not an array.
         UsageError: Options contradict each other, or name outputs that are not there.
     """
     __tracebackhide__ = True
