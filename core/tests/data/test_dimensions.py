@@ -153,4 +153,4 @@ def test_a_run_file_remembers_dimensions(polycmp, sums):
 
 def test_the_result_says_which_sizes_were_taken(polycmp, sums):
     done = polycmp(*BOTH)
-    assert (done.status, "inputs: x:[1,8] z:[1,8], as usual" in done.words) == (0, True), done.out
+    assert (done.status, "inputs: x:[1,8] z:[1,8], the default" in done.words) == (0, True), done.out
