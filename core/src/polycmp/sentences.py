@@ -172,7 +172,8 @@ def statistic_too_large(statistic: str, of_abs: float, of_rel: float, atol: floa
 
 def whole_numbers_differ(differing: int, count: int, largest: float) -> str:
     """Return that whole numbers differ within the tolerance."""
-    return f"{differing} of {counted(count, 'element')} differ within tolerance, by at most {largest:.9g}"
+    some = f"{differing} of {counted(count, 'element')} differ{'s' * (differing == 1)}"
+    return f"{some} within tolerance, by at most {largest:.9g}"
 
 
 ONE_NUMBER: Final = "the candidate holds the same number everywhere, the reference does not"

@@ -186,7 +186,7 @@ class TestWholeNumbers:
         assert not CompareFunc.simple("mean")(np.arange(10**6) == 5, np.zeros(10**6, bool))
         verdict = CompareFunc.simple(rtol=1e-5)(a, b)
         assert verdict.passed
-        assert verdict.reason == "1 of 2 elements differ within tolerance, by at most 1"
+        assert verdict.reason == "1 of 2 elements differs within tolerance, by at most 1"
         pair = PairComparer("mine", "ref", {"simple": CompareFunc.simple(rtol={"y": 1e-5})})
         assert pair.add({"y": a}, {"y": b})[0].reason == verdict.reason
 
