@@ -412,7 +412,7 @@ class TestWholeNumbers:
         for tolerance in ("--rtol=y:1e-5", "--atol=1"):
             done = polycmp("run", model, *runs, tolerance)
             assert done.status == 0
-            assert "1 of 1 elements differs within tolerance" in " ".join(done.out.split())
+            assert "1 of 1 element differs within tolerance" in " ".join(done.out.split())
             assert "PASSED: 1 output within tolerance; whole numbers that differ count as equal in 'y'" in done.out
         assert polycmp("check", "accuracy", "m.json", "--nan", "equal").status == 1
         assert polycmp("check", "accuracy", "m.json", "--rtol", "y:1e-5").status == 0
