@@ -194,7 +194,10 @@ class Windowed(torch.nn.Module):
 def test_torchscript_called_jit_says_what_to_give(capsys):
     torch.jit.script(Windowed()).save("speech.jit")
     assert polycmp("run", "speech.jit", "-b", "torch") == 3
-    assert "the model does not say the shape of 'x': give it, as --input-shapes x:[1,8]" in printed(capsys)
+    text = printed(capsys)
+    assert "the model does not say the shape of 'x': give it, as --input-shapes x:[1,8]" in text
+    assert "samples by batch" in text
+    assert "TorchScript" not in text
     words = ("run", "speech.jit", "-b", "torch", "--input-shapes", "x:[1,8]", "--val-range", "rate:[8000,8000]")
     assert polycmp(*words, "--save-outputs", "out.npz") == 0
     with TorchRunner(TorchFromFile("speech.jit")) as runner:

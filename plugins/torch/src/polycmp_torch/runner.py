@@ -60,7 +60,7 @@ class TorchRunner(Runner):
             raise BackendError(
                 f"the module cannot be brought to {options.device} {options.dtype}".rstrip(),
                 whose=self.name,
-                why=_first_line(error),
+                why=_reason(error),
                 hint="-b torch:device=cpu",
             ) from error
         self.backend_version = str(self._torch.__version__)
@@ -92,7 +92,7 @@ class TorchRunner(Runner):
         except PolycmpError:
             raise
         except Exception as error:
-            raise BackendError("the module failed", whose=self.name, why=_first_line(error)) from error
+            raise BackendError("the module failed", whose=self.name, why=_reason(error)) from error
         taken = Taken([*feed.values(), *self._weights])
         return {name: self._typed(name, taken.alone(value)) for name, value in self._named(returned)}
 
@@ -136,10 +136,10 @@ class TorchRunner(Runner):
         self._weights = []
 
 
-def _first_line(error: Exception) -> str:
-    """Return the first line of an error, without the traces in PyTorch's messages."""
-    lines = [line for line in describe_exception(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+def _reason(error: Exception) -> str:
+    """Return an error in one line; TorchScript writes its source lines and a trace before the reason."""
+    text = describe_exception(error)
+    return str(error).strip().splitlines()[-1].strip() if "Traceback of TorchScript" in text else text
 
 
 def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TorchRunner:
