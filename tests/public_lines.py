@@ -35,28 +35,36 @@ def load_data():
 LINES = {
     "cleaning": [
         "0 0 TOOL surgeon sanitize --fold-constants constants.onnx -o folded.onnx <- T#3602",
-        "0 0 TOOL surgeon sanitize ./constants.onnx --fold-constants -o ./out/folded.onnx",
-        "0 0 TOOL surgeon sanitize --fold-constants copy.onnx -o copy.onnx",
+        "0 0 TOOL surgeon sanitize ./constants.onnx --fold-constants -o ./out/folded.onnx"
+        " <- a README on AsyncDriver on a Jetson",
+        "0 0 TOOL surgeon sanitize --fold-constants copy.onnx -o copy.onnx <- a script that exports SAM",
         "0 0 TOOL surgeon sanitize ./constants.onnx --fold-constants --output model-folded.onnx --save-external-data"
         " <- ELS-RD/transformer-deploy#121",
         "0 0 TOOL surgeon sanitize affine.onnx -o static.onnx --fold-constants"
         " --override-input-shapes x0:[1,3,8,8] x1:[1,3,8,8] <- E/debug/02_reducing_failing_onnx_models",
-        "1 2 TOOL surgeon sanitize constants.onnx --fold-constants --remove-unused-initializers --output clean.onnx",
+        "1 2 TOOL surgeon sanitize constants.onnx --fold-constants --remove-unused-initializers --output clean.onnx"
+        " <- a script that optimises int8 models",
         "0 0 TOOL surgeon sanitize dynamic_identity.onnx --fold-constants --override-input-shapes 'X:[1,2,77,77]'"
-        " -o sanitize.onnx",
-        "0 0 TOOL surgeon extract sanitize.onnx --inputs X:[1,2,77,77]:float32 --outputs Y:float32 -o part.onnx",
+        " -o sanitize.onnx <- a script that builds a ControlNet for TensorRT",
+        "0 0 TOOL surgeon extract sanitize.onnx --inputs X:[1,2,77,77]:float32 --outputs Y:float32 -o part.onnx"
+        " <- a script that builds a ControlNet for TensorRT",
         "0 0 TOOL surgeon sanitize affine.onnx --fold-constant --toposort --cleanup -o sorted.onnx"
         " <- C/Surgeon/main.sh",
     ],
     "cutting": [
-        "0 0 TOOL surgeon extract affine.onnx --outputs mul_out:auto add_out:auto -o backend.onnx",
-        "0 0 TOOL surgeon extract affine.onnx --inputs mul_out:[batch_size,3,8,8]:auto x0:auto:auto -o head.onnx",
+        "0 0 TOOL surgeon extract affine.onnx --outputs mul_out:auto add_out:auto -o backend.onnx"
+        " <- a script that cuts a detector before its NMS",
+        "0 0 TOOL surgeon extract affine.onnx --inputs mul_out:[batch_size,3,8,8]:auto x0:auto:auto -o head.onnx"
+        " <- a script that cuts a detector before its NMS",
         "0 0 TOOL surgeon extract affine.onnx --inputs x1:[1,3,8,8]:float32 --outputs add_out:float32 -o first.onnx"
         " <- E/surgeon/01_isolating_subgraphs",
-        "1 2 TOOL surgeon extract affine.onnx --inputs x1:auto:auto --outputs /layers.0/add_out:auto -o layer.onnx",
-        "1 0 TOOL surgeon extract affine.onnx --inputs x1 --outputs add_out -o sub.onnx",
-        "1 0 TOOL surgeon extract affine.onnx --inputs x0:auto:auto x1:auto:auto --outputs Y:auto:auto -o all.onnx",
-        "1 2 TOOL surgeon extract affine.onnx --start mul --end add -o between.onnx",
+        "1 2 TOOL surgeon extract affine.onnx --inputs x1:auto:auto --outputs /layers.0/add_out:auto -o layer.onnx"
+        " <- a script on a conformer of NeMo",
+        "1 0 TOOL surgeon extract affine.onnx --inputs x1 --outputs add_out -o sub.onnx <- G/surgeon.md",
+        "1 0 TOOL surgeon extract affine.onnx --inputs x0:auto:auto x1:auto:auto --outputs Y:auto:auto -o all.onnx"
+        " <- a manual on models of Axera, in Chinese",
+        "1 2 TOOL surgeon extract affine.onnx --start mul --end add -o between.onnx"
+        " <- a guide on losses of precision, in Chinese",
         "2 0 TOOL inspect model backend.onnx --mode=basic <- G/faq.md",
     ],
     "looking": [
@@ -65,7 +73,7 @@ LINES = {
         "0 0 TOOL inspect model affine.onnx --show layers attrs weights <- E/inspect/03_inspecting_an_onnx_model",
         "0 0 TOOL inspect model affine.onnx --model-type=onnx --shape-inference --show layers attrs weights"
         " --list-unbounded-dds --verbose <- C/Inspect/main.sh",
-        "0 0 TOOL inspect model affine.onnx --mode=onnx",
+        "0 0 TOOL inspect model affine.onnx --mode=onnx <- a README on load tests of Triton",
         "0 0 TOOL check lint affine.onnx <- G/check.md",
         "0 0 TOOL check lint affine.onnx --verbose <- G/check.md",
         "0 0 TOOL check lint affine.onnx -o report.json <- G/check.md",
@@ -76,19 +84,24 @@ LINES = {
         "0 0 TOOL run affine.onnx --onnxrt --atol 1e-3 --rtol 1e-3",
         "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.json <- E/inspect/06_inspecting_input_data",
         "0 0 TOOL inspect data inputs.json --show-values <- E/inspect/06_inspecting_input_data",
-        "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.pkl",
-        "0 0 TOOL inspect data inputs.pkl --show-values",
-        "0 0 TOOL run affine.onnx --onnxrt --onnx-outputs mark all --save-results=onnx_out.pkl",
+        "0 0 TOOL run identity.onnx --onnxrt --save-inputs inputs.pkl"
+        " <- NVIDIA/TensorRT tools/Polygraphy/examples, of early versions",
+        "0 0 TOOL inspect data inputs.pkl --show-values"
+        " <- NVIDIA/TensorRT tools/Polygraphy/examples, of early versions",
+        "0 0 TOOL run affine.onnx --onnxrt --onnx-outputs mark all --save-results=onnx_out.pkl"
+        " <- a README on BERT with a plugin of its own",
         "0 0 TOOL run affine.onnx --onnxrt --onnx-outputs mark all --save-results=out.json <- T#2055",
         "0 0 TOOL run affine.onnx --model-type onnx --onnx-outputs mark all --onnxrt --save-inputs in.json"
-        " --save-results golden.json",
+        " --save-results golden.json <- a program that searches for mixed precision",
         "0 0 TOOL run affine.onnx --onnxrt --load-inputs in.json --load-outputs golden.json --onnx-outputs mark all",
         "1 1 TOOL run other.onnx --onnxrt --onnx-outputs mark all --load-inputs in.json --load-outputs golden.json",
-        "0 0 TOOL run dynamic_identity.onnx --onnxrt --input-shapes X:[1,2,28,28] --save-outputs run.json --seed 31193",
-        "0 0 TOOL run affine.onnx --onnxrt --providers cpu --data-loader-script affine_loader.py --validate",
+        "0 0 TOOL run dynamic_identity.onnx --onnxrt --input-shapes X:[1,2,28,28] --save-outputs run.json --seed 31193"
+        " <- NVIDIA/trt-samples-for-hackathon-cn, a scatter plot of errors",
+        "0 0 TOOL run affine.onnx --onnxrt --providers cpu --data-loader-script affine_loader.py --validate"
+        " <- a script that validates a stereo network",
         "1 1 TOOL run add_infinity.onnx --onnx-outputs mark all --onnxrt --validate <- E/run/07_checking_nan_inf",
         "1 2 TOOL run affine.onnx --onnxrt --onnx-data=affine.onnx",
-        "1 2 TOOL run affine.onnx --onnxrt --tol 1e-3",
+        "1 2 TOOL run affine.onnx --onnxrt --tol 1e-3 <- a plan of a project for a Jetson, in Spanish",
     ],
     "reducing": [
         "0 0 TOOL run affine.onnx --onnxrt --save-inputs inputs.json --onnx-outputs mark all"
@@ -99,7 +112,8 @@ LINES = {
         " <- E/debug/02_reducing_failing_onnx_models",
         "0 0 TOOL debug reduce affine.onnx -o small.onnx --fail-regex Op:.Mul --check"
         " TOOL inspect model polygraphy_debug.onnx --show layers <- C/Debug/main.sh",
-        "1 2 TOOL debug reduce affine.onnx --check 'TOOL run affine.onnx --onnxrt' -o minimal.onnx",
+        "1 2 TOOL debug reduce affine.onnx --check 'TOOL run affine.onnx --onnxrt' -o minimal.onnx"
+        " <- a guide on losses of precision, in Chinese",
         "0 0 TOOL debug repeat --until=5 --ignore-fail-code=1 --check false"
         " <- NVIDIA/TensorRT tools/Polygraphy/tests/tools/test_debug.py",
         "0 0 TOOL debug repeat --until=5 --check false <- NVIDIA/TensorRT tools/Polygraphy/tests/tools/test_debug.py",
@@ -108,7 +122,7 @@ LINES = {
         "0 0 TOOL convert --fp-to-fp16 -o identity-fp16.onnx identity.onnx <- E/convert/04_converting_models_to_fp16",
         "0 0 TOOL template trt-network -o define_network.py <- E/run/04_defining_a_tensorrt_network_or_config_manually",
         "0 0 TOOL template trt-network identity.onnx --output modify_network.py <- C/Template/main.sh",
-        "0 0 TOOL template trt-config --fp16 -o config.py",
+        "0 0 TOOL template trt-config --fp16 -o config.py <- notes of a student, in Chinese",
         "0 0 TOOL template onnx-gs identity.onnx -o modify_onnx.py <- C/Template/main.sh",
     ],
     "a cookbook": [
@@ -166,19 +180,83 @@ LINES = {
         "0 0 TOOL run identity.onnx --onnxrt --load-inputs inputs.json --load-outputs outputs.json --atol 0.001"
         " --rtol 0.001 --check-error-stat median",
         "0 0 TOOL surgeon extract affine.onnx --inputs x1:auto:auto x0:auto:auto --outputs mul_out:auto Y:auto"
-        " -o quant_axmodel.onnx",
+        " -o quant_axmodel.onnx <- a manual on models of Axera, in Chinese",
         "0 0 TOOL surgeon extract affine.onnx --inputs 'x1:[1,3,8,8]:float32' --outputs 'add_out:float32'"
         " --output single_region.onnx",
         "0 0 TOOL surgeon sanitize --fold-constants constants.onnx -o one_loop_folded.onnx --save-external-data"
         " <- NVIDIA/trt-samples-for-hackathon-cn Hackathon2023/controlnet/preprocess.sh",
-        "0 0 TOOL run affine.onnx --onnxrt --save-inputs in.json --onnx-outputs mark all --save-outputs golden.json",
-        "2 0 TOOL data to-input in.json golden.json -o layerwise.json",
+        "0 0 TOOL run affine.onnx --onnxrt --save-inputs in.json --onnx-outputs mark all --save-outputs golden.json"
+        " <- yyq19990828/onnxtools, the script that reduces",
+        "2 0 TOOL data to-input in.json golden.json -o layerwise.json"
+        " <- yyq19990828/onnxtools, the script that reduces",
         "0 0 TOOL debug reduce affine.onnx -o reduced.onnx --mode=bisect --load-inputs layerwise.json"
         " --save-debug-replay polygraphy_debug_replay.json --check TOOL run polygraphy_debug.onnx --onnxrt"
-        " --load-inputs layerwise.json --load-outputs golden.json",
+        " --load-inputs layerwise.json --load-outputs golden.json <- yyq19990828/onnxtools, the script that reduces",
         "0 0 TOOL debug reduce affine.onnx -o reduced.onnx --mode=bisect --load-inputs layerwise.json"
         " --save-debug-replay polygraphy_debug_replay.json --load-debug-replay polygraphy_debug_replay.json"
         " --check TOOL run polygraphy_debug.onnx --onnxrt --load-inputs layerwise.json --load-outputs golden.json",
+    ],
+    "a third sample": [
+        "1 0 TOOL run affine.onnx --onnxrt -v --workspace=28G --fp16 --input-shapes 'x0:[1,3,8,8]' --onnx-outputs"
+        " mark all"
+        " --save-inputs onnx_input.json --save-outputs onnx_res.json <- JQZhai/LeViT-TensorRT README.md",
+        "1 0 TOOL run affine.onnx --onnxrt -v --workspace=28G --fp16 --input-shape 'x0:[1,3,8,8]' 'x1:[1,3,8,8]'"
+        " --onnx-outputs mark all <- notes on the precision of a ControlNet",
+        "0 3 TOOL surgeon extract affine.onnx --inputs x0:[1,3,8,8]:float32 x0:[1,3,4,4]:float32 x1:[1,3,8,8]:float32"
+        " --outputs Y:float32 -o sub1.onnx <- notes of an engineer on profiling and engines, in Chinese",
+        "0 0 TOOL surgeon sanitize affine.onnx --override-input-shapes x0:[1,3,8,8] -o vit_static.onnx"
+        " <- a course on deployment, in Chinese",
+        "1 2 TOOL debug reduce affine.onnx --check 'TOOL run affine.onnx --onnxrt' <- a course on deployment, in"
+        " Chinese",
+        "1 2 TOOL debug reduce affine.onnx --output reduced_model.onnx --min-good minimal_good.onnx --mode bisect"
+        " --check 'TOOL run --trt --validate' <- yyq19990828/onnxtools docs, the guide on Python",
+        "1 2 TOOL surgeon sanitize affine.onnx --override-outputs mark all -o marked.onnx"
+        " <- a script that isolates layers",
+        "0 0 TOOL surgeon sanitize dynamic_identity.onnx -o identity_bs4.onnx --override-input-shapes 'X:[4, 2, 28,"
+        " 28]'"
+        " <- a script that makes and calibrates a model of one batch size",
+        "0 0 TOOL surgeon sanitize constants.onnx --fold-constant -o constants-pss.onnx <- a script for a folder of"
+        " models",
+        "0 0 TOOL convert --fp-to-fp16 -o ./weights/affine_fp16.onnx ./affine.onnx <- notes on inswapper with TensorRT",
+        "0 0 TOOL run weights/affine_fp16.onnx --onnx-outputs mark all --onnxrt --validate --log-file nan.log"
+        " <- notes on inswapper with TensorRT",
+        "1 3 TOOL run affine.onnx --onnxrt --execution-providers=cuda <- T#3303",
+        "0 0 TOOL run affine.onnx --onnxrt --gen-script - <- NVIDIA/trt-samples-for-hackathon-cn, a runner of one's"
+        " own",
+        "0 0 TOOL run dynamic_identity.onnx --onnxrt --input-shapes X:[1,2,28,28] --save-inputs shared_inputs.json"
+        " --save-outputs outputs_x86_64.json <- a script that compares int8 on two kinds of CPU",
+        "0 0 TOOL run dynamic_identity.onnx --onnxrt --input-shapes X:[1,2,28,28] --load-inputs shared_inputs.json"
+        " --load-outputs outputs_x86_64.json <- a script that compares int8 on two kinds of CPU",
+        "0 0 TOOL inspect data outputs_x86_64.json <- an answer to NVIDIA/TensorRT#4605",
+        "0 2 TOOL template shard-hints affine.onnx --parallelism CP --gpus 2 -o hints-CP.json"
+        " <- NVIDIA/trt-samples-for-hackathon-cn, on several devices",
+    ],
+    "without TensorRT": [
+        "1 3 TOOL inspect model affine.onnx --show layers attrs weights --display-as=trt <- notes of a student, in"
+        " Chinese",
+        "1 3 TOOL inspect capability affine.onnx <- a course on deployment, in Chinese",
+        "1 3 TOOL convert affine.onnx --fp16 --output models/car.engine <- a README of a robot that aims",
+        "1 3 TOOL convert affine.onnx -o stgcn_fp16_b-1.engine --fp16 --trt-min-shapes x0:[1,3,8,8]"
+        " --trt-opt-shapes x0:[1,3,8,8] --trt-max-shapes x0:[1,3,8,8] <- a script that builds engines for Triton",
+        "1 3 TOOL convert affine.onnx --int8 --data-loader-script affine_loader.py --calibration-cache"
+        " calibration.cache"
+        " -o model_int8.engine <- an answer to NVIDIA/TensorRT#4605",
+        "1 3 TOOL convert affine.onnx --int8 --calibration-cache calibration.cache"
+        " --trt-network-postprocess-script fix_precision.py --precision-constraints obey -o model_int8_fixed.engine"
+        " <- an answer to NVIDIA/TensorRT#4605",
+        "1 3 TOOL convert affine.onnx --int8 --trt-outputs mark all --calibration-cache test.onnx.cache"
+        " -o test.onnx.polygraphy.int8.cache.engine <- notes of an engineer on profiling and engines, in Chinese",
+        "1 3 TOOL inspect model model.engine --model-type engine --show layers"
+        " <- notes of an engineer on profiling and engines, in Chinese",
+        "1 2 TOOL debug precision affine.onnx --fp16 --mode bisect --precision float32 --check"
+        " your_accuracy_check_command"
+        " <- a course on TensorRT",
+        "2 2 TOOL debug precision affine.onnx --fp16 --workspace 28G --no-remove-intermediate --log-file"
+        " ./log_file.json"
+        " --trt-min-shapes 'x0:[1,3,8,8]' --trt-opt-shapes 'x0:[1,3,8,8]' --trt-max-shapes 'x0:[1,3,8,8]' -p fp32"
+        " --mode bisect --dir forward --show-output --artifacts ./polygraphy_debug.engine --art-dir ./art-dir --check"
+        " TOOL run polygraphy_debug.engine --trt --load-outputs onnx_res.json --abs 1e-4"
+        " <- JQZhai/LeViT-TensorRT README.md",
     ],
 }
 #: Lines with TensorRT: both tools write the program that they would run, without TensorRT.
@@ -188,21 +266,24 @@ TENSORRT = [
     "0 0 TOOL run affine.onnx --trt --onnxrt --fp16 --trt-min-shapes x0:[1,3,8,8] x1:[1,3,8,8]"
     " --trt-opt-shapes x0:[1,3,8,8] x1:[1,3,8,8] --trt-max-shapes x0:[1,3,8,8] x1:[1,3,8,8]"
     " <- lix19937/tensorrt-insight deploy/readme.md",
-    "0 0 TOOL run affine.onnx --trt --fp16",
+    "0 0 TOOL run affine.onnx --trt --fp16 <- a README on a U-Net for several cameras",
     "0 0 TOOL run dynamic_identity.onnx --trt --onnxrt --input-shapes X:[1,2,4,4] <- E/run/01_comparing_frameworks",
     "0 0 TOOL run affine.onnx --trt --onnxrt --trt-outputs mark all --onnx-outputs mark all --atol 1e-3 --rtol 1e-3"
-    " --fail-fast --val-range [0,1]",
+    " --fail-fast --val-range [0,1] <- a README on the detection of hands",
     "0 0 TOOL run affine.onnx --trt --fp16 --onnxrt <- T#2691",
     "0 0 TOOL run affine.onnx --trt --onnxrt --trt-outputs mark all --onnx-outputs mark all --fail-fast <- T#1698",
-    "0 0 TOOL run affine.onnx --onnxrt --trt --data-loader-script affine_loader.py --rtol 1e-4 --atol 1e-4",
-    "0 0 TOOL run affine.onnx --onnxrt --trt --tf32 --data-loader-script affine_loader.py --rtol 1e-4 --atol 1e-4",
+    "0 0 TOOL run affine.onnx --onnxrt --trt --data-loader-script affine_loader.py --rtol 1e-4 --atol 1e-4"
+    " <- a course on TensorRT",
+    "0 0 TOOL run affine.onnx --onnxrt --trt --tf32 --data-loader-script affine_loader.py --rtol 1e-4 --atol 1e-4"
+    " <- a course on TensorRT",
     "0 0 TOOL run affine.onnx --trt --save-tactics replay.json",
     "0 0 TOOL run affine.onnx --trt --load-timing-cache=model.timing.cache",
     "0 0 TOOL run affine.onnx --trt --validate --trt-outputs mark all --save-results=trt_out.pkl <- T#2055",
-    "0 0 TOOL run model.engine --trt --input-shapes x0:[1,3,8,8] --iterations 200 --warm-up 20 --sequential-runners",
+    "0 0 TOOL run model.engine --trt --input-shapes x0:[1,3,8,8] --iterations 200 --warm-up 20 --sequential-runners"
+    " <- a script that times engines of YOLO, in Korean",
     "0 0 TOOL run model.engine --trt --model-type engine --load-inputs saved.json --save-outputs fp16.json",
-    "1 2 TOOL run affine.onnx --trt --onnxrt --tol 1e-3",
-    "1 3 TOOL run affine.onnx --onnxrt --trt model.engine",
+    "1 2 TOOL run affine.onnx --trt --onnxrt --tol 1e-3 <- a plan of a project for a Jetson, in Spanish",
+    "1 3 TOOL run affine.onnx --onnxrt --trt model.engine <- a script that isolates layers",
     "0 0 TOOL run affine.onnx --trt --save-engine model-trained.trt --save-timing-cache model-trained.TimingCache"
     " --save-tactics tactics.json --trt-min-shapes x0:[1,3,8,8] x1:[1,3,8,8] --trt-opt-shapes x0:[1,3,8,8]"
     " x1:[1,3,8,8] --trt-max-shapes x0:[1,3,8,8] x1:[1,3,8,8] --fp16 --memory-pool-limit workspace:1G"
@@ -235,9 +316,50 @@ TENSORRT = [
     " --rtol 0.001 <- chenxinfeng4/LILAB-py lilab/tensorrt/t2_onnx_to_enginefp16.sh",
     "0 0 TOOL run constrained_network.py --precision-constraints obey --trt --fp16"
     " --save-engine fullmodel_end_fp16.engine <- chenxinfeng4/LILAB-py lilab/tensorrt/t2_onnx_to_enginefp16.sh",
-    "0 0 TOOL run model.engine --model-type engine --trt --load-outputs onnx_res.json --abs 1e-4",
+    "0 0 TOOL run model.engine --model-type engine --trt --load-outputs onnx_res.json --abs 1e-4"
+    " <- JQZhai/LeViT-TensorRT README.md",
     "1 0 TOOL run affine.onnx --onnxrt --trt --workspace 24G --fp16 --save-engine=decoder.plan"
     " --data-loader-script affine_loader.py --atol 1e-3 --rtol 1e-3 --verbose",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --atol 0.5 --rtol 0.5 --fp16 --trt-outputs mark all --onnx-outputs mark"
+    " all"
+    " --precision-constraints prefer --layer-precisions Mul_435:float32"
+    " <- notes of an engineer on profiling and engines, in Chinese",
+    "2 2 TOOL run affine.onnx --onnxrt --trt --compare <- yyq19990828/onnxtools CLAUDE.md",
+    "0 0 TOOL run model.engine --plugins nvinfer_plugin_10.dll ./LayerNorm.dll --trt --data-loader-script"
+    " affine_loader.py"
+    " --input-shape x0:[1,3,8,8] x1:[1,3,8,8] --validate --trt-outputs mark all --save-results=trt_out.pkl"
+    " <- a README on BERT with a plugin of its own",
+    "0 0 TOOL run affine.onnx --trt --int8 --fp16 --onnxrt --trt-outputs mark all --onnx-outputs mark all --atol 1e-1"
+    " --rtol 1e-1 --fail-fast <- a notebook on quantised EfficientNet",
+    "1 0 TOOL run affine.onnx --onnxrt --trt --workspace 100000000 --save-engine=model_FP16.plan --atol 1e-2 --rtol"
+    " 1e-2"
+    " --fp16 --verbose --onnx-outputs mark all --trt-outputs mark all --trt-min-shapes 'ncomm:0:[511,384]'"
+    " --trt-opt-shapes 'ncomm:0:[511,384]' --trt-max-shapes 'ncomm:0:[511,384]' --input-shapes 'ncomm:0:[511,384]'"
+    " <- a diary of a competition, in Chinese",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --onnx-outputs mark all --trt-outputs mark all --rtol 1e-5 --atol 1e-5"
+    " <- a report on layout analysis for a hackathon",
+    "1 2 TOOL run --trt --onnxrt --atol 1e-2 --rtol 1e-2 --input-shapes images:[1,3,416,416]"
+    " <- a plan of a project for a Jetson, in Spanish",
+    "1 2 TOOL run affine.onnx --onnxrt --trt model.engine --onnx-outputs mul_out add_out --trt-outputs mul_out add_out"
+    " --save-inspect-iter-info out.json <- a script that isolates layers",
+    "0 0 TOOL run model.engine --trt --load-inputs test_inputs.json --load-outputs fp16_outputs.json"
+    " <- an answer to NVIDIA/TensorRT#4605",
+    "2 2 TOOL run affine.onnx --trt --precision fp16 --inputs calib_data.json <- notes of a student, in Chinese",
+    "0 2 TOOL run model.engine --inputs calib_data.json <- notes of a student, in Chinese",
+    "0 0 TOOL run affine.onnx --trt --validate --save-tactics replay.json <- a guide on deployment with TensorRT",
+    "1 2 TOOL run affine.onnx --trt --load-tactics replay.json --tactic-replay fallback"
+    " <- a guide on deployment with TensorRT",
+    "0 0 TOOL run affine.onnx --trt --pluginref <- NVIDIA/trt-samples-for-hackathon-cn, on references of plugins",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --save-engine=model_32.plan --pool-limit workspace:1G <- T#2336",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --precision-constraints obey --save-engine model.engine"
+    " --providers CUDAExecutionProvider --atol 1e-3 --rtol 1e-3 <- a thread of NVIDIA's forum on segmentation",
+    "2 0 TOOL run affine.onnx --onnx --onnxrt --trt <- G/run.md",
+    "1 2 TOOL run affine.onnx --trt --save-tactics=tactics.json --tacticReplay=tactics.json"
+    " <- a course on deployment, in Chinese",
+    "0 0 TOOL run affine.onnx --trt --fp16 --trt-outputs mark all --save-outputs fp16_all_layers.json"
+    " <- an answer to NVIDIA/TensorRT#4605",
+    "0 0 TOOL run affine.onnx --trt --int8 --calibration-cache calibration.cache --trt-outputs mark all"
+    " --load-outputs fp16_all_layers.json --fail-fast <- an answer to NVIDIA/TensorRT#4605",
 ]
 
 
@@ -248,11 +370,16 @@ MORE = {
     "--inputs x1 ": "type and shape are the model's where they are not given",
     "--outputs Y:auto:auto": "type and shape are the model's where they are not given",
     "--workspace ": "an option of earlier versions",
+    "--workspace=": "an option of earlier versions",
+    " --onnx --onnxrt ": "a backend that Polygraphy does not have",
     "--mark-all ": "an option that Polygraphy does not have",
 }
 #: Why polycmp refuses lines that Polygraphy 0.53.6 ends with status 0, by what the line holds.
 REFUSED = {
     "--check TOOL run --trt": "the check never reads the file of a step, so every part would fail: it ends the search",
+    "x0:[1,3,4,4]:float32": "the shapes contradict each other: ONNX refuses the model that Polygraphy writes",
+    "template shard-hints": "no model is spread over devices",
+    "--inputs calib_data.json": "a file is no shape, and nothing is run",
 }
 
 
@@ -288,19 +415,20 @@ def table() -> str:
     """Return the table of the page."""
     plain = [line for group in LINES.values() for line in group]
     right, right_trt = (sum(is_right(*entry) for entry in commands(lines)) for lines in (plain, TENSORRT))
-    noted = sum(bool(source_of(line)) for line in [*plain, *TENSORRT])
+    every = [*plain, *TENSORRT]
+    noted = sum(bool(source_of(line)) for line in every)
     lines = [
         MARKS[0],
         "",
         f"{right} of {len(plain)} lines that need no GPU end as with Polygraphy, or do what they meant where it does",
         f"not ({right / len(plain):.1%}); of {len(TENSORRT)} lines with TensorRT, {right_trt} are read as Polygraphy"
         " reads them, or as it did.",
-        f"Of {noted} of these {len(plain) + len(TENSORRT)} lines it is noted where they were found.",
+        f"Of {len(every) - noted} of these {len(every)} lines it was not noted where they were found.",
         "",
         "| line | Polygraphy | polycmp | | found in |",
         "|---|---|---|---|---|",
     ]
-    for line in [*plain, *TENSORRT]:
+    for line in every:
         [(theirs, ours, command)] = commands([line])
         words = command.replace("TOOL ", "", 1).replace("|", r"\|").replace("TOOL", "polygraphy")
         lines.append(f"| `{words}` | {theirs} | {ours} | {remark_on(theirs, ours, command)} | {source_of(line)} |")

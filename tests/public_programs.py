@@ -32,7 +32,8 @@ def table() -> str:
     lines = [
         MARKS[0],
         "",
-        f"All {len(rows)} print the same with both tools. Of {noted} of them it is noted where their calls were found.",
+        f"All {len(rows)} print the same with both tools. Of {len(rows) - noted} of them it was not noted where their"
+        " calls were found.",
         "",
         "| program | | found in |",
         "|---|---|---|",

@@ -1,4 +1,7 @@
-"""Clean up an exported graph as exporters of diffusion models do."""
+"""Clean up an exported graph as exporters of diffusion models do.
+
+Found in: NVIDIA/TensorRT demo/Diffusion, and many that came from it
+"""
 
 import onnx
 import onnx_graphsurgeon as gs

@@ -1,4 +1,7 @@
-"""Feed a runner from a DataLoader that knows its inputs by an example, and time it."""
+"""Feed a runner from a DataLoader that knows its inputs by an example, and time it.
+
+Found in: a script that times a network for grasping
+"""
 
 import numpy as np
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx

@@ -1,4 +1,7 @@
-"""List every tensor of a model and run with all of them as outputs."""
+"""List every tensor of a model and run with all of them as outputs.
+
+Found in: yyq19990828/onnxtools, the selector of tensors
+"""
 
 import numpy as np
 from polygraphy import constants

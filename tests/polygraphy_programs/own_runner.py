@@ -1,4 +1,7 @@
-"""A runner for a framework of one's own beside ONNX Runtime."""
+"""A runner for a framework of one's own beside ONNX Runtime.
+
+Found in: Triton Model Navigator, framework_api/runners
+"""
 
 import time
 from collections import OrderedDict

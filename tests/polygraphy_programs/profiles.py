@@ -1,4 +1,7 @@
-"""Build the optimization profile of a diffusion model's text encoder."""
+"""Build the optimization profile of a diffusion model's text encoder.
+
+Found in: NVIDIA/TensorRT demo/Diffusion
+"""
 
 from polygraphy.backend.trt import Profile
 

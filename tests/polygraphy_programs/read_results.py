@@ -1,4 +1,7 @@
-"""Pick the best box out of saved results."""
+"""Pick the best box out of saved results.
+
+Found in: kaoyuching/edge_ocr, the data loader for Polygraphy
+"""
 
 import sys
 

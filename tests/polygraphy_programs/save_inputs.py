@@ -1,4 +1,7 @@
-"""Write inputs of a camera's first frame for the command line, and read them back."""
+"""Write inputs of a camera's first frame for the command line, and read them back.
+
+Found in: a script that keeps the inputs of a detector's head for its first frame
+"""
 
 import numpy as np
 from polygraphy import json as pjson

@@ -1,4 +1,7 @@
-"""Describe the inputs and outputs of a model for a server's configuration."""
+"""Describe the inputs and outputs of a model for a server's configuration.
+
+Found in: hugging_bench
+"""
 
 import onnx
 from polygraphy.backend.onnx.util import get_input_metadata, get_output_metadata

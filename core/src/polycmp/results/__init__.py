@@ -16,7 +16,7 @@ from polycmp.results.formats import (
 from polycmp.results.named import ALONE, iterations_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
 from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
-from polycmp.results.runs import IterationResult
+from polycmp.results.runs import IterationResult, LazyArray
 
 __all__ = [
     "ALONE",
@@ -30,6 +30,7 @@ __all__ = [
     "Formats",
     "Invalid",
     "IterationResult",
+    "LazyArray",
     "Outcome",
     "Stored",
     "StoredRun",

@@ -12,6 +12,32 @@ from polycmp.tensors import to_numpy
 _UNNAMED = "custom_runner"
 
 
+class LazyArray:
+    """An array that is loaded when it is asked for; here it is in memory all the time.
+
+    Attributes:
+        arr: The array.
+        tmpfile: None: it lies in no file.
+    """
+
+    tmpfile = None
+
+    def __init__(self, arr: Any) -> None:
+        self.arr = arr
+
+    def load(self) -> Any:
+        """Return the array."""
+        return self.arr
+
+    def numpy(self) -> Any:
+        """Return the array as NumPy's."""
+        return to_numpy(self.arr)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        made = np.asarray(self.arr, dtype)
+        return made.copy() if copy else made
+
+
 class IterationResult(dict[str, Any]):
     """The outputs of one inference: arrays by output name, in the model's order.
 
@@ -37,6 +63,11 @@ class IterationResult(dict[str, Any]):
         self.runtime = runtime
         self.runner_name = runner_name or _UNNAMED
         self.insensitive = False
+
+    @property
+    def dct(self) -> dict[str, LazyArray]:
+        """The arrays in wrappers, as Polygraphy keeps them: some programs reach for `dct[name].arr`."""
+        return {name: LazyArray(array) for name, array in self.items()}
 
     def holding(self, outputs: Mapping[str, Any]) -> IterationResult:
         """Return the same iteration with its outputs in another form."""

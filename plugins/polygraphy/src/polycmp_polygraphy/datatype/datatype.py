@@ -29,6 +29,11 @@ class DataTypeEntry:
         self.itemsize = 0 if name == "string" else int(packed) if packed >= 1 else packed
 
     @property
+    def kind(self) -> str:
+        """The letter of NumPy for the kind of type."""
+        return str(self.dtype.kind)
+
+    @property
     def is_floating(self) -> bool:
         """Whether it holds real numbers."""
         return is_floating(self.dtype)

@@ -2,4 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from polycmp.runner import Runner
 from polycmp.runner import Runner as BaseRunner
+from polycmp.tensors import TensorEntry, TensorMetadata
+from polycmp_polygraphy.datatype import DataType
+
+__all__ = ["BaseRunner"]
+
+
+class LabelledRunner(Runner):
+    """A runner with Polygraphy's label where it gets no name, and its element types where a program asks for them.
+
+    Attributes:
+        label: The label, in which programs look for the name of the library.
+    """
+
+    label = ""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.name == type(self).__name__:
+            self.name = self.label
+
+    def get_input_metadata(self, use_numpy_dtypes: bool | None = None) -> TensorMetadata:
+        """Return names, element types and shapes of the inputs.
+
+        Args:
+            use_numpy_dtypes: False asks for members of `DataType` instead of NumPy's types.
+        """
+        metadata = super().get_input_metadata()
+        if use_numpy_dtypes is not False:
+            return metadata
+        return TensorMetadata({name: _with_data_type(entry) for name, entry in metadata.items()})
+
+
+def _with_data_type(entry: TensorEntry) -> TensorEntry:
+    """Return an entry with a member of `DataType`, which equals NumPy's type."""
+    member: Any = None if entry.dtype is None else DataType.from_dtype(entry.dtype)
+    return replace(entry, dtype=member)

@@ -2,4 +2,11 @@
 
 from __future__ import annotations
 
-from polycmp_onnxrt import OnnxrtRunner as OnnxrtRunner
+from polycmp_onnxrt import OnnxrtRunner as _OnnxrtRunner
+from polycmp_polygraphy.backend.base.runner import LabelledRunner
+
+
+class OnnxrtRunner(LabelledRunner, _OnnxrtRunner):
+    """Runs a model in ONNX Runtime."""
+
+    label = "onnxrt-runner"

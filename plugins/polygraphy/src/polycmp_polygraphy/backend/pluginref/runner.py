@@ -2,4 +2,11 @@
 
 from __future__ import annotations
 
-from polycmp_pluginref import PluginRefRunner as PluginRefRunner
+from polycmp_pluginref import PluginRefRunner as _PluginRefRunner
+from polycmp_polygraphy.backend.base.runner import LabelledRunner
+
+
+class PluginRefRunner(LabelledRunner, _PluginRefRunner):
+    """Runs a model in the CPU references of plugins."""
+
+    label = "pluginref-runner"

@@ -2,4 +2,11 @@
 
 from __future__ import annotations
 
-from polycmp_trt import TrtRunner as TrtRunner
+from polycmp_polygraphy.backend.base.runner import LabelledRunner
+from polycmp_trt import TrtRunner as _TrtRunner
+
+
+class TrtRunner(LabelledRunner, _TrtRunner):
+    """Runs a model in TensorRT."""
+
+    label = "trt-runner"
