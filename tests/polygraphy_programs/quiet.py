@@ -1,4 +1,7 @@
-"""Set the verbosity, as servers and notebooks do before they build anything."""
+"""Set the verbosity, as servers and notebooks do before they build anything.
+
+Found in: NVIDIA/trt-samples-for-hackathon-cn, a plugin of TensorRT for a web UI, and an export of NeMo
+"""
 
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx
 from polygraphy.comparator import Comparator

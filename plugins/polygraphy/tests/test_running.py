@@ -19,13 +19,13 @@ def run(tmp_path):
     (theirs / "__init__.py").write_text("__version__ = '0.1'\n")
     (tmp_path / "app.py").write_text(SHOW)
 
-    def call(*words, installed=True):
+    def call(*words, installed=True, text=None):
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         if installed:
             environment["PYTHONPATH"] = str(theirs.parent)
         command = [sys.executable, *words]
         return subprocess.run(
-            command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            command, check=False, cwd=tmp_path, env=environment, input=text, capture_output=True, text=True, timeout=120
         )
 
     return call
@@ -49,6 +49,13 @@ def test_other_processes_keep_theirs(run):
 
 def test_a_module_is_run_by_its_name(run):
     assert run("-m", "polycmp_polygraphy", "-m", "app", "y").stdout.startswith("0.53.6 ")
+
+
+def test_a_program_comes_from_standard_input(run, tmp_path):
+    (tmp_path / "helper.py").write_text("NAME = 'beside'\n")
+    text = "import helper, polygraphy, sys\nprint(polygraphy.__version__, helper.NAME, sys.argv, __name__)\n"
+    done = run("-m", "polycmp_polygraphy", "-", "y", text=text)
+    assert done.stdout == "0.53.6 beside ['-', 'y'] __main__\n", done.stderr
 
 
 def test_imports_beside_the_program_work_and_its_exit_status_is_ours(run, tmp_path):

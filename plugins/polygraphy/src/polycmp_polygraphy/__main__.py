@@ -11,6 +11,8 @@ from pathlib import Path
 from polycmp.errors import UsageError
 from polycmp_polygraphy._answering import NAME, answer
 
+_STANDARD_INPUT = "-"
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -19,13 +21,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--theirs", action="store_true", help="run it with the Polygraphy that is installed instead")
     parser.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
-    parser.add_argument("program", help="a Python file, a folder or zip file with __main__.py, or with -m a module")
+    parser.add_argument(
+        "program",
+        help="a Python file, a folder or zip file with __main__.py, - for standard input, or with -m a module",
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     return parser
 
 
 def _check(program: str, *, module: bool, theirs: bool) -> None:
-    if not module and not Path(program).exists():
+    if not module and program != _STANDARD_INPUT and not Path(program).exists():
         raise UsageError(
             f"there is no program {program!r}", hint="ls; for a module: python -m polycmp_polygraphy -m MODULE"
         )
@@ -53,6 +58,11 @@ def run(given: argparse.Namespace) -> None:
     sys.argv = [given.program, *given.arguments]
     if given.module:
         runpy.run_module(given.program, run_name="__main__", alter_sys=True)  # which the working directory is first for
+        return
+    if given.program == _STANDARD_INPUT:
+        sys.path[0] = ""
+        code = compile(sys.stdin.buffer.read(), "<stdin>", "exec")
+        exec(code, {"__name__": "__main__", "__builtins__": __builtins__})
         return
     if Path(given.program).is_file():
         sys.path[0] = str(Path(given.program).resolve().parent)
