@@ -27,7 +27,7 @@ class Runner(Recorded):
     its inputs, which are read-only where a session runs it. Calls come from one thread at a time.
 
     Args:
-        name: The label in reports; by default the prefix, or the class's name.
+        name: The label in reports; by default the prefix, the default name of the class, or its name.
         prefix: The label where there is no name; runners of one label are told apart when they run together.
 
     Attributes:
@@ -35,14 +35,16 @@ class Runner(Recorded):
         is_active: Whether `activate` succeeded and `deactivate` has not been called.
         backend_version: Version of the library underneath, if the runner knows it once it is active.
         notes: Remarks for the reader of the report, in words: a fallback, a setting that had no effect.
+        default_name: Set by a class whose runners have another label than its name.
         outputs_stay_valid: Set by a class whose `infer` returns arrays that outlive later calls and deactivation, so
             that no copy is needed.
     """
 
+    default_name = ""
     outputs_stay_valid = False
 
     def __init__(self, name: str | None = "", prefix: str | None = None) -> None:
-        self.name = name or prefix or type(self).__name__
+        self.name = name or prefix or self.default_name or type(self).__name__
         self.is_active = False
         self.inference_time: float | None = None
         self.notes: list[str] = []

@@ -13,19 +13,8 @@ from polycmp_polygraphy.datatype import DataType
 __all__ = ["BaseRunner"]
 
 
-class LabelledRunner(Runner):
-    """A runner with Polygraphy's label where it gets no name, and its element types where a program asks for them.
-
-    Attributes:
-        label: The label, in which programs look for the name of the library.
-    """
-
-    label = ""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.name == type(self).__name__:
-            self.name = self.label
+class TypedRunner(Runner):
+    """A runner with Polygraphy's element types where a program asks for them."""
 
     def get_input_metadata(self, use_numpy_dtypes: bool | None = None) -> TensorMetadata:
         """Return names, element types and shapes of the inputs.

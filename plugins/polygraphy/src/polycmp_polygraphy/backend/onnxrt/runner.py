@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from polycmp_onnxrt import OnnxrtRunner as _OnnxrtRunner
-from polycmp_polygraphy.backend.base.runner import LabelledRunner
+from polycmp_polygraphy.backend.base.runner import TypedRunner
 
 
-class OnnxrtRunner(LabelledRunner, _OnnxrtRunner):
+class OnnxrtRunner(TypedRunner, _OnnxrtRunner):
     """Runs a model in ONNX Runtime."""
 
-    label = "onnxrt-runner"
+    default_name = "onnxrt-runner"

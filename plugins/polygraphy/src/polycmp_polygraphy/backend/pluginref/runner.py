@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from polycmp_pluginref import PluginRefRunner as _PluginRefRunner
-from polycmp_polygraphy.backend.base.runner import LabelledRunner
+from polycmp_polygraphy.backend.base.runner import TypedRunner
 
 
-class PluginRefRunner(LabelledRunner, _PluginRefRunner):
+class PluginRefRunner(TypedRunner, _PluginRefRunner):
     """Runs a model in the CPU references of plugins."""
 
-    label = "pluginref-runner"
+    default_name = "pluginref-runner"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from polycmp_polygraphy.backend.base.runner import LabelledRunner
+from polycmp_polygraphy.backend.base.runner import TypedRunner
 from polycmp_trt import TrtRunner as _TrtRunner
 
 
-class TrtRunner(LabelledRunner, _TrtRunner):
+class TrtRunner(TypedRunner, _TrtRunner):
     """Runs a model in TensorRT."""
 
-    label = "trt-runner"
+    default_name = "trt-runner"
