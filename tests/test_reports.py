@@ -99,7 +99,8 @@ def test_every_command_has_every_report(polycmp, model, other, tmp_path, words, 
     assert document["verdict"] == {0: "passed", 1: "failed"}[status]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     named = {"selftest": "selftest.textproto", "check": ""}.get(words[0], "model.onnx")  # saved metrics have no model
-    assert f"<h1>{heading.capitalize()}{f': {named}' if named else '</h1>'}" in page
+    link = " in " if heading == "FOUND" else ": "
+    assert f"<h1>{heading.capitalize()}{f'{link}{named}' if named else '</h1>'}" in page
     root = ET.parse(tmp_path / "r.xml").getroot()
     [found] = [item for item in root if item.get("name") == suite]
     assert case in [item.get("name") for item in found]

@@ -45,10 +45,17 @@ def test_the_first_file_that_differs_is_named(exports, bisect):
     assert "first bad file n4.onnx, last good n3.onnx" in done.out
 
 
+def test_the_page_is_headed_by_the_file_to_blame(exports, polycmp, tmp_path):
+    pytest.importorskip("polycmp_report")
+    words = (*exports(2, 2, 3), "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx", "--over", "files", "--no-locate")
+    assert polycmp("bisect", *words, "--report", "r.html").status == 1
+    assert "<h1>Found in n2.onnx and n0.onnx</h1>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_files_that_are_all_right_are_no_failure(exports, bisect):
     done, report = bisect(*exports(2, 2, 2), "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx")
     assert (done.status, report["first_bad"]) == (0, None), done.err
-    assert "n2.onnx is good" in done.out
+    assert "n2.onnx is right" in done.out
 
 
 def test_one_file_is_nothing_to_search_over(exports, bisect):

@@ -224,19 +224,20 @@ class Invocation:
 
         return result_of(outcome, name)
 
-    def present(self, result: Result, errors: Iterable[PolycmpError] = ()) -> int:
+    def present(self, result: Result, errors: Iterable[PolycmpError] = (), *, plan: Plan | None = None) -> int:
         """Show a result, write its reports, and return the exit status.
 
         Args:
             result: The result.
             errors: Errors of observers that did not stop the command's own work.
+            plan: The run that the result is about, where it is not the one that was asked for.
 
         Raises:
             PolycmpError: A report cannot be written, or something went wrong in an observer of the run.
         """
         result = replace(result, content=(*result.content, *self._next_steps(result)))
         quiet = bool(self.params.get("quiet", 0))
-        about = Subject(self._plan, self.options.model)
+        about = Subject(plan or self._plan, self.options.model)
         try:
             status = present(result, self._writers, self.registry, about, verbose=self.verbose, quiet=quiet)
         finally:

@@ -107,7 +107,10 @@ def bisect(call: Invocation, section: BisectSection) -> int:
                 beside = [word for item in section.beside for word in ("--with", item)]
                 story = story_of(answer, plan, [*words, *beside] if words else [], call.registry)
                 page = explain(story, Path(section.explain), call.registry)
-    return call.present(result_of(answer, page=page))
+    about = None  # the run that was asked for; of several files, that of the one to blame
+    if isinstance(candidates, Files) and found.first_bad is not None:
+        about = candidates.plan(found.first_bad)
+    return call.present(result_of(answer, page=page), plan=about)
 
 
 @contextmanager

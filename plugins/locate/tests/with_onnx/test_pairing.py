@@ -308,8 +308,8 @@ def test_run_mark_all_judges_each_tensor_by_the_coarsest_type_on_its_way(polycmp
 
 
 def test_run_mark_all_still_fails_what_rounding_does_not_explain(polycmp, half, tmp_path):
-    good, converted = half
-    bad = converted.edited(converted, tmp_path / "bad.onnx", converted.scaled("1.down.weight", 1.2))
+    good, made = half
+    bad = converted.edited(made, tmp_path / "bad.onnx", converted.scaled("1.down.weight", 1.2))
     done = polycmp(
         "run", bad, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "run.json"
     )

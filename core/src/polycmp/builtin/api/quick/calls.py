@@ -259,7 +259,7 @@ class _Recording(Invocation):
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
         """Leave messages as the program has them: there are no reports to prepare."""
 
-    def present(self, result: Result, errors: Iterable[PolycmpError] = ()) -> int:
+    def present(self, result: Result, errors: Iterable[PolycmpError] = (), *, plan: Plan | None = None) -> int:
         """Keep what was found.
 
         Raises:
