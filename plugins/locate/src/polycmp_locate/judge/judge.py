@@ -18,7 +18,7 @@ from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, accumulated_limit, worth_running
 from polycmp_locate.trials.between_steps import ties_that_grow
 from polycmp_locate.trials.flow import Flow
-from polycmp_locate.trials.fusion import find_fused, find_probes, left_out, rounding_that_turns
+from polycmp_locate.trials.fusion import coarser_casts, find_fused, find_probes, left_out, rounding_that_turns
 from polycmp_locate.trials.hints import hints_of
 from polycmp_locate.trials.probe import check_probe, moved_text
 from polycmp_locate.trials.probing import SHARE, is_fusion, is_moved
@@ -104,6 +104,10 @@ class _Judge:
             if isinstance(fused, Judged):
                 return fused
             turned = fused
+        else:
+            gone = self._blame_casts()
+            if gone is not None:
+                return gone
         found = self._blame()
         if found.verdict == WITHIN_ROUNDING and found.turning is None and self._is_gone:
             side = self._moved_side
@@ -230,6 +234,17 @@ class _Judge:
         whole.on_stage(f"looking for what the backend can leave out, in up to {TRIALS} runs of the model{each}")
         fused = find_fused(side, probes, lambda variant: self._is_right(variant, side))
         return blame_fused(nobody, self._probe, side.label, side.graph, probes, fused)
+
+    def _blame_casts(self) -> Judged | None:
+        """Blame Casts that a backend leaves out where rounding, too, would explain the outputs: it does not round."""
+        whole = self._whole
+        outputs = {name: error for name, error in whole.failing.items() if error > self._limits.least(name)}
+        if not outputs or not self._is_gone:
+            return None
+        side = self._moved_side
+        casts, removes = coarser_casts(self._rows), whole.removes(side, outputs, max(outputs.values()))
+        gone = left_out(whole.sides(side), whole.feed, casts, outputs, lambda made: not removes(made))
+        return None if gone is None else blame_left_out(self._nobody(), gone)
 
     def _nobody(self) -> Judged:
         """Return the judgement of the rows that blames no operator."""

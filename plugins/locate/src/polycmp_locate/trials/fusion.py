@@ -107,6 +107,17 @@ def rounding_that_turns(
     return None
 
 
+def coarser_casts(rows: Sequence[Row]) -> list[str]:
+    """Return the tensors that a Cast rounds to a coarser type and another Cast reads: a backend may leave both out."""
+    units, casts = {row.tensor: row.unit for row in rows}, [row for row in rows if row.node.op_type == "Cast"]
+    read = {name for row in casts for name in row.node.inputs}
+    return [
+        row.tensor
+        for row in casts
+        if row.tensor in read and row.unit > max((units.get(name, 0.0) for name in row.node.inputs), default=0.0)
+    ]
+
+
 def left_out(
     sides: tuple[PartitionedRun, PartitionedRun],
     feed: Feed,
@@ -117,9 +128,9 @@ def left_out(
     """Find the operators around a probe that a backend leaves out, if it does so where it is not looked between them.
 
     Args:
-        sides: The backend whose fusion probes prevent, and the other.
+        sides: The backend that probes move, and the other.
         feed: The inputs.
-        probes: Tensors whose probing prevents the difference.
+        probes: Tensors between such operators: those whose probing prevents the difference, or results of Casts.
         outputs: The outputs in question.
         is_wrong: Predicate over those outputs: whether most of their error is there.
     """
