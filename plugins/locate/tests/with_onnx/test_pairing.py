@@ -10,6 +10,7 @@ import converted_models as converted
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, save_model
 
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.pairing.names import pair_program
@@ -525,3 +526,38 @@ def test_a_name_that_an_optimiser_gave_to_a_tensor_of_another_shape_is_no_fault_
     words = ["-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", "--load-inputs", "x.npz"]
     done = polycmp("run", "new.onnx", *words, "--mark-all")
     assert done.status == status, done.out
+
+
+def test_a_condition_that_was_inverted_with_its_branches_is_no_difference(polycmp, tmp_path):
+    """As optimisers write them that move a part of a branch out of it."""
+
+    def write(name, test, *, inverted):
+        branches = [
+            helper.make_graph(
+                [helper.make_node(op, ["x"], [f"{name}_{op}"])],
+                op,
+                [],
+                [helper.make_tensor_value_info(f"{name}_{op}", TensorProto.FLOAT, ["n"])],
+            )
+            for op in ("Tanh", "Abs")
+        ]
+        then, other = reversed(branches) if inverted else branches
+        nodes = [
+            helper.make_node("Size", ["x"], [f"{name}_size"]),
+            helper.make_node(test, [f"{name}_size", "three"], [f"{name}_is"]),
+            helper.make_node("If", [f"{name}_is"], ["picked"], then_branch=then, else_branch=other),
+            helper.make_node("Exp", ["picked"], ["y"]),
+        ]
+        graph = helper.make_graph(
+            nodes,
+            name,
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
+            [helper.make_tensor("three", TensorProto.INT64, [], [3])],
+        )
+        save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / name)
+        return tmp_path / name
+
+    good, other = write("good.onnx", "Greater", inverted=False), write("other.onnx", "LessOrEqual", inverted=True)
+    done = polycmp("run", other, good, "-b", "onnxrt", "--input-shapes", "x:[8]", "--mark-all")
+    assert done.status == 0, done.out + done.err

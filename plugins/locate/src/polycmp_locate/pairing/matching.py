@@ -16,6 +16,9 @@ from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
 Key = TypeVar("Key")
 #: Number of operators after a tensor that tell it from others like it.
 _DEPTH = 4
+#: Operators that run other graphs. What two of them read is not the same because their results are: a condition may be
+#: inverted together with its branches, or part of a branch be moved out of it.
+_CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
 _MOST = 0.95
 
@@ -388,6 +391,8 @@ class _Matching:
         for mine, other in list(self.to.items()):
             node, twin = self.mine.node(mine), self.other.node(other)
             if node is None or twin is None or self.mine.kind(node) != self.other.kind(twin):
+                continue
+            if node.op_type in _CONTROL_FLOW:
                 continue
             if any(self._join_read(*pair) for pair in self._read_alike(node, twin)):
                 return True
