@@ -37,32 +37,16 @@ PYTHONPATH = os.environ.get("PYTHONPATH")
 class CopiedInterpreter(ChildProcess):
     """A `ChildProcess`, which is a copy of this process if it would be this interpreter with a module of `COPIED`."""
 
-    def __init__(
-        self,
-        module: str,
-        arguments: Sequence[str] = (),
-        *,
-        python: str = "",
-        path: Sequence[str] | None = None,
-        environ: Mapping[str, str] | None = None,
-        descriptors: Sequence[int] = (),
-        on_stderr: Callable[[str], None] | None = None,
-    ) -> None:
+    def __init__(self, module: str, arguments: Sequence[str] = (), **options: Any) -> None:
+        environ = options.get("environ")
         taken = dict(os.environ if environ is None else environ)
-        is_alike = python in {"", sys.executable} and taken.get("PYTHONPATH") == PYTHONPATH
+        is_alike = options.get("python", "") in {"", sys.executable} and taken.get("PYTHONPATH") == PYTHONPATH
         if module not in COPIED or not is_alike or not CopiedProcess.can_copy():
-            super().__init__(
-                module,
-                arguments,
-                python=python,
-                path=path,
-                environ=environ,
-                descriptors=descriptors,
-                on_stderr=on_stderr,
-            )
+            super().__init__(module, arguments, **options)
             return
         main = partial(import_module(module).main, [str(_parent()), *arguments])
-        self._connect(partial(_Interpreter, main, taken, path, descriptors), on_stderr)
+        start = partial(_Interpreter, main, taken, options.get("path"), options.get("descriptors", ()))
+        self._connect(start, options.get("on_stderr"))
 
 
 class _Interpreter(_Copy):

@@ -16,6 +16,7 @@ from polycmp.compare import (
     explained,
     lost_channels,
     one_rounding,
+    root_mean_square,
     sampled_levels,
     scales_of,
 )
@@ -174,7 +175,7 @@ class PairNoise:
 def _shares(own: NDArray[Any], other: NDArray[Any]) -> Iterator[float]:
     """Yield the error of a tensor as a share of its numbers: on average (root mean square), and of the largest."""
     error, size = own.astype(np.float64) - other, other.astype(np.float64)
-    yield relative_to(float(np.sqrt(np.mean(np.square(error)))), float(np.sqrt(np.mean(np.square(size)))))
+    yield relative_to(root_mean_square(error), root_mean_square(size))
     yield relative_to(float(np.abs(error).max(initial=0.0)), float(np.abs(size).max(initial=0.0)))
 
 
