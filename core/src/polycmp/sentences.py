@@ -124,7 +124,7 @@ INCONCLUSIVE: Mapping[str, str] = {
 
 
 def outputs_passed(number: int, uncounted: Sequence[str]) -> str:
-    """Return that outputs passed.
+    """Count the outputs that passed.
 
     Args:
         number: Number of outputs.
@@ -135,17 +135,17 @@ def outputs_passed(number: int, uncounted: Sequence[str]) -> str:
 
 
 def outputs_differ(failed: int, number: int) -> str:
-    """Return how many outputs of how many differ."""
+    """Count the outputs that differ."""
     return f"{failed} of {counted(number, 'output')} differ{'s' if failed == 1 else ''}"
 
 
 def outputs_inconclusive(verdict: str, some: int, number: int) -> str:
-    """Return how many outputs of how many are blind or undecided."""
+    """Count the outputs that are blind or undecided."""
     return f"{some} of {counted(number, 'output')} {INCONCLUSIVE[verdict]}"
 
 
 def backends_failed(labels: Sequence[str], differences: str = "") -> str:
-    """Return which backends failed, and what was seen all the same."""
+    """Name the backends that failed, with the result of comparing the others."""
     return f"{', '.join(labels)} failed" + (f": {differences}" if differences else "")
 
 
@@ -153,7 +153,7 @@ def backends_failed(labels: Sequence[str], differences: str = "") -> str:
 
 
 def elements_differ(failed: int, count: int, worst: str, enough: str) -> str:
-    """Return how many elements differ.
+    """Count the elements that differ.
 
     Args:
         failed: Elements outside the tolerance.
@@ -166,12 +166,12 @@ def elements_differ(failed: int, count: int, worst: str, enough: str) -> str:
 
 
 def statistic_too_large(statistic: str, of_abs: float, of_rel: float, atol: float, rtol: float) -> str:
-    """Return by how much a statistic of the errors is too large."""
+    """Compare a statistic of the errors with its tolerances."""
     return f"the {statistic} error is {of_abs:.5g} absolute and {of_rel:.5g} relative (allowed: {atol:g} and {rtol:g})"
 
 
 def whole_numbers_differ(differing: int, count: int, largest: float) -> str:
-    """Return that whole numbers differ within the tolerance."""
+    """Count the whole numbers that differ within the tolerance."""
     some = f"{differing} of {counted(count, 'element')} differ{'s' * (differing == 1)}"
     return f"{some} within tolerance, by at most {largest:.9g}"
 
@@ -181,7 +181,7 @@ INFINITIES: Final = "infinities on both sides differ (--infinities-compare-equal
 
 
 def nan_differs(candidate: int, reference: int) -> str:
-    """Return on which side NaNs are."""
+    """Name the side that holds NaN."""
     if not reference:
         return f"NaN born: {candidate} in the candidate, none in the reference"
     if not candidate:
@@ -190,7 +190,7 @@ def nan_differs(candidate: int, reference: int) -> str:
 
 
 def channels_lost(lost: int, count: int, axis: int | None, value: str) -> str:
-    """Return how many channels hold nothing any more."""
+    """Count the channels that hold one number only."""
     return f"{lost} of {count} channels (axis {axis}) are {value} here and not in the reference"
 
 
@@ -201,22 +201,22 @@ UNMOVED_BY_INPUTS: Final = f"{UNMOVED} (weights were not changed: this kind of m
 
 
 def too_small(output: str, scale: float, atol: float) -> str:
-    """Return that all values of an output are below the absolute tolerance."""
+    """Compare the largest value of an output with the absolute tolerance above it."""
     return f"the largest value of {output!r} is {scale:.2g}, below atol {atol:g}: nothing could differ"
 
 
 def would_have_passed(what: str, why: str = "") -> str:
-    """Return what else would have passed, and why."""
+    """Name an impostor that would have passed, and the reason."""
     return f"{what} would have passed, too{why and ': '}{why}"
 
 
 def no_elements(output: str) -> str:
-    """Return that an output is empty."""
+    """Name an output without elements."""
     return f"{output!r} has no elements: nothing was compared"
 
 
 def anything_explained(kind: str, bound: str, reach: float) -> str:
-    """Return that rounding is too coarse to tell anything.
+    """Compare the error that rounding explains with the spread of the values.
 
     Args:
         kind: The type that is rounded to.
@@ -227,7 +227,7 @@ def anything_explained(kind: str, bound: str, reach: float) -> str:
 
 
 def small_fault_or_rounding(kind: str, times: float) -> str:
-    """Return that errors are somewhat larger than rounding makes them."""
+    """Compare errors with rounding that they exceed by little."""
     return f"the errors are {times:.2g} times what rounding to {kind} causes here: rounding, or a small fault"
 
 
@@ -235,5 +235,5 @@ def small_fault_or_rounding(kind: str, times: float) -> str:
 
 
 def explained_by_rounding(kind: str, depth: int, share: float) -> str:
-    """Return how large an error rounding explains, by estimate."""
+    """Give the error that rounding explains, by estimate."""
     return f"rounding to {kind} in {depth} operators in a row explains up to {share:.1g} of the largest value"

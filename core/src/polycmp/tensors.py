@@ -342,7 +342,7 @@ class TensorMetadata(Mapping[str, TensorEntry]):
 
 
 def _in_brackets(entry: TensorEntry) -> str:
-    """Return what is known of a tensor, as Polygraphy writes it: ` [dtype=float32, shape=(1, 3)]`."""
+    """Format a tensor's type and shape as Polygraphy does: ` [dtype=float32, shape=(1, 3)]`."""
     facts = [] if entry.dtype is None else [f"dtype={dtype_name(entry.dtype)}"]
     facts += [] if entry.shape is None else [f"shape={tuple(entry.shape)}"]
     return f" [{', '.join(facts)}]" if facts else ""

@@ -209,7 +209,7 @@ def _are_unmoved(made: Outputs, others: Outputs, least: float = 0.0) -> bool:
 
 
 def _outputs(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Sequence[Feed]) -> list[Outputs] | None:
-    """Return what a backend makes of feeds, in a session of its own; None if it cannot.
+    """Return a backend's outputs for feeds, from a session of its own; None if it cannot run.
 
     Args:
         backend: The backend.

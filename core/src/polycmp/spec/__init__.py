@@ -4,8 +4,8 @@ A plugin is a module named by an entry point of the group `polycmp`. It implemen
 work, and return descriptors; a descriptor names the heavy code as a string `"package.module:attribute"`, which the
 core imports only when that code is really needed. The Protocols say what that code is given and must return.
 
-At run time this package imports the standard library, pluggy, and of the core `values` and `errors`, which import no
-more than the standard library.
+At run time this package imports the standard library, pluggy, and two modules of the core that need no more:
+`polycmp.options.values` and `polycmp.errors`.
 """
 
 from __future__ import annotations

@@ -267,14 +267,15 @@ class DataLoaderSpec:
             and widths, `series` for the open length of what has no other dimension but a batch.
         gives_way: Options that say which values are drawn. Where none of them is given, and its numbers do not reach
             a model's outputs, real samples take their place. None: its feeds stay in any case.
-        steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.runs.Reach`: it may give real inputs in
-            place of those that `gives_way`, tried on a quick backend.
+        steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.runs.SampleFinder`: it may give real
+            inputs in place of those that `gives_way`, tried on a quick backend.
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
             the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
             refused.
         follows: It continues the inputs of any data loader with the outputs made from them: it is not chosen by
             name, but takes part when any of its options is given. The factory is then called as
-            `factory(options, following, resolved)`; `polycmp.runs.feedback` has the types.
+            `factory(options, following, resolved)`, with a `FeedbackContext` and a `Resolved` of
+            `polycmp.runs`, and returns a `Feedback` of it.
     """
 
     name: str
@@ -364,9 +365,9 @@ class FormatSpec:
     Attributes:
         suffix: The suffix of its files with the dot, lower case.
         summary: One line for tables and help.
-        reader: `"package.module:attribute"`, called as `reader(path) -> polycmp.results.formats.Stored`, which says
+        reader: `"package.module:attribute"`, called as `reader(path) -> polycmp.results.Stored`, which says
             what a file holds and reads it when it is asked for.
-        writer: Called as `writer(file, kind, path) -> polycmp.results.formats.FormatWriter`, which takes the iterations
+        writer: Called as `writer(file, kind, path) -> polycmp.results.FormatWriter`, which takes the iterations
             for an open file of bytes. `kind` is `"inputs"` or `"outputs"`, and `path` is where the file will be. Empty
             for a type that is only read.
         needs: Importable modules without which it cannot work, looked for without importing them.
@@ -386,7 +387,7 @@ class ToleranceSpec:
     Attributes:
         name: Name to type after `--tolerance`.
         summary: One line for tables.
-        factory: Called as `factory(resolved, reference) -> polycmp.runs.tolerances.Tolerances`, where `resolved` is a
+        factory: Called as `factory(resolved, reference) -> polycmp.runs.Tolerances`, where `resolved` is a
             `polycmp.runs.Resolved`, and `reference` the label of a run, which need not be a backend's.
     """
 

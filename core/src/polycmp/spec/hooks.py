@@ -220,8 +220,7 @@ class Hooks:
 
                 import numpy as np
                 from polycmp.errors import FileError
-                from polycmp.results.formats import ARRAYS, Stored, StoredRun
-                from polycmp.results.runs import IterationResult
+                from polycmp.results import ARRAYS, IterationResult, Stored, StoredRun
 
                 def read(path):
                     def iteration():
@@ -330,7 +329,7 @@ class Hooks:
 
             with, in `names/pair.py`::
 
-                from polycmp.builtin.layerwise.open import Paired
+                from polycmp.layerwise import Paired
 
                 def pair(runs, reference, given, command, moved):
                     if len({frozenset(run.graph.outputs) for run in runs}) > 1:

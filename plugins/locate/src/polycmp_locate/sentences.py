@@ -16,58 +16,58 @@ from polycmp.sentences import counted
 
 
 def computes(strength: str, node: str, tensor: str) -> str:
-    """Return that an operator computes a tensor wrongly."""
+    """Name the operator that computes a tensor wrongly."""
     return f"{strength}: {node} computes {tensor!r}"
 
 
 def constant(side: str, value: str, tensor: str, node: str) -> str:
-    """Return that a tensor holds one number."""
+    """Name a tensor that holds one number."""
     return f"{side} holds {value} everywhere in {tensor!r}, the output of {node}"
 
 
 def narrowed(node: str, tensor: str, kind: str, usual: str) -> str:
-    """Return that an operator computes in a coarser type than the others."""
+    """Name an operator that computes in a coarser type than the others."""
     return f"{node} computes {tensor!r} through {kind}, while the rest of the model uses {usual}"
 
 
 def not_finite(node: str, kind: str, sides: str, *, from_finite: bool) -> str:
-    """Return where NaN or infinity begins."""
+    """Name the operator where NaN or infinity begins."""
     return f"{node} produces {kind} in {sides}{' from finite inputs' if from_finite else ''}"
 
 
 def infinite_weight(reference: str, in_steps: bool) -> str:
-    """Return that the infinity comes out of a weight, and what rounding to steps makes of it."""
+    """Trace the infinity to a weight; add the remedy where a scale cannot cover it."""
     cure = "; no scale covers an infinite number: keep that weight in float" if in_steps else ""
     return f", where a weight of {reference} holds Inf{cure}"
 
 
 def still_constant(tensor: str, side: str, value: str) -> str:
-    """Return that an output after NaN or infinity is finite, and says nothing."""
+    """Name a constant output after the NaN or infinity."""
     return f"; the output {tensor!r} is finite again but suspiciously constant: {side} holds {value} everywhere"
 
 
 def relative_error(error: float) -> str:
-    """Return the size of an error."""
+    """Give the size of an error."""
     return f" with a relative error of {error:.2g}"
 
 
 def common_factor(share: float) -> str:
-    """Return the part of an error that is the same in a whole row."""
+    """Give the part of an error that is one factor for a whole row."""
     return f", of which {share:.2g} is a factor common to a whole row, which is not rounding"
 
 
 def of_which_explained(limit: float) -> str:
-    """Return the part of an error that rounding explains."""
+    """Give the part of an error that rounding explains."""
     return f", of which rounding explains {limit:.2g}"
 
 
 def as_if_in(kind: str) -> str:
-    """Return the type that an error looks like."""
+    """Name the type that an error looks like."""
     return f", as if computed in {kind}"
 
 
 def drowned(reach: str, lost: float) -> str:
-    """Return that the scale of a mask leaves nothing of the other numbers."""
+    """Explain a scale whose mask values leave nothing of the other numbers."""
     return (
         f": its scale must cover {reach}, values that only mask, and rounds everything else, up to {lost:.3g}, away: "
         "keep it in float, or calibrate and run with a mask of smaller numbers"
@@ -75,7 +75,7 @@ def drowned(reach: str, lost: float) -> str:
 
 
 def clipped(scale: tuple[float, float], held: tuple[float, float], share: float) -> str:
-    """Return that a scale does not cover what a tensor holds."""
+    """Compare the range of a scale with the values of the tensor, some of which it clips."""
     return (
         f": its scale covers {scale[0]:.4g} to {scale[1]:.4g}, but the reference's numbers reach from {held[0]:.4g} to "
         f"{held[1]:.4g}, so {share:.2g} of the elements are clipped"
@@ -83,21 +83,20 @@ def clipped(scale: tuple[float, float], held: tuple[float, float], share: float)
 
 
 def scaled(factor: float, kind: str) -> str:
-    """Return that a scale is wrong."""
+    """Give the factor of a wrong scale."""
     return f", with numbers {factor:.4g} times the reference's: a wrong scale, not rounding to {kind}"
 
 
 def shifted(share: float, kind: str) -> str:
-    """Return that a bias or a zero point is wrong."""
+    """Give the shift of a wrong bias or zero point."""
     return (
-        f", with all numbers of a channel off by {share:.2g} of the largest on average: a wrong bias or zero "
-        "point, not "
-        f"rounding to {kind}"
+        f", with all numbers of a channel off by {share:.2g} of the largest on average: "
+        f"a wrong bias or zero point, not rounding to {kind}"
     )
 
 
 def beyond_steps(share: float, kind: str) -> str:
-    """Return how many elements rounding to steps does not explain."""
+    """Give the share of elements that rounding to steps does not explain."""
     return f" with {share:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"
 
 
@@ -111,12 +110,12 @@ ALONE_RIGHT: Final = (
 
 
 def amplified(origin: str) -> str:
-    """Return that the error comes from another operator."""
+    """Name the operator from which an amplified error comes."""
     return f"; the error comes from {origin}, and this operator only amplifies it"
 
 
 def reference_off(reference: str, of_reference: float, candidate: str, of_candidate: float) -> str:
-    """Return that the reference is the one that is wrong."""
+    """Compare both sides with float64, where the reference is the one that is off."""
     return (
         f"; run alone, it is {reference} that is off from float64, by {of_reference:.2g}; {candidate} is off by "
         f"{of_candidate:.2g}"
@@ -124,26 +123,25 @@ def reference_off(reference: str, of_reference: float, candidate: str, of_candid
 
 
 def wrong_in_place(candidate: str) -> str:
-    """Return that an operator is wrong in the model only."""
+    """Blame the candidate for an operator that is wrong in the model only."""
     return (
         f"; run alone on the reference's tensors, it is right, but inside the model {candidate} computes "
-        "something else "
-        "from the same inputs"
+        "something else from the same inputs"
     )
 
 
 def computed_with(candidate: str, mine: str, reference: str, others: str) -> str:
-    """Return the operators of two models that compute one tensor."""
+    """Name the operators of two models that compute one tensor."""
     return f"; {candidate} computes it with {mine}, {reference} with {others}"
 
 
 def leaves_out(candidate: str, operators: str, reference: str) -> str:
-    """Return that a model lacks operators of the other."""
+    """Name the operators that one model lacks."""
     return f"; {candidate} leaves out {operators} of {reference}"
 
 
 def one_of(operators: Sequence[str], tensor: str, how: str) -> str:
-    """Return that one of several operators is wrong, with nothing between them to compare.
+    """Name several operators, one of which is wrong, with nothing between them to compare.
 
     Args:
         operators: The operators.
@@ -155,7 +153,7 @@ def one_of(operators: Sequence[str], tensor: str, how: str) -> str:
 
 
 def in_source(place: str) -> str:
-    """Return the place in the source of the model."""
+    """Name the place in the source of the model."""
     return f"; in the model's source: {place}"
 
 
@@ -163,14 +161,14 @@ def in_source(place: str) -> str:
 
 
 def all_agree(tensors: int) -> str:
-    """Return that everything is within the tolerance."""
+    """Count the tensors, all of them within the tolerance."""
     if not tensors:
         return "all outputs agree within tolerance"
     return f"all {counted(tensors, 'tensor')} agree within tolerance"
 
 
 def outputs_agree_though(outside: int, tensors: int) -> str:
-    """Return that outputs agree although tensors inside do not."""
+    """Count the tensors that differ although the outputs agree."""
     return (
         f"the outputs agree within tolerance, although {outside} of {counted(tensors, 'tensor')} inside the "
         "model do not"
@@ -178,7 +176,7 @@ def outputs_agree_though(outside: int, tensors: int) -> str:
 
 
 def alike_not_finite(outside: int, tensors: int) -> str:
-    """Return that both sides hold the same numbers, and NaN or infinity at the same places, as the inputs do."""
+    """Blame NaN or infinity on the inputs, where both sides hold it at the same places."""
     return (
         f"{outside} of {counted(tensors, 'tensor')} fail only because both sides hold NaN or infinity at "
         "the same places, which came in with the inputs; to accept that: --nan equal or --infinities-compare-equal"
@@ -186,7 +184,7 @@ def alike_not_finite(outside: int, tensors: int) -> str:
 
 
 def explained(outside: int, tensors: int, precision: str) -> str:
-    """Return that rounding explains all differences.
+    """Count the tensors outside the tolerance, all of them explained by rounding.
 
     Args:
         outside: Tensors that exceed the tolerance.
@@ -198,12 +196,12 @@ def explained(outside: int, tensors: int, precision: str) -> str:
 
 
 def no_operator_wrong(how: str) -> str:
-    """Return that rounding turned a decision."""
+    """Acquit all operators where rounding turned a decision."""
     return f"no operator is wrong; {how}"
 
 
 def turned(tensor: str, node: str, some: str, by: str, kind: str) -> str:
-    """Return how rounding became a difference that the outputs show.
+    """Explain a decision that rounding turned, and that the outputs show.
 
     Args:
         tensor: The tensor.
@@ -216,7 +214,7 @@ def turned(tensor: str, node: str, some: str, by: str, kind: str) -> str:
 
 
 def cannot_hold(kind: str, tensor: str, more: str, held: float, reference: str, node: str) -> str:
-    """Return that a type is too small for a tensor, although nothing suffers from it here."""
+    """Name a tensor too large for a type, although nothing suffers from it here."""
     return (
         f"; but {kind} cannot hold {tensor!r}{more}, the output of {node}, which reaches {held:.3g} in {reference}: a "
         "backend that keeps it in that type overflows"
@@ -224,7 +222,7 @@ def cannot_hold(kind: str, tensor: str, more: str, held: float, reference: str, 
 
 
 def loses_digits(tensor: str, of_reference: float, of_candidate: float, node: str) -> str:
-    """Return that a model is ill-conditioned, as float64 shows."""
+    """Name the operator that loses digits in an ill-conditioned model, as float64 shows."""
     return (
         f"in {tensor!r} the reference is off from float64 by {of_reference:.2g} relative, the candidate by "
         f"{of_candidate:.2g}; {node} loses the digits, and no backend is to blame"
@@ -232,7 +230,7 @@ def loses_digits(tensor: str, of_reference: float, of_candidate: float, node: st
 
 
 def amplifies_rounding(node: str, growth: str, tensor: str) -> str:
-    """Return that a model is ill-conditioned, as its figures suggest."""
+    """Name the operator that amplifies rounding in an ill-conditioned model."""
     return f"{node} is right by itself, but amplifies rounding {growth} in {tensor!r}; no backend is to blame"
 
 
@@ -240,21 +238,20 @@ def amplifies_rounding(node: str, growth: str, tensor: str) -> str:
 
 
 def beyond_noise(tensor: str, node: str, why: str) -> str:
-    """Return that a tensor is further off than rounding was measured to take it."""
+    """Name the first tensor beyond the measured rounding error."""
     return (
         f"{tensor!r}, the output of {node}, is the first tensor with a larger error than rounding was measured to "
-        "cause, "
-        f"although no operator by itself has one: {why}"
+        f"cause, although no operator by itself has one: {why}"
     )
 
 
 def nothing_left(tensor: str, node: str, why: str) -> str:
-    """Return that rounding leaves too little of an output to judge it."""
+    """Name an output of which rounding leaves too little to judge it."""
     return f"no operator is wrong by itself; of {tensor!r}, the output of {node}: {why}"
 
 
 def not_as_probed(error: str, probed: float) -> str:
-    """Return that looking inside changes what is looked at."""
+    """Compare the errors without and with probes, which remove the fault."""
     return (
         f"the outputs are off by {error}, or by {probed:.2g} when looking inside the model, where every operator in "
         "question is right by itself; what the backend does otherwise cannot be seen"
@@ -262,7 +259,7 @@ def not_as_probed(error: str, probed: float) -> str:
 
 
 def too_far(error: str) -> str:
-    """Return that outputs are too far off to call it rounding."""
+    """Give an error too large to tell rounding from a fault."""
     return (
         f"the outputs are off by {error}, which is too much to tell rounding from a fault with these inputs; no tensor "
         "inside the model is off by more than rounding explains"
@@ -270,11 +267,10 @@ def too_far(error: str) -> str:
 
 
 def not_judged(error: str, tensor: str, node: str, why: str) -> str:
-    """Return that the operator in question could not be judged."""
+    """Name the operator in question, and the reason why it was not judged."""
     return (
         f"the outputs are off by {error}; {tensor!r} is the first tensor off by more than rounding explains, but "
-        f"{node}, "
-        f"which computes it, {why}"
+        f"{node}, which computes it, {why}"
     )
 
 
@@ -283,11 +279,11 @@ UNJUDGEABLE: Final = "could not be judged alone"
 
 
 def summed_steps(tensors: int, kind: str, parts: int, error: float) -> str:
-    """Return that many roundings to steps add up."""
+    """Add up the roundings to steps of many parts."""
     return (
         f"none of {counted(tensors, 'tensor')} is off by more than rounding to {kind} explains; "
-        f"{counted(parts, 'part')} "
-        f"of the model round to it, which together puts the outputs off by {error:.2g} relative"
+        f"{counted(parts, 'part')} of the model round to it, which together puts the outputs off by "
+        f"{error:.2g} relative"
     )
 
 
@@ -296,7 +292,7 @@ WHICH_IN_FLOAT: Final = "; to see which of them to keep in float: --rank"
 
 
 def worst_alone(node: str, error: float, tensor: str) -> str:
-    """Return the part that adds most."""
+    """Name the part that adds most."""
     return f", most of all {node} with {error:.2g} in {tensor!r}"
 
 
@@ -304,57 +300,57 @@ def worst_alone(node: str, error: float, tensor: str) -> str:
 
 
 def cannot_run(candidate: str, what: str, error: str) -> str:
-    """Return that a model of a search does not run."""
+    """Give the error of a model that does not run."""
     return f"{candidate} cannot run the {what}: {error}"
 
 
 def passes_as_is(candidate: str) -> str:
-    """Return that the smaller model is good enough."""
+    """Accept the smaller model as it is."""
     return f"{candidate} meets the tolerance as it is"
 
 
 def no_mixed_model(runs: int, best: str) -> str:
-    """Return that no mixed model passes."""
+    """Give the best of the mixed models, none of which passes."""
     return f"no mixed model meets the tolerance, after {counted(runs, 'run')} of a whole model; {best}"
 
 
 def keep_in_float(kept: int, layers: int, names: str, runs: int, *, fewest: bool) -> str:
-    """Return which layers have to stay in float."""
+    """Name the layers to keep in float."""
     how = f"found in {counted(runs, 'run')} of a whole model"
     how = how if fewest else f"stopped after {counted(runs, 'run')}; a smaller set may exist (--max-runs)"
     return f"keep {kept} of {counted(layers, 'layer')} in float to meet the tolerance: {names}; {how}"
 
 
 def not_repaired(candidate: str) -> str:
-    """Return that layers of the source do not help."""
+    """Name a model that no layer of the source repairs."""
     return f"no change was found that brings {candidate} within tolerance; nothing was written"
 
 
 def repaired(candidate: str, changes: int, before: str, after: str) -> str:
-    """Return that layers of the source help."""
+    """Count the layers of the source that repair a model."""
     bring = f"{counted(changes, 'change')} from the source bring{'s' if changes == 1 else ''}"
     return f"{bring} {candidate} within tolerance: {before} before, {after} after"
 
 
 def no_layers(candidate: str) -> str:
-    """Return that there is nothing to rank."""
+    """Name a model without layers to rank."""
     return f"{candidate} does not meet the tolerance, and has no layer in a smaller type"
 
 
 def ruined(layer: str, reason: str, others: int) -> str:
-    """Return which layer the smaller type ruins."""
+    """Name the layer that the smaller type ruins."""
     return f"{layer} is ruined: {reason}" + (
         f"; {others} more {'is' if others == 1 else 'are'} ruined, too" * bool(others)
     )
 
 
 def brings_most(layer: str, share: float, layers: int, reason: str) -> str:
-    """Return which layer adds most to the error."""
+    """Name the layer that adds most to the error."""
     return f"{layer} causes {share:.0%} of the error, the most of {counted(layers, 'layer')}{reason and ': '}{reason}"
 
 
 def check_passes(kept: int | None, operators: int, steps: int) -> str:
-    """Return how many operators have to stay in float32 for a check to pass.
+    """Count the operators to keep in float32 for a check to pass.
 
     Args:
         kept: Operators in float32; None if the check fails with all of them.
@@ -371,7 +367,7 @@ def check_passes(kept: int | None, operators: int, steps: int) -> str:
 
 
 def still_fails(label: str, size: int, operators: int, steps: int, *, stopped: bool) -> str:
-    """Return the smallest part that fails.
+    """Name the smallest part that fails.
 
     Args:
         label: The operator, if it is one.
@@ -392,12 +388,12 @@ NOTHING_TO_REDUCE: Final = "the whole model passes, so there is nothing to reduc
 
 
 def unsteady(label: str, where: str, outputs: str) -> str:
-    """Return that a backend differs from itself."""
+    """Name a backend that differs from itself."""
     return f"{label} computes the same inputs twice and differs from itself, {where}; its outputs then differ {outputs}"
 
 
 def first_in(tensor: str, node: str, by: str) -> str:
-    """Return where two runs part."""
+    """Name the first tensor in which two runs differ."""
     return f"first in {tensor!r}, the output of {node}, {by}"
 
 
@@ -405,21 +401,20 @@ UNSEEN: Final = "although every tensor inside that can be looked at is the same"
 
 
 def where_fused(label: str, how: str) -> str:
-    """Return that fused operators round otherwise."""
+    """Acquit fused operators that round otherwise."""
     return f"no operator is wrong; where {label} fuses operators, {how}"
 
 
 def ties(count: int, elements: int, tensor: str, node: str) -> str:
-    """Return that ties are rounded otherwise."""
+    """Count the elements that are one step off at ties of rounding."""
     return (
         f"{count} of {counted(elements, 'element')} of {tensor!r}, the output of {node}, are one step off, each "
-        "at a tie "
-        "of rounding, and the outputs differ from there on"
+        "at a tie of rounding, and the outputs differ from there on"
     )
 
 
 def decided_after(tensor: str, node: str, error: float, limit: float) -> str:
-    """Return that a decision after a fused kernel turned."""
+    """Name the tensor of a fused kernel after which a decision turned."""
     return (
         f"{tensor!r}, the output of {node}, is off by {error:.2g} relative, where rounding explains {limit:.2g}; what "
         "follows decides between nearly equal values, and the outputs differ from there on"
@@ -427,32 +422,32 @@ def decided_after(tensor: str, node: str, error: float, limit: float) -> str:
 
 
 def left_out(operators: str, made: str, read: str, label: str, them: str) -> str:
-    """Return that a backend leaves operators out."""
+    """Name the operators that a backend leaves out."""
     return f"with {operators} together, {made!r} equals {read!r} bit by bit: {label} leaves {them} out"
 
 
 def error_moves(was: float, now: float, when: str) -> str:
-    """Return the error of the outputs without and with a change."""
+    """Give the error of the outputs before and after a change."""
     return f"the outputs' error of {was:.2g} relative becomes {now:.2g} {when}"
 
 
 def wrong_together(moves: str, operators: str, hangs_on: str) -> str:
-    """Return that operators are right one by one and wrong together."""
+    """Name operators that are right one by one and wrong together."""
     return f"{moves}; {operators} are right one by one, but wrong together{hangs_on}"
 
 
 def right_as_output(label: str, tensors: str, count: int) -> str:
-    """Return that a backend is right once tensors are outputs."""
+    """Name the tensors that make a backend right as outputs."""
     return f"{label} is right once {tensors} {'is an output' if count == 1 else 'are outputs'}"
 
 
 def fused_wrongly(label: str, operators: str, kinds: str, hangs_on: str, moves: str, right: str) -> str:
-    """Return that a fused operator is wrong."""
+    """Name the operators of a fused kernel that is wrong."""
     return f"{label} computes {operators} as one {kinds}{hangs_on}, which is wrong: {moves}, and {right}"
 
 
 def kept_apart(right: str, operators: str, hangs_on: str, moves: str) -> str:
-    """Return that something is wrong that one more output prevents."""
+    """Name the operators whose fault one more output prevents."""
     return (
         f"{right}; that keeps {operators} apart, so computing them together (a fused operator, or shared memory) is "
         f"wrong{hangs_on}: {moves}"
@@ -460,7 +455,7 @@ def kept_apart(right: str, operators: str, hangs_on: str, moves: str) -> str:
 
 
 def fails_alone(candidate: str, node: str, reason: str) -> str:
-    """Return which operator a backend cannot run.
+    """Name the operator that a backend cannot run.
 
     Args:
         candidate: The backend.
@@ -473,13 +468,13 @@ def fails_alone(candidate: str, node: str, reason: str) -> str:
 
 
 def fails_together(candidate: str, error: str, operators: str, *, is_one: bool) -> str:
-    """Return which operators a backend cannot run together."""
+    """Name the operators that a backend cannot run together."""
     what = f"{operators} is where it fails" if is_one else f"{operators} run one by one, but not together"
     return f"{candidate} cannot run the model: {error}; {what}"
 
 
 def reads_otherwise(candidate: str, mine: str, reference: str, others: str, *, may_be_frozen: bool) -> str:
-    """Return what two models read for one tensor.
+    """Compare the inputs that two models read for one tensor.
 
     Args:
         candidate: Label of the candidate.
@@ -498,7 +493,7 @@ def reads_otherwise(candidate: str, mine: str, reference: str, others: str, *, m
 
 
 def absorbed(what: str, tensor: str, node: str, readers: str) -> str:
-    """Return that a bad value has no effect."""
+    """Name the operators that absorb a bad value."""
     return (
         f"{what} in {tensor!r}, the output of {node}, is absorbed by {readers}: nothing after it is off by more than "
         "rounding explains"
@@ -506,27 +501,27 @@ def absorbed(what: str, tensor: str, node: str, readers: str) -> str:
 
 
 def more_absorbed(number: int) -> str:
-    """Return how many more bad values have no effect."""
+    """Count further tensors whose bad values are absorbed."""
     return f"infinities or saturated values in {counted(number, 'more tensor')} are absorbed as well"
 
 
 def harmless(node: str, error: float, tensor: str) -> str:
-    """Return that an error does not reach the outputs."""
+    """Give the error of an operator that does not reach the outputs."""
     return f"{node} by itself is off by {error:.2g} relative in {tensor!r}, but the outputs do not show it"
 
 
 def more_harmless(number: int) -> str:
-    """Return how many more errors do not reach the outputs."""
+    """Count further operators whose errors do not reach the outputs."""
     return f"so {'is' if number == 1 else 'are'} {counted(number, 'more operator')}"
 
 
 def sides_with_candidate(tensor: str, reference: str) -> str:
-    """Return that float64 agrees with the candidate."""
+    """Side with the candidate, as float64 does."""
     return f"float64 sides with the candidate: in the output {tensor!r}, {reference} is the one that is off"
 
 
 def digits_lost(tensor: str, error: float) -> str:
-    """Return that both sides are off from float64."""
+    """Give the distance of both sides from float64."""
     return (
         f"in float64 the output {tensor!r} is {error:.2g} relative away from what both sides agree on: the model loses "
         "digits in this type"

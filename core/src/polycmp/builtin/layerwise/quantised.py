@@ -170,7 +170,7 @@ def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Round
 
 
 def folded_factors(graph: ModelGraph, weight: str, kept: Set[str] = frozenset()) -> NDArray[np.float64] | None:
-    """Return what optimisers multiply slices of a Conv's weight by in place of a BatchNormalization; None without one.
+    """Return the factors by which a folded BatchNormalization scales a Conv's weight; None without one.
 
     Args:
         graph: The model with the BatchNormalization.

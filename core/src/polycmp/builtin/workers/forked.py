@@ -58,7 +58,7 @@ class _ForkedWorker(Worker):
         self._given = runner
 
     def make(self, _job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
-        """Return that runner."""
+        """Return the given runner."""
         return self._given, ()
 
 

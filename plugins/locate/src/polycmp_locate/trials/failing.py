@@ -67,7 +67,7 @@ def _runs(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], w
 
 
 def _feed(node: GraphNode, held: Mapping[str, Any], windows: Windows) -> tuple[dict[str, Any], list[str]]:
-    """Return what an operator reads and makes; nothing that it makes where it cannot be tried."""
+    """Return an operator's inputs and the names of its outputs; no names where it cannot be tried."""
     static = windows.layout.static if windows.layout is not None else set()
     inputs = {name: held[name] for name in node.inputs if name in held and name not in static}
     known = all(name in held or name in static for name in node.inputs)
