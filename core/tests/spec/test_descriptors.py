@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -13,6 +14,17 @@ from polycmp._inputs import PlanSource
 from polycmp.plan import Choice, DataPlan
 from polycmp.plugins import Registry
 from polycmp.results.files import open_inputs
+from polycmp.spec import (
+    CommandSpec,
+    CompareFuncSpec,
+    DataLoaderSpec,
+    FormatSpec,
+    LoaderSpec,
+    ObserverSpec,
+    ReportSpec,
+    RunnerSpec,
+    Verdict,
+)
 from polycmp.tensors import ModelDescription, TensorEntry, TensorMetadata
 
 #: A half too much in one output.
@@ -26,6 +38,28 @@ def model(tmp_path):
 
 def outputs(done):
     return done.report()["comparison_results"][0]["outputs"]
+
+
+# --- all descriptors
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "fields"),
+    [
+        (RunnerSpec, "name summary factory options accepts needs"),
+        (LoaderSpec, "name summary factory options suffixes consumes produces"),
+        (DataLoaderSpec, "name summary factory options"),
+        (CompareFuncSpec, "name summary factory options"),
+        (CommandSpec, "path summary target"),
+        (ReportSpec, "suffix summary factory"),
+        (FormatSpec, "suffix summary reader writer"),
+        (ObserverSpec, "name summary factory"),
+        (Verdict, "passed reason metrics"),
+    ],
+)
+def test_arguments_that_were_first_stay_first(descriptor, fields):
+    wanted = fields.split()
+    assert [field.name for field in dataclasses.fields(descriptor)][: len(wanted)] == wanted
 
 
 # --- compare functions

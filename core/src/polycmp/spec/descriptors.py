@@ -174,9 +174,9 @@ class LoaderSpec:
             `Loader` of a kind in `consumes`.
         options: Frozen dataclass with `opt()` fields, or None.
         suffixes: Endings of the files it reads, with the dot.
-        folder_marks: Names of files by any of which it knows a folder as one model (`saved_model.pb`).
         consumes: Kinds it can convert from.
         produces: The kind of model it gives; empty means the same as `name`.
+        folder_marks: Names of files by any of which it knows a folder as one model (`saved_model.pb`).
         structure: Optional, called as `structure(path) -> Any`: the model without its weights. With it, the file is
             read once for `describe` and `hints`, whose `source` is then a callable that returns what this has returned,
             and for a factory that takes the model, as `ModelHandle.structure`.
@@ -218,9 +218,9 @@ class LoaderSpec:
     factory: str
     options: type | None = None
     suffixes: tuple[str, ...] = ()
-    folder_marks: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     produces: str = ""
+    folder_marks: tuple[str, ...] = ()
     structure: str = ""
     describe: str = ""
     inspect: str = ""
