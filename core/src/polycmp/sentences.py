@@ -24,6 +24,7 @@ __all__ = [
     "NOTHING_IN_COMMON",
     "NOTHING_RAN",
     "NOT_FINITE",
+    "NO_ELEMENTS",
     "NO_FAULT",
     "ONE_NUMBER",
     "ONE_RUN",
@@ -176,6 +177,7 @@ def whole_numbers_differ(differing: int, count: int, largest: float) -> str:
     return f"{some} within tolerance, by at most {largest:.9g}"
 
 
+NO_ELEMENTS: Final = "there is nothing in it"
 ONE_NUMBER: Final = "the candidate holds the same number everywhere, the reference does not"
 INFINITIES: Final = "infinities on both sides differ (--infinities-compare-equal makes them equal)"
 

@@ -19,6 +19,7 @@ from polycmp.compare.verdicts import (
 )
 from polycmp.compare.words import kind_reason, shape_reason
 from polycmp.errors import InvalidValueError, UsageError, did_you_mean
+from polycmp.sentences import NOTHING_IN_COMMON
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
 
@@ -108,7 +109,7 @@ class PairComparer:
         if not self.iterations:
             reasons.append("no iteration was compared")
         elif not self._matched:
-            reasons.append("no output in common")
+            reasons.append(NOTHING_IN_COMMON)
         outputs = self._worst.outputs
         if self._accepted is not None:
             outputs = said_of(outputs, self._watches, self._accepted)

@@ -80,7 +80,7 @@ class Simple(OutputJudge):
         if "string" in {dtype_class(a.dtype), dtype_class(b.dtype)}:
             return replace(compare_strings(a, b), tolerance=tolerance)
         if a.size == 0:
-            return DetailedVerdict(True, "there is nothing in it", stats=ErrorStats(), tolerance=tolerance)
+            return DetailedVerdict(True, sentences.NO_ELEMENTS, stats=ErrorStats(), tolerance=tolerance)
         pair = Pair(a, b)
         if options.scale_atol:
             limits = replace(limits, atol=limits.atol * max(1.0, _largest(b)))

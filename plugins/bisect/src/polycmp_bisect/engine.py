@@ -35,6 +35,7 @@ from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.passes.steps import passes_of, search_step
 from polycmp_bisect.result import Answer, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
+from polycmp_bisect.sentences import REDUCING, SHOWN_BY_RUN, not_the_same_twice
 from polycmp_bisect.stories import story_of, story_of_passes
 from polycmp_bisect.writing import state_of
 
@@ -102,7 +103,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
                 candidates, found, operator, len(maker.made), call.options.command, time.monotonic() - begun
             )
             if section.explain and found.first_bad is not None:
-                tell("making the model smaller")
+                tell(REDUCING)
                 words = [] if step else ["--over", section.over or candidates.runtime]
                 beside = [word for item in section.beside for word in ("--with", item)]
                 story = story_of(answer, plan, [*words, *beside] if words else [], call.registry)
@@ -191,7 +192,7 @@ def _page_of_passes(
     found: FoundPasses,
     tell: Callable[[str], None],
 ) -> str:
-    tell("making the model smaller")
+    tell(REDUCING)
     package, python = "", backend.plan.python or sys.executable
     with suppress(PolycmpError):
         package = runtime_of(call.registry, backend.plan.backend)[0]
@@ -261,9 +262,8 @@ class Work:
         try:
             return Search(self.look, self.narrowed).find(bad, good, bad_given=bad_given)
         except FlakyError as error:
-            once, again = words_of(error.once), words_of(error.again)
             raise BackendError(
-                f"{names[error.index]} is not the same twice: {once}, then {again}",
+                not_the_same_twice(names[error.index], words_of(error.once), words_of(error.again)),
                 why="one run alone does not tell which candidates are wrong",
                 hint="more --iterations, another tolerance, or threads=1 and deterministic options of the backend",
             ) from None
@@ -284,7 +284,7 @@ class Work:
             raise UsageError(
                 f"{name} is {found.state}, not {error.wanted}: {words_of(found)}",
                 whose=f"--{error.wanted}",
-                hint="polycmp run shows what is compared",
+                hint=SHOWN_BY_RUN,
             ) from None
 
     def narrowed(self, good: int, bad: int) -> None:

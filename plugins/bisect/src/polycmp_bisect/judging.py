@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import PolycmpError
 from polycmp.report import duration, figure
 from polycmp_bisect.search import Judgement
+from polycmp_bisect.sentences import NO_DIFFERENCE
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
@@ -101,8 +102,8 @@ class Judge:
         if verdict in {"passed", "failed"}:
             return Judgement("good" if verdict == "passed" else "bad", reason, error, seconds, detail)
         if verdict == "blind" and self.seen_bad:  # what tells a wrong run apart, a shape say, is as it should be here
-            return Judgement("good", reason or "nothing could have differed", error, seconds, detail)
-        words = {"blind": "nothing could have differed", "undecided": "rounding may explain anything"}
+            return Judgement("good", reason or NO_DIFFERENCE, error, seconds, detail)
+        words = {"blind": NO_DIFFERENCE, "undecided": "rounding may explain anything"}
         return Judgement("skip", reason or words.get(verdict, "nothing could be compared"), error, seconds, detail)
 
     def _seconds(self, results: Mapping[str, Any]) -> float | None:

@@ -16,6 +16,7 @@ from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.chain import Operator
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.search import Found, Judgement
+from polycmp_bisect.sentences import issue_at
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
 
@@ -55,7 +56,7 @@ def result_of(answer: Answer, *, page: str = "") -> Result:
         heading=heading,
         sentence=sentence_of(answer),
         title=f"over {answer.candidates.what}",
-        content=(*_content(answer), *([Note(f"the text of an issue: {page}", label="")] if page else [])),
+        content=(*_content(answer), *([Note(issue_at(page), label="")] if page else [])),
         command_line=answer.command,
         seconds=answer.seconds,
         timed=True,

@@ -11,6 +11,7 @@ from polycmp_bisect.chain import words_for
 from polycmp_bisect.explaining import Story
 from polycmp_bisect.judging import words_of
 from polycmp_bisect.passes.engine import labels_of, replaced_words
+from polycmp_bisect.sentences import only_together
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
@@ -78,7 +79,7 @@ def story_of_passes(found: FoundPasses, plan: Plan, package: str, python: str, c
     if found.replaced:
         operators = f"it computes {replaced_words(found.replaced)}"
     elif found.together:
-        operators = f"it runs {labels_of(found.together)} one by one, but not together"
+        operators = only_together(labels_of(found.together))
     wrong = "cannot run a model" if found.cannot_run else "gives wrong results"
     return Story(
         f"{package or found.label} {wrong}; {found.off} it is right",

@@ -31,6 +31,7 @@ from polycmp.compare import (
     worst_reason,
 )
 from polycmp.options import pick
+from polycmp.sentences import NO_ELEMENTS
 from polycmp.tensors import dtype_class
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ class Norm(OutputJudge):
         if "string" in {dtype_class(a.dtype), dtype_class(b.dtype)}:
             return compare_strings(a, b)
         if a.size == 0:
-            return DetailedVerdict(True, "there is nothing in it", tolerance=tolerance)
+            return DetailedVerdict(True, NO_ELEMENTS, tolerance=tolerance)
         verdict = self.judge_metrics({self.metric: self._compute(a, b)}, output=output)
         if verdict.passed:
             lost = lost_channels(a, b)

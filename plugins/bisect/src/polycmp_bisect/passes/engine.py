@@ -12,6 +12,7 @@ from polycmp.runs import resolve
 from polycmp_bisect.judging import words_of
 from polycmp_bisect.passes.search import Guilty, PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
+from polycmp_bisect.sentences import SHOWN_BY_RUN, WHICH_PASSES, not_the_same_twice
 from polycmp_locate.trials.rewriting import Rewrite, rewrites
 
 if TYPE_CHECKING:
@@ -121,14 +122,12 @@ def search_passes(
         guilty = search.find((switch, switches.values(switch)) for switch in switches.switches)
     except FlakyError as error:
         raise BackendError(
-            f"{backend.label} is not the same twice: {words_of(error.once)}, then {words_of(error.again)}",
-            why="one run alone does not tell which passes matter",
+            not_the_same_twice(backend.label, words_of(error.once), words_of(error.again)),
+            why=WHICH_PASSES,
             hint="more --iterations, another tolerance, or deterministic options of the backend",
         ) from None
     except EndError as error:
-        raise BackendError(
-            f"{backend.label} cannot be judged", why=error.found.reason, hint="polycmp run shows what is compared"
-        ) from None
+        raise BackendError(f"{backend.label} cannot be judged", why=error.found.reason, hint=SHOWN_BY_RUN) from None
     looks = tuple((name_of(switches, switch, value), judged) for switch, value, judged in search.looks)
     if guilty is None:
         return FoundPasses(backend.label, looks)

@@ -10,6 +10,7 @@ from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.passes.engine import FoundPasses, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
+from polycmp_bisect.sentences import issue_at, only_together
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
 _LONGEST = 60
@@ -31,7 +32,7 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, 
         heading=FOUND if found.guilty else FAILED if found.is_wrong else NO_FAULT,
         sentence=sentence_of(found),
         title=f"over the passes of {found.label}",
-        content=(*_content(found, run_words), *([Note(f"the text of an issue: {page}", label="")] if page else [])),
+        content=(*_content(found, run_words), *([Note(issue_at(page), label="")] if page else [])),
         command_line=command,
         seconds=seconds,
         timed=True,
@@ -52,7 +53,7 @@ def sentence_of(found: FoundPasses) -> str:
     if found.replaced:
         parts.append(f"there it computes {replaced_words(found.replaced)}")
     if found.together:
-        parts.append(f"else it runs {labels_of(found.together)} one by one, but not together")
+        parts.append(f"else {only_together(labels_of(found.together))}")
     if found.words:
         parts.append(f"workaround: {found.words}")
     return "; ".join(parts) + tried

@@ -20,6 +20,7 @@ from polycmp_bisect.judging import words_of
 from polycmp_bisect.passes.engine import FoundPasses
 from polycmp_bisect.passes.search import PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
+from polycmp_bisect.sentences import WHICH_PASSES, not_the_same_twice
 from polycmp_bisect.writing import check_step, write_model
 from polycmp_locate.trials.rewriting import Rewrite, rewrites
 
@@ -134,8 +135,8 @@ def search_step(
             guilty = search.find([(switch, names)])
         except FlakyError as error:
             raise BackendError(
-                f"the file is not the same twice: {words_of(error.once)}, then {words_of(error.again)}",
-                why="one run alone does not tell which passes matter",
+                not_the_same_twice("the file", words_of(error.once), words_of(error.again)),
+                why=WHICH_PASSES,
             ) from None
         except EndError as error:
             raise BackendError("the file cannot be judged", why=error.found.reason, hint=_EXAMPLE) from None

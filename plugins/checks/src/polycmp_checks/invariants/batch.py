@@ -43,6 +43,15 @@ class Batch:
                 changed[name] = replace(entry, shape=tuple(shape))
         return TensorMetadata(changed)
 
+    def require_free_rows(self) -> None:
+        """Refuse a batch whose number of rows the model fixes.
+
+        Raises:
+            DoesNotApplyError: It does.
+        """
+        if self.size is not None:
+            raise DoesNotApplyError(f"the model fixes the batch at {self.size}")
+
     def rows(self, feed: Mapping[str, Any]) -> int:
         """Count the rows of a feed.
 

@@ -78,8 +78,7 @@ def check_neighbours(bench: Bench) -> Check:
 def check_split(bench: Bench) -> Check:
     """Each row as a batch of one."""
     batch, rows = bench.rows()
-    if batch.size is not None:
-        raise DoesNotApplyError(f"the model fixes the batch at {batch.size}")
+    batch.require_free_rows()
 
     def pairs() -> Pairs:
         for row in range(rows):

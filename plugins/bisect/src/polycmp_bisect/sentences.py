@@ -1,0 +1,34 @@
+"""The sentences that several searches of `bisect` share, in one place to edit.
+
+Functions take plain values and decide nothing. The words that all commands share are in `polycmp.sentences`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SHOWN_BY_RUN: Final = "polycmp run shows what is compared"
+WHICH_PASSES: Final = "one run alone does not tell which passes matter"
+NO_DIFFERENCE: Final = "nothing could have differed"
+REDUCING: Final = "making the model smaller"
+
+
+def not_the_same_twice(judged: str, once: str, again: str) -> str:
+    """Compare the two judgements of something that was judged twice.
+
+    Args:
+        judged: A candidate, a backend or the file.
+        once: The first judgement, in words.
+        again: The second.
+    """
+    return f"{judged} is not the same twice: {once}, then {again}"
+
+
+def only_together(operators: str) -> str:
+    """Name the operators that a setting keeps apart."""
+    return f"it runs {operators} one by one, but not together"
+
+
+def issue_at(page: str) -> str:
+    """Name the file with the text of an issue."""
+    return f"the text of an issue: {page}"
