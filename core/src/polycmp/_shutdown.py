@@ -57,7 +57,7 @@ def _exit(status: int) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Have the system end this process when its parent has ended, however that comes about; on Linux only.
+    """Have the system end this process when its parent ends, for whatever reason; on Linux only.
 
     Args:
         parent: The parent's process number.

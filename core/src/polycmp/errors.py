@@ -138,7 +138,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def is_users_failure(error: BaseException) -> bool:
-    """Return whether an exception is the failure of the code that was called, of any kind of exception.
+    """Return whether an exception, of any kind, is a failure of the code that was called.
 
     A `SystemExit` of a user's function ends the function and not the command, and a `BaseException` that is no
     `Exception`, as extensions in Rust raise it, is a failure like any other.

@@ -53,7 +53,7 @@ def located(path: str | Path) -> Path:
 
 @contextmanager
 def same_folder(whose: str) -> Iterator[None]:
-    """Begin a block of others' code in the folder in which the command was started, and go back there after it.
+    """Run a block of others' code in the folder in which the command was started, and go back there after it.
 
     Args:
         whose: Name of the code to blame if the block changed the folder.
@@ -150,7 +150,7 @@ def to_bytes(text: str) -> bytes:
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write a document as JSON; what that does not know becomes text, as in `plain`.
+    """Write a document as JSON; values that JSON lacks become text, as in `plain`.
 
     Raises:
         FileError: The folder or the file cannot be written.

@@ -46,7 +46,7 @@ class GraphNode:
     operands: tuple[str, ...] = ()
 
     def operand(self, place: int) -> str:
-        """Return the name of what the operator reads at a place; empty if there is nothing.
+        """Return the name of the operator's input at an index; empty if there is none.
 
         Args:
             place: From 0 on.
@@ -61,7 +61,7 @@ class GraphNode:
 
 
 class ModelGraph(Protocol):
-    """A model seen as a graph; what `LoaderSpec.graph` makes of a loader."""
+    """A model seen as a graph; `LoaderSpec.graph` makes it of a loader."""
 
     @property
     def inputs(self) -> TensorMetadata:

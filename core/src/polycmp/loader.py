@@ -63,7 +63,7 @@ def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[T]], t
 
 
 class Recorded:
-    """Base of what can show the source code that makes it: it remembers the arguments it was made with."""
+    """Base of objects that can show the source code that makes them: they remember their arguments."""
 
     __arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 

@@ -125,7 +125,7 @@ class Model:
         return self._description
 
     def describe_file(self) -> ModelDescription | None:
-        """Return the same of the file, whatever the loader's options make of it.
+        """Describe the file itself, whatever the loader's options make of it.
 
         Raises:
             ModelError: The file cannot be read.
@@ -189,7 +189,7 @@ class Model:
         return self.registry.load(self._reader, spec.join) if spec.join else None
 
     def part(self, loader: Loader[Any], *, same_inputs: bool = False) -> Model:
-        """Return the same model with what another loader of its kind makes in its place, for example a part of it.
+        """Return the model with another loader of its kind in its place, for example of a part.
 
         Args:
             loader: Makes it.
@@ -208,7 +208,7 @@ class Model:
         return self._loader is not None
 
     def save(self, loader: Loader[Any], path: str) -> None:
-        """Write what a loader of this model's kind makes into a file.
+        """Write the model that a loader of this kind makes to a file.
 
         Raises:
             ModelError: The model's loader cannot write.
@@ -241,7 +241,7 @@ class Model:
             return tuple(save(loader, path, original=self.load(self.kind), registry=self.registry))
 
     def save_draft(self, loader: Loader[Any], path: str, weights: str, *, whole: bool) -> None:
-        """Write what is read once and then removed, as `LoaderSpec.draft` describes; errors as in `save`."""
+        """Write a file that is read once and then removed, as `LoaderSpec.draft` describes; errors as in `save`."""
         if self._reader.spec.draft:
             draft = self.registry.load(self._reader, self._reader.spec.draft)
             with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):

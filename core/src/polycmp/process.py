@@ -182,7 +182,7 @@ class ChildProcess:
         return None
 
     def ending(self) -> Ending:
-        """Wait for the child and return how it ended; a child that closed its output and continues is killed."""
+        """Wait for the child to end and return its `Ending`; a child that closed its output and continues is killed."""
         status = self._wait(STOP_SECONDS)
         self._listener.join(OUTPUT_SECONDS)
         last = next((line for line in reversed(self._last_lines) if line.strip()), "")

@@ -178,7 +178,7 @@ def infer(runner: Runner, feed: Feed, *, check_inputs: bool = False) -> dict[str
         Plain arrays by output name, valid until the next call.
 
     Raises:
-        BackendError: The runner writes into its inputs, or returns something else than arrays by name.
+        BackendError: The runner writes into its inputs, or returns something other than arrays by name.
     """
     given = {name: read_only(array) for name, array in feed.items()}
     try:

@@ -104,7 +104,7 @@ class BackendCommand(click.Command):
         return self._table[1]
 
     def params_of(self, registry: Registry) -> list[click.Parameter]:
-        """Return the same as click sees them."""
+        """Return all options as parameters of click."""
         if self._params is None or self._params[0] is not registry:
             self._params = registry, table_options(self.table_of(registry))
         return self._params[1]
@@ -131,7 +131,7 @@ class BackendCommand(click.Command):
         return ctx.args
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write all there is to say, or the options of the plugin that was asked for."""
+        """Write the whole help text, or the options of the plugin that was asked for."""
         (self.format_options if ctx.meta.get(TOPIC, "all") != "all" else super().format_help)(ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

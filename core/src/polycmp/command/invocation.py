@@ -127,7 +127,7 @@ class Invocation:
         input_shapes: Iterable[str] = (),
         reads: Iterable[tuple[str, str]] = (),
     ) -> Model:
-        """Return the model that a command without a plan works on, and what makes inputs for it; set logging up.
+        """Open the model of a command without a plan, and the source of its inputs; set up logging.
 
         Args:
             loaders: Options instances by loader, in place of those on the command line.
@@ -168,7 +168,7 @@ class Invocation:
         return made
 
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
-        """Find the writers of the reports, and set logging up as the options say.
+        """Find the writers of the reports, and set up logging as the options say.
 
         Args:
             plan: The plan, where there is one.

@@ -436,7 +436,7 @@ def _doubt(made: Level, noise: Level, reference: Array, axis: int | None, least:
 
 
 def usual(kind: str) -> float:
-    """Return how many times the noise of rounding to a type an error is in files without a fault, at most.
+    """Return the largest error of files without a fault, in multiples of the noise of rounding to a type.
 
     Args:
         kind: The type's name.

@@ -142,7 +142,7 @@ def _torch_draw(seed: int, options: RandomOptions) -> Draw:
 
 
 def remarks(options: RandomOptions, inputs: TensorMetadata) -> dict[str, str]:
-    """Return in words what the inputs hold whose values are not simply numbers from the range that was asked for."""
+    """Describe, in words, the inputs whose values are not simply numbers from the range that was asked for."""
     found = {}
     known = _usual(options, inputs)
     for name, entry in inputs.items():

@@ -62,12 +62,12 @@ class OptionValues:
         return found
 
     def replaced(self, kind: str, owner: str, values: Mapping[str, Any]) -> OptionValues:
-        """Return the same with other values of the options of one owner."""
+        """Return a copy with other values for the options of one owner."""
         kept = {key: value for key, value in self.values.items() if (key.kind, key.owner) != (kind, owner)}
         return replace(self, values=kept | {Key(kind, owner, name): value for name, value in values.items()})
 
     def over(self, file: OptionValues) -> OptionValues:
-        """Return these values with those of a run file where there are none; backends typed replace all of the file's.
+        """Merge these values over those of a run file; backends that were typed replace all of the file's.
 
         Args:
             file: The values of the run file.

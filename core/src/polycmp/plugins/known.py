@@ -77,7 +77,7 @@ def _turned(table: Mapping[str, Iterable[str]]) -> dict[str, str]:
 
 
 def explain_suffix(suffix: str) -> str:
-    """Return the command that installs what reads and writes such files; empty if none is known."""
+    """Return the command that installs the package for such files; empty if none is known."""
     return known_names().backends.get(known_names().suffixes.get(suffix, ""), "")
 
 
@@ -89,7 +89,7 @@ def explain_model(path: Path) -> str:
 
 
 def explain_kind(kind: str) -> str:
-    """Return the command that installs what knows a kind of model; empty if none is known."""
+    """Return the command that installs the package for a kind of model; empty if none is known."""
     return known_names().backends.get(known_names().kinds.get(kind, ""), "")
 
 

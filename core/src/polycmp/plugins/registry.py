@@ -81,7 +81,7 @@ class Registry:
 
     @classmethod
     def kept_in(cls, context: Any) -> Registry:
-        """Return the registry that lies in the `obj` of a command line's context; put it there if there is none."""
+        """Return the registry kept in the `obj` of a command line's context; put one there if there is none."""
         if context.obj is None:
             context.obj = cls.discover()
         registry: Registry = context.obj
@@ -181,7 +181,7 @@ class Registry:
         return MappingProxyType(self._names.owners[kind])
 
     def find_runner(self, name: str) -> Contributed[RunnerSpec]:
-        """Return a backend.
+        """Find a backend.
 
         Raises:
             PluginError: There is none of this name, several claim it, or its plugin is broken.
@@ -189,39 +189,39 @@ class Registry:
         return self._find("runner", name, self._by_name("runner"))
 
     def find_loader(self, name: str) -> Contributed[LoaderSpec]:
-        """Return a loader; errors as in `find_runner`."""
+        """Find a loader; errors as in `find_runner`."""
         return self._find("loader", name, self.loaders)
 
     def find_data_loader(self, name: str) -> Contributed[DataLoaderSpec]:
-        """Return a data loader; errors as in `find_runner`, but an unknown name is a `UsageError`."""
+        """Find a data loader; errors as in `find_runner`, but an unknown name is a `UsageError`."""
         return self._find("data_loader", name, self.data_loaders)
 
     def find_compare_func(self, name: str) -> Contributed[CompareFuncSpec]:
-        """Return a compare function; errors as in `find_data_loader`."""
+        """Find a compare function; errors as in `find_data_loader`."""
         return self._find("compare_func", name, self.compare_funcs)
 
     def find_command(self, name: str) -> Contributed[CommandSpec]:
-        """Return a command by its words, joined by spaces; errors as in `find_runner`."""
+        """Find a command by its words, joined by spaces; errors as in `find_runner`."""
         return self._find("command", name, self.commands)
 
     def find_report(self, suffix: str) -> Contributed[ReportSpec]:
-        """Find the report that writes files of a suffix; raises the errors of `find_data_loader`."""
+        """Find the report that writes files of a suffix; errors as in `find_data_loader`."""
         return self._find("report", suffix.removeprefix("."), self.reports)
 
     def find_format(self, suffix: str) -> Contributed[FormatSpec]:
-        """Return the format of files with a suffix; errors as in `find_data_loader`."""
+        """Find the format of files with a suffix; errors as in `find_data_loader`."""
         return self._find("format", suffix.removeprefix("."), self.formats)
 
     def find_observer(self, name: str) -> Contributed[ObserverSpec]:
-        """Return an observer; errors as in `find_data_loader`."""
+        """Find an observer; errors as in `find_data_loader`."""
         return self._find("observer", name, self.observers)
 
     def find_tolerance(self, name: str) -> Contributed[ToleranceSpec]:
-        """Return a way to find tolerances; errors as in `find_data_loader`."""
+        """Find a way to find tolerances; errors as in `find_data_loader`."""
         return self._find("tolerance", name, self.tolerances)
 
     def find_service(self, name: str) -> Contributed[ServiceSpec]:
-        """Return a service; errors as in `find_data_loader`."""
+        """Find a service; errors as in `find_data_loader`."""
         return self._find("service", name, self.services)
 
     def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
@@ -306,7 +306,7 @@ class Registry:
 
 
 def missing_modules(spec: Any) -> tuple[str, ...]:
-    """Return those of the modules a descriptor `needs` that are not there, looked for without importing anything.
+    """Return the missing ones of the modules that a descriptor `needs`, looked for without importing anything.
 
     Only the top-level package is looked for: to find `a.b`, Python would have to import `a`.
     """

@@ -215,7 +215,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was judged, or of which something is told.
+    """One item of a table: judged, or described.
 
     Attributes:
         name: Name of the row: an output, a tensor, a case.
@@ -358,7 +358,7 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """The one line that says it all."""
+        """The verdict and its sentence, in one line."""
         seconds = f"{self.seconds:.2g}" if self.seconds < 10 else f"{self.seconds:.0f}"
         return f"{self.heading}: {self.sentence}" + (f" ({seconds} s)" if self.timed else "")
 

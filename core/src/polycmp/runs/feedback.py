@@ -42,13 +42,13 @@ class Feedback(Protocol):
         """Return a source of the feeds of all steps; those that differ from run to run are `FeedPerRun`."""
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take in what the runs, by label, made of the last feed; the arrays are valid until this returns."""
+        """Receive the outputs of the runs, by label, for the last feed; the arrays are valid until this returns."""
 
     def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison], /) -> None:
-        """Take in the verdicts on one iteration of a candidate and its reference, both named by their labels."""
+        """Receive the verdicts on one iteration of a candidate and its reference, both named by their labels."""
 
     def finish(self, outcome: Outcome, /) -> None:
-        """Take in what was found in the end."""
+        """Receive the outcome."""
 
     def starts(self, source: Source, inputs: TensorMetadata) -> Iterator[Sequence[Feed]]:
         """Yield the sequences: of each what the source gives for every step, the first with the state, too."""

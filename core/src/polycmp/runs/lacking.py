@@ -12,7 +12,7 @@ from polycmp.tensors import ModelDescription, TensorMetadata, dtype_name, format
 
 
 class Ends(NamedTuple):
-    """Outputs by which a model is held against another.
+    """Outputs by which two models are compared.
 
     Attributes:
         wanted: Names of those that the other has to have, too.

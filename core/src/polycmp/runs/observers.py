@@ -208,7 +208,7 @@ class Observers:
         self.on_step(RunStep(pair.iteration, 0, {}, {}, {}, reference=pair.reference, sides=sides))
 
     def finish(self, outcome: Outcome) -> None:
-        """Hand on what was found in the end; what goes wrong is among the outcome's notes and errors."""
+        """Pass the outcome to all observers; their failures are among its notes and errors."""
         for item in list(self._observing):
             self._attempt(item, "cannot finish", partial(item.observer.finish, outcome))
         outcome.notes += [error.parts()[0] for error in self.errors]

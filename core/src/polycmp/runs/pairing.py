@@ -81,7 +81,7 @@ class InputPairing:
         self._anchor, self._inputs = result, inputs
 
     def join(self, runs: Sequence[BackendRun]) -> TensorMetadata | None:
-        """Have every run take the feed's names; return the inputs of all, by those names. None if no run is well.
+        """Map every run's inputs to the feed's names; return them by those names, None if all runs have failed.
 
         Raises:
             UsageError: It is not certain which input is which, or a name that was given is no input.

@@ -41,7 +41,7 @@ class Trial:
         self._runner, self._names = runner, names
 
     def run(self, feed: Feed) -> Arrays | str:
-        """Return the outputs that a feed makes, or in words why it does not run."""
+        """Return the outputs for a feed, or the reason, in words, why it does not run."""
         try:
             feed = {**feed, **{own: feed[name] for own, name in self._names.items()}}
             outputs = infer(self._runner, coerce_feed(feed, input_metadata(self._runner), self._runner.name))

@@ -41,7 +41,7 @@ Outputs = Mapping[str, Any]
 
 
 def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = lambda _: None) -> Outcome:
-    """Carry a plan out.
+    """Carry out a plan.
 
     Args:
         plan: The plan to carry out.

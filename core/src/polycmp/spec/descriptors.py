@@ -115,7 +115,7 @@ class RunnerSpec:
         intermediates: Access of the core to tensors inside the model: `"graph"` if a part of the model, or the
             model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
         inside: Optional, called as `inside(model, options) -> str | ModelGraph`, where that depends on the instance:
-            `"graph"` and `"none"` as above, or, where it runs something else than the model's file (a program that the
+            `"graph"` and `"none"` as above, or, where it runs something other than the model's file (a program that the
             file was exported from, say), a `polycmp.graph.ModelGraph` of what it runs, with the names of its own
             tensors. Its runners are then given the loaders that this graph's `cut` and `mark` return, and `locate`
             pairs its tensors with the other side's.

@@ -269,13 +269,13 @@ class RunObserver:
         return ()
 
     def on_step(self, step: RunStep, /) -> None:
-        """Take in a step whose outputs have been compared; its arrays are valid until this returns."""
+        """Receive a step whose outputs have been compared; its arrays are valid until this returns."""
 
     def finish(self, outcome: Outcome, /) -> None:
-        """Take in what was found in the end, or add to it; the backends are no longer active."""
+        """Receive the outcome, or add to it; the backends are no longer active."""
 
     def close(self) -> None:
-        """Let go of what `start` or a step has opened; also called after an error."""
+        """Release what `start` or a step has opened; also called after an error."""
 
 
 class CommandTarget(Protocol):

@@ -70,7 +70,7 @@ class CheckingCommand(BackendCommand):
     """A command whose last option takes all that follows as the command that checks each step."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the check off before anything else is looked at: its options are not ours."""
+        """Split off the check before anything else is parsed: its options are not ours."""
         words, check = split_check(args)
         rest = super().parse_args(ctx, words)
         ctx.params["check"] = tuple(check)

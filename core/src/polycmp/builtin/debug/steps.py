@@ -60,7 +60,7 @@ class Stepper:
         self._check.start()
 
     def begin(self, index: int) -> None:
-        """Write down which step it is.
+        """Write the number of the step to the file of `--iteration-info`.
 
         Raises:
             FileError: The file cannot be written.

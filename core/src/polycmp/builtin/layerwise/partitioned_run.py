@@ -150,7 +150,7 @@ class PartitionedRun(SegmentRunner):
             self._note(live)
 
     def close(self) -> None:
-        """Let everything go."""
+        """Release all sessions and tensors."""
         self.release()
         for live in self._kept.values():
             live.deactivate()

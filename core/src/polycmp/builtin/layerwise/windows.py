@@ -180,7 +180,7 @@ class Windows:
             self.segments = plan_segments(self.layout, self._budget(ahead=ahead), len(self.partitioned_runs), most)
 
     def close(self) -> None:
-        """Let all sessions go; an iteration that was stopped half way counts as far as it came."""
+        """Close all sessions; an iteration that was stopped half way counts as far as it came."""
         self._parallel.close()
         for partitioned_run in self.partitioned_runs:
             if partitioned_run in self._parallel.busy:

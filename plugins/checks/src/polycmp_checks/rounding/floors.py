@@ -81,7 +81,7 @@ class NoiseFloors:
         self._feed, self._made, self._types = feed, {}, {}
 
     def close(self) -> None:
-        """Let everything go."""
+        """Drop the noise measured so far."""
         self._made = {}
 
     def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> NoiseJudge:
