@@ -40,7 +40,7 @@ def test_it_walks_the_tensors_inside_a_model(polycmp, tmp_path, where):
     files = ("--report", "r.json", "--report", "r.tsv", "--save-names", "names")
     done = polycmp("drift", "m.toy", "-b", WRONG + key, "-b", "plain", *flags, *files)
     assert done.status == 1, done.err
-    assert "DRIFTED: 2 of 3 tensors are further apart than 0.001" in done.words
+    assert "FAILED: 2 of 3 tensors are further apart than 0.001" in done.words
     found = done.report()["drift"]
     assert list(found) == ["h", "r", "y"]
     assert found["h"] == 0 < found["y"] < found["r"]
@@ -56,7 +56,7 @@ def test_it_is_the_next_step_after_a_difference(polycmp, tmp_path):
     step = next(line for line in done.out.splitlines() if line.startswith("  next: polycmp drift m.toy"))
     words = shlex.split(step)[2:]
     assert words[-2:] == ["--seed", "3"]
-    assert "DRIFTED: 2 of 3 tensors" in polycmp(*words).words
+    assert "FAILED: 2 of 3 tensors" in polycmp(*words).words
     assert "polycmp drift" not in polycmp("run", "m.toy", "-b", "toy", "-b", "plain").out
 
 
