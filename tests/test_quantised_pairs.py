@@ -521,3 +521,31 @@ def test_numbers_that_rounding_makes_nan_of_are_undecided_and_no_fault(usual, tm
     done, _ = usual("run", converted.static(good, tmp_path / "int8.onnx", "QDQ"), good, "--tolerance", "auto")
     assert done.status in {0, 3}, done.out
     assert "estimated" not in done.out
+
+
+def cancelling(path: Path) -> Path:
+    """Write a network that takes two products of nearly the same size from each other, and adds another signal."""
+    rng = np.random.default_rng(0)
+    one = rng.standard_normal((64, 32)).astype(np.float32)
+    two = one + 0.005 * rng.standard_normal(one.shape).astype(np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "one"], ["a"]),
+        helper.make_node("MatMul", ["x", "two"], ["b"]),
+        helper.make_node("Sub", ["a", "b"], ["apart"]),
+        helper.make_node("Tanh", ["z"], ["level"]),
+        helper.make_node("Add", ["apart", "level"], ["y"]),
+    ]
+    inputs = [("x", FLOAT, [8, 64]), ("z", FLOAT, [8, 32])]
+    onnx.save(graph_model(nodes, inputs, [("y", FLOAT, [8, 32])], [("one", one), ("two", two)]), path)
+    return path
+
+
+@pytest.mark.parametrize("command", ["locate", "run"])
+def test_a_tensor_inside_that_is_all_noise_leaves_no_command_in_doubt_where_the_outputs_are_not(
+    polycmp, tmp_path, command
+):
+    good = cancelling(tmp_path / "good.onnx")
+    quantize_dynamic(good, tmp_path / "int8.onnx")
+    more = ["--mark-all"] if command == "run" else []
+    done = polycmp(command, "int8.onnx", "-b", "onnxrt", "-b", f"onnxrt:name=float,model={good}", *more)
+    assert done.status == 0, done.out

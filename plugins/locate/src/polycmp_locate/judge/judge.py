@@ -301,11 +301,14 @@ class _Judge:
     def _doubted(self, judged: Judged) -> Judged:
         """Leave undecided what is so far off that rounding may explain anything.
 
-        That each operator on the way is right by itself still decides it, but where no digit of a tensor is left.
+        That each operator on the way is right by itself still decides it, but where no digit of an output is left:
+        the same limit as that of `run --mark-all`.
         """
         if judged.verdict == WITHIN_ROUNDING and judged.turning is None:
-            rows = self._before_too_far()
-            if any(not is_right_alone(row) or row.relative > NO_DIGIT_LEFT for row in rows):
+            lost = any(
+                self._whole.is_too_far(name) for name, error in self._whole.failing.items() if error > NO_DIGIT_LEFT
+            )
+            if lost or any(not is_right_alone(row) for row in self._before_too_far()):
                 return replace(judged, verdict=UNDECIDED)
         return judged
 
