@@ -182,7 +182,7 @@ def test_a_page_prints_the_details_of_what_is_to_blame_alone(polycmp, models, tm
 
 
 def test_locate_without_a_page_looks_at_nothing(polycmp, models, monkeypatch):
-    from polycmp_report.page import looks
+    from polycmp_report.page import error_views
 
-    monkeypatch.setattr(looks, "Looker", lambda: pytest.fail("nobody asked for a page"))
+    monkeypatch.setattr(error_views, "Looker", lambda: pytest.fail("nobody asked for a page"))
     assert polycmp("locate", *models[:-2]).status == 1

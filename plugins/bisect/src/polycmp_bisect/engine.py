@@ -23,20 +23,20 @@ from polycmp_bisect.candidates.converters import open_converters
 from polycmp_bisect.candidates.files import Files, open_files
 from polycmp_bisect.candidates.pythons import open_pythons
 from polycmp_bisect.candidates.releases import open_releases
-from polycmp_bisect.chain import Operator, locate, words_for
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.making import Maker
 from polycmp_bisect.environments.packages import PYTHON, runtime_of
 from polycmp_bisect.explaining import explain
+from polycmp_bisect.judgement_store import JudgementStore
 from polycmp_bisect.judging import Judge, words_of
-from polycmp_bisect.keeping import Keeper
+from polycmp_bisect.locating import Operator, locate, words_for
+from polycmp_bisect.page_content import story_of, story_of_passes
 from polycmp_bisect.passes.engine import candidate_of, search_passes
 from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.passes.steps import passes_of, search_step
 from polycmp_bisect.result import Answer, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
 from polycmp_bisect.sentences import REDUCING, SHOWN_BY_RUN, not_the_same_twice
-from polycmp_bisect.stories import story_of, story_of_passes
 from polycmp_bisect.writing import state_of
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ def bisect(call: Invocation, section: BisectSection) -> int:
             further["files"] = [(item.st_size, item.st_mtime_ns) for item in stats]
         elif step:
             further["step"] = [*step, *state_of(step)]
-        keeper = Keeper(plan, call.registry, further, resume=section.resume)
-        work = Work(candidates, judge, keeper, tell)
+        store = JudgementStore(plan, call.registry, further, resume=section.resume)
+        work = Work(candidates, judge, store, tell)
         maker.tell = work.say
         operator, page = Operator(), ""
-        with _kept_until_the_end(keeper, call):
+        with _kept_until_the_end(store, call):
             found = work.search(bad, good, bad_given=bool(section.bad))
             if found.first_bad is not None and not section.slower and not section.no_locate:
                 tell("looking for the operator that differs")
@@ -115,15 +115,15 @@ def bisect(call: Invocation, section: BisectSection) -> int:
 
 
 @contextmanager
-def _kept_until_the_end(keeper: Keeper, call: Invocation) -> Iterator[None]:
+def _kept_until_the_end(store: JudgementStore, call: Invocation) -> Iterator[None]:
     """Keep what was judged until a search has come to its end, and say how to go on where it is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
         again = call.options.command.replace(" --resume", "")
-        echo(visible(f"polycmp: what was judged is kept ({len(keeper)}); go on with: {again} --resume"), err=True)
+        echo(visible(f"polycmp: what was judged is kept ({len(store)}); go on with: {again} --resume"), err=True)
         raise
-    keeper.discard()
+    store.discard()
 
 
 def _check_files(plan: Plan) -> None:
@@ -154,9 +154,9 @@ def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: fl
         lambda item: _run(call, item), backend.label, slower=section.slower, failing_is_bad=True,
         alone=_is_alone(plan, section),
     )  # fmt: skip
-    keeper = Keeper(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
-    with call.progress() as tell, _kept_until_the_end(keeper, call):
-        found = search_passes(backend, plan, judge, keeper, tell)
+    store = JudgementStore(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
+    with call.progress() as tell, _kept_until_the_end(store, call):
+        found = search_passes(backend, plan, judge, store, tell)
         if found.guilty and found.cannot_run and not found.replaced and not section.no_locate:
             tell("looking for the operators that it does not run together")
             graph, made = backend.model.graph(), locate(plan, call.registry).together
@@ -178,9 +178,9 @@ def _over_passes_of_step(call: Invocation, section: BisectSection, plan: Plan, b
     judge = Judge(
         lambda item: _run(call, item), "", slower=section.slower, failing_is_bad=True, alone=_is_alone(plan, section)
     )
-    keeper = Keeper(plan, call.registry, further, resume=section.resume)
-    with call.progress() as tell, _kept_until_the_end(keeper, call):
-        found = search_step(step, names, plan, call.registry, judge, keeper, tell)
+    store = JudgementStore(plan, call.registry, further, resume=section.resume)
+    with call.progress() as tell, _kept_until_the_end(store, call):
+        found = search_step(step, names, plan, call.registry, judge, store, tell)
     return call.present(passes_result(found, "", call.options.command, time.monotonic() - begun))
 
 
@@ -239,7 +239,7 @@ class Work:
     Attributes:
         candidates: The candidates.
         judge: Judges a run.
-        keeper: Keeps judgements on the disk.
+        store: Keeps judgements on the disk.
         tell: Told what happens next.
         seconds: Duration of each new look.
         left: In words, how many are still to be looked at.
@@ -247,7 +247,7 @@ class Work:
 
     candidates: Candidates
     judge: Judge
-    keeper: Keeper
+    store: JudgementStore
     tell: Callable[[str], None]
     seconds: list[float] = field(default_factory=list)
     left: str = ""
@@ -301,14 +301,14 @@ class Work:
     def look(self, place: int, look: int) -> Judgement:
         """Judge a candidate."""
         name = self.candidates.names[place]
-        known = self.keeper.get(name, look)
+        known = self.store.get(name, look)
         if known is not None:
             self.judge.note(known)
             return known
         begun = time.monotonic()
         found = self._judge(place, name)
         self.seconds.append(time.monotonic() - begun)
-        self.keeper.put(name, found)
+        self.store.put(name, found)
         return found
 
     def say(self, text: str) -> None:
@@ -316,7 +316,7 @@ class Work:
         self.tell("; ".join(filter(None, [text, self.left])))
 
     def _judge(self, place: int, name: str) -> Judgement:
-        kept = f"what was judged is kept ({len(self.keeper)})"
+        kept = f"what was judged is kept ({len(self.store)})"
         try:
             if not self.candidates.is_ready(place):
                 self.say(f"preparing {name}")

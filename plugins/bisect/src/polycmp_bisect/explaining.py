@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.plan import to_command
-from polycmp_bisect.chain import words_for
+from polycmp_bisect.locating import words_for
 from polycmp_bisect.scripts import machine, releases_in, said_by, script_for
 
 if TYPE_CHECKING:

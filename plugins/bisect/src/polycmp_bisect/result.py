@@ -13,8 +13,8 @@ from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Se
 from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
-from polycmp_bisect.chain import Operator
 from polycmp_bisect.judging import TIME, words_of
+from polycmp_bisect.locating import Operator
 from polycmp_bisect.search import Found, Judgement
 from polycmp_bisect.sentences import issue_at
 

@@ -27,7 +27,7 @@ from polycmp_onnx.graph import (
     walk_back,
 )
 from polycmp_onnx.load import OnnxLoader
-from polycmp_onnx.moving import can_move, moved_model
+from polycmp_onnx.perturbation import can_move, moved_model
 from polycmp_onnx.shapes import structure, value_types
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polycmp.runs import Resolved
-    from polycmp_report.page.looks import Looker
+    from polycmp_report.page.error_views import Looker
 
 
 def look(resolved: Resolved) -> Looker | None:
     """Make the observer that collects what a page shows of the arrays; None where none is written."""
     if not any(path.lower().endswith(".html") for path in resolved.plan.files.reports):
         return None
-    from polycmp_report.page.looks import Looker
+    from polycmp_report.page.error_views import Looker
 
     return Looker()

@@ -12,7 +12,7 @@ from polycmp.errors import PolycmpError, UsageError, did_you_mean
 from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.environments.making import Maker, Wanted, own_python
-from polycmp_bisect.environments.ours import ours_for
+from polycmp_bisect.environments.own_packages import ours_for
 from polycmp_bisect.environments.packages import (
     PYTHON,
     installed_release,

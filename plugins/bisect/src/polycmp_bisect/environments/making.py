@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from polycmp_bisect.environments.cache import Cache, digest
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
-from polycmp_bisect.environments.ours import Ours
+from polycmp_bisect.environments.own_packages import Ours
 from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool
 
 #: Bytes below which a disk counts as full: no runtime fits there.

@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from polycmp.errors import PluginError, UsageError, did_you_mean
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.making import Wanted, own_python
-from polycmp_bisect.environments.ours import requirements_of
+from polycmp_bisect.environments.own_packages import requirements_of
 from polycmp_bisect.environments.tools import Installer, find_uv, interpreters
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.making import Maker, own_python
-from polycmp_bisect.environments.ours import ours_for
+from polycmp_bisect.environments.own_packages import ours_for
 from polycmp_bisect.environments.packages import (
     installed_release,
     parse_version,

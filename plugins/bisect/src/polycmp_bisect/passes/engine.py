@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp.runs import Resolved, ResolvedBackend
     from polycmp.spec import Switch
+    from polycmp_bisect.judgement_store import JudgementStore
     from polycmp_bisect.judging import Judge
-    from polycmp_bisect.keeping import Keeper
 
 #: Operators that passes replace, from which on naming them all tells nothing.
 _MOST = 6
@@ -85,7 +85,7 @@ def candidate_of(plan: Plan, registry: Registry) -> ResolvedBackend:
 
 
 def search_passes(
-    backend: ResolvedBackend, plan: Plan, judge: Judge, keeper: Keeper, tell: Callable[[str], None]
+    backend: ResolvedBackend, plan: Plan, judge: Judge, store: JudgementStore, tell: Callable[[str], None]
 ) -> FoundPasses:
     """Search for the fewest optimisations that a backend has to leave out for its results to be right.
 
@@ -93,7 +93,7 @@ def search_passes(
         backend: The backend.
         plan: The run.
         judge: Judges a run in which that backend varies.
-        keeper: Keeps judgements on the disk.
+        store: Keeps judgements on the disk.
         tell: Told what happens next.
 
     Raises:
@@ -104,7 +104,7 @@ def search_passes(
 
     def look(switch: Switch | None, value: Any, number: int) -> Judgement:
         name = name_of(switches, switch, value)
-        known = keeper.get(name, number)
+        known = store.get(name, number)
         if known is not None:
             judge.note(known)
             return known
@@ -113,7 +113,7 @@ def search_passes(
             return Judgement("skip", "the backend does not take this value")
         tell(f"judging {backend.label} {name}")
         found = judge.judge(_with(plan, turned))
-        keeper.put(name, found)
+        store.put(name, found)
         return found
 
     search = PassSearch(look, switches.takes_several)

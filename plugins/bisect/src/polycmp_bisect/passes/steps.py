@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
+    from polycmp_bisect.judgement_store import JudgementStore
     from polycmp_bisect.judging import Judge
-    from polycmp_bisect.keeping import Keeper
 
 #: What stands in a command for the passes that are run, and for those that are not.
 KEPT, SKIPPED = "{passes}", "{skipped}"
@@ -89,7 +89,7 @@ def search_step(
     plan: Plan,
     registry: Registry,
     judge: Judge,
-    keeper: Keeper,
+    store: JudgementStore,
     tell: Callable[[str], None],
 ) -> FoundPasses:
     """Search for the fewest passes that a command has to leave out for the file that it writes to be right.
@@ -100,7 +100,7 @@ def search_step(
         plan: The run, whose model the command writes.
         registry: The plugins.
         judge: Judges a run.
-        keeper: Keeps judgements on the disk.
+        store: Keeps judgements on the disk.
         tell: Told what happens next.
 
     Raises:
@@ -114,7 +114,7 @@ def search_step(
         def look(turned: Switch | None, value: Any, number: int) -> Judgement:
             left_out = () if turned is None else tuple(value)
             name = _name_of(left_out)
-            known = keeper.get(name, number)
+            known = store.get(name, number)
             if known is not None:
                 judge.note(known)
                 return known
@@ -127,7 +127,7 @@ def search_step(
             else:
                 written[left_out] = target
                 found = judge.judge(replace(plan, model=str(target)))
-            keeper.put(name, found)
+            store.put(name, found)
             return found
 
         search = PassSearch(look, lambda _: True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polycmp.report import figure
 from polycmp.report.elements import Markup, join, tag
-from polycmp_report.page.looks import NOTHING, Look
+from polycmp_report.page.error_views import NOTHING, Look
 
 SIZE, HEIGHT, PAD = 220, 140, 6
 #: Colours from no error to the largest, as the ends and the middle of a scale that also the colour-blind can read.

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from polycmp_bisect.candidates.backwards import Backwards
-from polycmp_bisect.chain import words_for
 from polycmp_bisect.explaining import Story
 from polycmp_bisect.judging import words_of
+from polycmp_bisect.locating import words_for
 from polycmp_bisect.passes.engine import labels_of, replaced_words
 from polycmp_bisect.sentences import only_together
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SCHEMA = 1
 
 
-class Keeper:
+class JudgementStore:
     """The judgements of one search, in a file named after all that they depend on.
 
     Args:
