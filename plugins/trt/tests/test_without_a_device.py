@@ -12,7 +12,7 @@ import pytest
 
 import polycmp_trt
 from polycmp.errors import BackendError, FileError, ModelError, PluginError, UsageError
-from polycmp.loader import InvokeFromScript
+from polycmp.loader import InvokeFromScript, Loader, immediate
 from polycmp.tensors import DataSource, TensorMetadata
 from polycmp_onnx import SaveOnnx
 from polycmp_trt import (
@@ -112,6 +112,14 @@ def test_every_public_name_exists():
         assert name in dir(polycmp_trt)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         polycmp_trt.Nothing  # noqa: B018
+
+
+def test_every_loader_has_an_immediate_twin():
+    public = {name: getattr(polycmp_trt, name) for name in polycmp_trt.__all__}
+    loaders = [name for name, item in public.items() if inspect.isclass(item) and issubclass(item, Loader)]
+    twins = {immediate(public[name]).__name__ for name in loaders}
+    assert len(twins) > 25
+    assert twins - set(public) == set()
 
 
 def test_loaders_print_as_their_source():

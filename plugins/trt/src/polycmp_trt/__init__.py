@@ -12,6 +12,7 @@ from polycmp.spec import lazy_names
 if TYPE_CHECKING:
     from polycmp_trt.build.calibrator import Calibrator as Calibrator
     from polycmp_trt.build.calibrator import CalibratorFromData as CalibratorFromData
+    from polycmp_trt.build.calibrator import calibrator_from_data as calibrator_from_data
     from polycmp_trt.build.config import CreateConfig as CreateConfig
     from polycmp_trt.build.config import PostprocessConfig as PostprocessConfig
     from polycmp_trt.build.config import create_config as create_config
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from polycmp_trt.build.network_edit import set_tensor_datatypes as set_tensor_datatypes
     from polycmp_trt.build.network_edit import set_tensor_formats as set_tensor_formats
     from polycmp_trt.build.precision import ReportPrecision as ReportPrecision
+    from polycmp_trt.build.precision import report_precision as report_precision
     from polycmp_trt.build.profile import Profile as Profile
     from polycmp_trt.build.profile import ShapeTuple as ShapeTuple
     from polycmp_trt.build.refit import RefitEngine as RefitEngine
@@ -60,8 +62,12 @@ if TYPE_CHECKING:
     from polycmp_trt.build.tactics import TacticReplayData as TacticReplayData
     from polycmp_trt.build.tactics import TacticReplayer as TacticReplayer
     from polycmp_trt.build.tactics import TensorInfo as TensorInfo
+    from polycmp_trt.build.tactics import record_tactics as record_tactics
+    from polycmp_trt.build.tactics import replay_tactics as replay_tactics
     from polycmp_trt.build.typed_onnx import ConvertToBf16 as ConvertToBf16
     from polycmp_trt.build.typed_onnx import QuantizeToInt8 as QuantizeToInt8
+    from polycmp_trt.build.typed_onnx import convert_to_bf16 as convert_to_bf16
+    from polycmp_trt.build.typed_onnx import quantize_to_int8 as quantize_to_int8
     from polycmp_trt.run.cuda import DeviceBuffer as DeviceBuffer
     from polycmp_trt.run.cuda import HostBuffer as HostBuffer
     from polycmp_trt.run.cuda import pinned_empty as pinned_empty
@@ -79,7 +85,7 @@ if TYPE_CHECKING:
 
 #: Module of this package -> the public names that it defines, the same as above.
 _NAMES = {
-    "build.calibrator": ("Calibrator", "CalibratorFromData"),
+    "build.calibrator": ("Calibrator", "CalibratorFromData", "calibrator_from_data"),
     "build.config": ("CreateConfig", "PostprocessConfig", "create_config", "postprocess_config"),
     "build.engine": (
         "BytesFromEngine",
@@ -119,7 +125,7 @@ _NAMES = {
         "set_tensor_datatypes",
         "set_tensor_formats",
     ),
-    "build.precision": ("ReportPrecision",),
+    "build.precision": ("ReportPrecision", "report_precision"),
     "build.profile": ("Profile", "ShapeTuple"),
     "build.refit": ("RefitEngine", "refit_engine"),
     "build.tactics": (
@@ -130,8 +136,10 @@ _NAMES = {
         "TacticReplayData",
         "TacticReplayer",
         "TensorInfo",
+        "record_tactics",
+        "replay_tactics",
     ),
-    "build.typed_onnx": ("ConvertToBf16", "QuantizeToInt8"),
+    "build.typed_onnx": ("ConvertToBf16", "QuantizeToInt8", "convert_to_bf16", "quantize_to_int8"),
     "run.cuda": ("DeviceBuffer", "HostBuffer", "pinned_empty"),
     "run.device": ("DeviceArray",),
     "run.stream": ("Stream",),

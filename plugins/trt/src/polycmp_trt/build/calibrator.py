@@ -12,7 +12,7 @@ import numpy as np
 
 from polycmp.errors import BackendError, DataError, FileError, describe_exception, did_you_mean
 from polycmp.files import atomic_write
-from polycmp.loader import Loader
+from polycmp.loader import Loader, immediate
 from polycmp.tensors import DataSource, TensorMetadata, dtype_name, format_shape, is_floating, to_numpy
 from polycmp_trt.build.callbacks import guarded, remember_errors
 from polycmp_trt.features import import_tensorrt, require
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from polycmp_trt.types import DataLoader, FileLike
 
-__all__ = ["Calibrator", "CalibratorFromData", "calibration_feeds"]
+__all__ = ["Calibrator", "CalibratorFromData", "calibration_feeds", "calibrator_from_data"]
 
 _LOG = logging.getLogger("polycmp.trt")
 
@@ -366,3 +366,6 @@ class CalibratorFromData(Loader["trt.IInt8Calibrator"]):
             regression_cutoff=self.regression_cutoff,
             device=self.device,
         )
+
+
+calibrator_from_data = immediate(CalibratorFromData)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, PluginError
-from polycmp.loader import Loader, resolve
+from polycmp.loader import Loader, immediate, resolve
 from polycmp_trt.features import has_enum, release, require, supports
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from polycmp_trt.types import EngineSource
 
-__all__ = ["PrecisionPlan", "ReportPrecision", "plan_precision"]
+__all__ = ["PrecisionPlan", "ReportPrecision", "plan_precision", "report_precision"]
 
 _LOG = logging.getLogger("polycmp.trt")
 
@@ -136,3 +136,6 @@ class ReportPrecision(Loader["trt.ICudaEngine"]):
             if counts and LAYER_NAMES[name] not in counts:
                 _LOG.warning("%s was asked for, but NO LAYER of the engine has it: layers are %s", name, counts)
         return engine
+
+
+report_precision = immediate(ReportPrecision)

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.loader import Loader
+from polycmp.loader import Loader, immediate
 from polycmp_trt.build.callbacks import guarded, remember_errors
 from polycmp_trt.features import import_tensorrt, require
 
@@ -34,6 +34,8 @@ __all__ = [
     "TacticReplayData",
     "TacticReplayer",
     "TensorInfo",
+    "record_tactics",
+    "replay_tactics",
 ]
 
 _LOG = logging.getLogger("polycmp.trt")
@@ -383,3 +385,7 @@ class ReplayTactics(Loader["trt.IAlgorithmSelector"]):
     def call_impl(self) -> trt.IAlgorithmSelector:
         """Return a new replayer; see `TacticReplayer` for the errors."""
         return TacticReplayer(self.path)
+
+
+record_tactics = immediate(RecordTactics)
+replay_tactics = immediate(ReplayTactics)

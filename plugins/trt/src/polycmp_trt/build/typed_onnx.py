@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.errors import BackendError, DataError, ModelError, PluginError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.loader import resolve
+from polycmp.loader import immediate, resolve
 from polycmp.options import pick
 from polycmp.tensors import TensorMetadata, to_numpy
-from polycmp_onnx import ConvertToBf16
+from polycmp_onnx import ConvertToBf16, convert_to_bf16
 from polycmp_onnx.load import OnnxLoader
 from polycmp_trt.build.calibrator import calibration_feeds
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from polycmp_trt.types import DataLoader, OnnxSource
 
-__all__ = ["ConvertToBf16", "QuantizeToInt8"]
+__all__ = ["ConvertToBf16", "QuantizeToInt8", "convert_to_bf16", "quantize_to_int8"]
 
 _LOG = logging.getLogger("polycmp.trt")
 
@@ -221,3 +221,6 @@ def _read_cache(cache: str | None, mark: str) -> onnx.ModelProto | None:
         return model
     _LOG.warning("the cache %s belongs to another model; it is replaced", cache)
     return None
+
+
+quantize_to_int8 = immediate(QuantizeToInt8)
