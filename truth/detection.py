@@ -415,12 +415,13 @@ def page(tried: Sequence[Tried]) -> str:
     unspoilt = [t for t in tried if not t.size and t.judge == first]
     per_cell = Counter((t.type, t.fault, t.size) for t in planted)
     counts = [per_cell[kind, fault, size] for kind in BACKENDS for fault in FAULTS for size in SIZES[1:]]
+    each = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(max(counts))
     lines = [
         "# At which size a fault is seen",
         "",
         f"Written by `python -m truth.detection` on {day}: {len(planted):,} faults in {len({t.net for t in tried})} "
-        f"models, {min(counts)} to {max(counts)} for each kind, size and type ({sum(counts) / len(counts):.1f} on "
-        f"average), and {len(unspoilt)} pairs without a fault; {len(tried):,} commands. Each cell is the smallest size "
+        f"models, {each} for each kind, size and type, and {len(unspoilt)} pairs without a fault; "
+        f"{len(tried):,} commands. Each cell is the smallest size "
         "from which on at least nine of ten faults were seen (status 1), as a share of what the operator makes (of "
         "sign, permutation and stale: of the elements); – where not even of the faults of size 1 were. In brackets "
         "the share seen of all sizes. Faults that change no number of any output are left out here; the last table "
