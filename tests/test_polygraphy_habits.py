@@ -245,6 +245,7 @@ class TestLogger:
         assert trie.get(path) == severity
 
     def test_a_logger_of_ones_own_writes_to_its_file_alone(self, tmp_path):
+        logging.getLogger("polycmp").setLevel(logging.NOTSET)  # whatever a test before has left
         logger = Logger(severity={"backend/trt": 10})
         assert (logger.module_severity.get(), logger.module_severity.get("backend/trt")) == (Logger.INFO, 10)
         logger.log_file = str(tmp_path / "log")

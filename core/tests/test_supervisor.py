@@ -71,6 +71,30 @@ def test_ctrl_c_for_the_whole_group_is_one_interrupt_for_the_command():
     assert process.returncode == 130
 
 
+def test_ctrl_c_that_meets_a_destructor_still_interrupts_the_command_and_once():
+    """The parent passes it on a moment later, which counts as the same one."""
+    tidy = """
+        import time
+        from polycmp._shutdown import ended_by_signals
+
+        class Dying:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)  # here Python raises, and nobody sees it
+
+        with ended_by_signals():
+            try:
+                Dying()
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(20)
+                return 3  # as for a child that died
+            except KeyboardInterrupt:
+                time.sleep(0.3)
+                return 130"""
+    done = supervise(tidy, "run")
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.parametrize(("given", "seen"), [(None, "4"), ("20", "20")])
 def test_threads_of_openblas_do_not_spin_in_the_commands_process_unless_the_user_wants_it(monkeypatch, given, seen):
     monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)

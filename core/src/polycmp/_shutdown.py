@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,6 +22,9 @@ THREADS_SECONDS = 1.0
 NOTICE_SECONDS = 3.0
 #: When a signal comes again that Python could not pass on.
 AGAIN_SECONDS = 0.05
+#: A signal to the whole process group reaches the command twice: by itself, and passed on. Within so many seconds a
+#: second SIGINT counts as the same one, so that it does not cut short what the first one tidies up.
+SAME_INTERRUPT_SECONDS = 1.0
 #: CI systems send SIGTERM when a job is cancelled, SIGHUP comes when a terminal is closed. Windows has no SIGHUP.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -83,6 +88,23 @@ class SignalReceived(KeyboardInterrupt):
         self.number = number
 
 
+class InterruptOnce:
+    """A handler of SIGINT that raises `KeyboardInterrupt`, but once for signals that come close together."""
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Raise `KeyboardInterrupt`, unless it was raised a moment ago."""
+        before, self._last = self._last, time.monotonic()
+        if self._last - before > SAME_INTERRUPT_SECONDS:
+            signal.default_int_handler(number, frame)
+
+    def forget(self) -> None:
+        """Raise for the next signal, whenever it comes: nobody saw what was raised for the last one."""
+        self._last = -math.inf
+
+
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Let the signals raise `SignalReceived` in the main thread for the length of a block.
@@ -126,11 +148,17 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 def _missed(hook: Callable[[Any], Any], unraisable: Any) -> None:
     """Have a signal come again that came where Python lets nothing be raised, as in a destructor."""
-    if not isinstance(error := unraisable.exc_value, SignalReceived):
+    error = unraisable.exc_value
+    interrupt = signal.getsignal(signal.SIGINT)
+    if isinstance(error, SignalReceived):
+        signal.signal(error.number, _raise)
+        _later(AGAIN_SECONDS, os.kill, os.getpid(), error.number)
+    elif isinstance(error, KeyboardInterrupt) and isinstance(interrupt, InterruptOnce):
+        # Or the command would go on, and report its children, which the same Ctrl-C ended, as crashed.
+        interrupt.forget()
+        _later(AGAIN_SECONDS, os.kill, os.getpid(), signal.SIGINT)
+    else:
         hook(unraisable)
-        return
-    signal.signal(error.number, _raise)
-    _later(AGAIN_SECONDS, os.kill, os.getpid(), error.number)
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

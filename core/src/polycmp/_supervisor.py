@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from types import FrameType
 
 from polycmp import _activity as activity
-from polycmp._shutdown import end_with
+from polycmp._shutdown import InterruptOnce, end_with
 from polycmp.errors import EXIT_FAILED
 
 #: Signals by which the system or a library ends a process whose code is at fault.
@@ -30,9 +27,6 @@ _PASSED_ON = tuple(
 #: Commands that go on by themselves, with backends in processes of their own, and the option for that.
 _GOES_ON = ("locate",)
 _ISOLATED = "--use-subprocess"
-#: A signal to the whole process group reaches the command twice: by itself, and passed on. Within so many seconds a
-#: second SIGINT counts as the same one, so that it does not cut short what the first one tidies up.
-_SAME_INTERRUPT_SECONDS = 1.0
 
 
 def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
@@ -57,7 +51,7 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         end_with(parent)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, _interrupt_once())
+            signal.signal(signal.SIGINT, InterruptOnce())
         # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could
         # use: on 16 cores that was 1.8 s of the 3.1 s of processor time of a small comparison (benchmarks/README.md).
         # This process is polycmp's own, so nobody else's environment changes.
@@ -79,19 +73,6 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
     signal.signal(number, signal.SIG_DFL)  # it was asked to end by a signal, so this process ends by the same one
     os.kill(parent, number)
     return 128 + number
-
-
-def _interrupt_once() -> Callable[[int, FrameType | None], None]:
-    """Return a handler that raises `KeyboardInterrupt`, but once for signals that come close together."""
-    last = -math.inf
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last - before > _SAME_INTERRUPT_SECONDS:
-            signal.default_int_handler(number, frame)
-
-    return interrupt
 
 
 def _wait(child: int, passed_on: Iterable[int]) -> int:
