@@ -12,6 +12,9 @@ from typing import Final
 
 from polycmp.sentences import counted
 
+#: Operators of a group that are named; of more the first few and the last are.
+_LISTED = 8
+
 # --- an operator is to blame
 
 
@@ -148,7 +151,7 @@ def one_of(operators: Sequence[str], tensor: str, how: str) -> str:
         tensor: The tensor that they end with.
         how: The error of that tensor, in words.
     """
-    names = f"{', '.join(operators[:-1])} and {operators[-1]}"
+    names = _all_of(operators)
     return f"one of {names}, which compute {tensor!r}{how}; nothing between them has a counterpart to compare with"
 
 
@@ -465,6 +468,18 @@ def fails_alone(candidate: str, node: str, reason: str) -> str:
     if reason:
         return f"{candidate} cannot run the model; run alone, {node} {reason}"
     return f"{candidate} cannot run {node}, not even alone"
+
+
+def with_nothing_between(operators: Sequence[str]) -> str:
+    """Name operators that are run as one, since nothing between them has a counterpart."""
+    return f"{_all_of(operators)} (nothing between them has a counterpart)"
+
+
+def _all_of(operators: Sequence[str]) -> str:
+    """Name several operators, of many those at both ends."""
+    if len(operators) > _LISTED:
+        operators = [*operators[: _LISTED // 2], f"{len(operators) - _LISTED // 2 - 1} more", operators[-1]]
+    return f"{', '.join(operators[:-1])} and {operators[-1]}"
 
 
 def fails_together(candidate: str, error: str, operators: str, *, is_one: bool) -> str:

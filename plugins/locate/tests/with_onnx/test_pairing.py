@@ -10,7 +10,7 @@ import converted_models as converted
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, save_model
+from onnx import TensorProto, helper, numpy_helper, save_model
 
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.pairing.names import pair_program
@@ -435,6 +435,26 @@ def test_a_size_that_an_export_kept_is_named_although_the_shapes_contradict(poly
     found = found_in(tmp_path)
     assert found["first_bad"] == "z_back"
     assert told in found["sentence"]
+
+
+def test_operators_that_run_as_one_are_all_named_where_the_backend_fails_in_them(polycmp, tmp_path):
+    """onnxslim 0.1.90 makes MatMul and Add a Gemm, whose bias has more rows than its product."""
+    weights = {"w": np.ones((4, 5), np.float32), "b": np.arange(15, dtype=np.float32).reshape(3, 5)}
+
+    def saved(name: str, *nodes: onnx.NodeProto) -> Path:
+        held = [helper.make_tensor_value_info(*item) for item in (("x", 1, [1, 4]), ("y", 1, [3, 5]))]
+        graph = helper.make_graph(
+            nodes, "g", held[:1], held[1:], [numpy_helper.from_array(v, k) for k, v in weights.items()]
+        )
+        save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / name)
+        return tmp_path / name
+
+    last = helper.make_node("Relu", ["a"], ["y"], name="y")
+    matmul = helper.make_node("MatMul", ["x", "w"], ["m"], name="m")
+    good = saved("good.onnx", matmul, helper.make_node("Add", ["m", "b"], ["a"], name="a"), last)
+    slim = saved("slim.onnx", helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="m"), last)
+    assert locate(polycmp, slim, good).status == 1
+    assert "cannot run Gemm 'm' and Relu 'y' (nothing between them" in found_in(tmp_path)["sentence"]
 
 
 def test_an_operator_that_reads_something_else_keeps_its_name(polycmp, tmp_path):

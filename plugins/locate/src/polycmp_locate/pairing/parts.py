@@ -53,6 +53,7 @@ class PartNode(GraphNode):
             the reference that does so.
         one_of: The candidate's operators any of which may be the one that is wrong, since what they make for each
             other has no counterpart; none where one alone calculates.
+        members: All operators of the candidate's part that calculate, in their order.
         left_out: Operators of the reference that do something with a constant, and that the candidate does without.
         may_be_frozen: Whether an export may have frozen what the reference's part alone reads: sizes and inputs.
     """
@@ -71,6 +72,7 @@ class PartNode(GraphNode):
     weights: tuple[str, ...] = ()
     folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     may_be_frozen: bool = True
 
@@ -199,6 +201,7 @@ class _Builder:
             weights=tuple(map(weight_name, weights)),
             folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
             one_of=self._hidden(own),
+            members=tuple(node.label for node in self._calculating(own)),
             left_out=self._left_out(own, theirs),
             may_be_frozen=any(
                 name in self.other.graph.inputs or not self.other.is_real(name)
@@ -208,11 +211,15 @@ class _Builder:
 
     def _hidden(self, part: _Part) -> tuple[str, ...]:
         """Return the operators of a part whose tensors cannot be seen, where several of them calculate."""
-        nodes = [node for node in part.nodes if any(self.mine.is_root(name) for name in node.outputs)]
-        nodes = [node for node in nodes if node.op_type not in MOVING]
+        nodes = self._calculating(part)
         products = [node for node in nodes if plain_type(node) in _PRODUCTS and self.mine.weights_of(node)]
         hidden = len(products) > 1 or any(map(self.mine.is_blocked, (name for node in nodes for name in node.outputs)))
         return tuple(node.label for node in nodes) if hidden and len(nodes) > 1 else ()
+
+    def _calculating(self, part: _Part) -> list[GraphNode]:
+        """Return the operators of a part that do more than move or round."""
+        nodes = [node for node in part.nodes if any(self.mine.is_root(name) for name in node.outputs)]
+        return [node for node in nodes if node.op_type not in MOVING]
 
     def _left_out(self, own: _Part, theirs: _Part) -> tuple[str, ...]:
         """Return the reference's operators with constants that the candidate has none for, nor weights to hold them."""

@@ -100,7 +100,9 @@ def _failure(found: Located, failure: Failure) -> str:
         says = not row.reason or (row.node.name and row.node.name in error)
         why = f", and says: {error}" if error and says else ""
         why += frozen(row.node, found.candidate, found.reference) or failure.frozen_sizes
-        return f"{FAILS}: {say.fails_alone(found.candidate, row.node.label, row.reason)}{why}"
+        members = row.node.members if isinstance(row.node, PartNode) and not row.reason else ()
+        node = say.with_nothing_between(members) if len(members) > 1 else row.node.label
+        return f"{FAILS}: {say.fails_alone(found.candidate, node, row.reason)}{why}"
     error = " ".join(failure.error.removesuffix(_ACTIVATED).split())
     what = say.fails_together(found.candidate, error, fused.labels, is_one=len(fused.nodes) == 1)
     return f"{FAILS}: {what}{fused.hangs_on}{fused.way_round}"

@@ -44,8 +44,6 @@ from polycmp_locate.values.measured import Row
 
 #: Notes on harmless tensors before the rest is only counted.
 _SHOWN = 2
-#: Operators any of which may be wrong that are listed in the sentence; of more the first few and the last are.
-_LISTED = 8
 #: A scale that reaches this share of a tensor's range covers it.
 _COVERED = 0.95
 #: Of what a scale clips more than this share is at its ends.
@@ -100,8 +98,6 @@ def _accusation(row: Row, found: Located) -> str:
     strength = WORSE if judged.verdict == WORSE else WRONG
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
     if hidden:
-        if len(hidden) > _LISTED:
-            hidden = (*hidden[: _LISTED // 2], f"{len(hidden) - _LISTED // 2 - 1} more", hidden[-1])
         return f"{strength}: {say.one_of(hidden, row.tensor, _how(row))}"
     return f"{say.computes(strength, node, row.tensor)}{_how(row)}{_alone(found)}"
 
