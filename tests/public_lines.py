@@ -31,6 +31,28 @@ def load_data():
         yield {name: np.full((1, 3, 8, 8), value, np.float32) for name in ("x0", "x1")}
 """
 
+COMPARE_TOPK = """
+from polygraphy.comparator import CompareFunc, IterationResult
+
+
+def of(run, name):
+    return IterationResult(outputs={name: run[name]}, runner_name=run.runner_name)
+
+
+def compare_outputs(run0, run1):
+    found = {}
+    found.update(CompareFunc.simple(atol=1e-2, rtol=1e-2)(of(run0, "values"), of(run1, "values")))
+    found.update(CompareFunc.indices(index_tolerance=50)(of(run0, "indices"), of(run1, "indices")))
+    return found
+"""
+
+PROFILE_CHECK = """
+import pathlib
+import sys
+
+sys.exit(86 if b"Mul" in pathlib.Path("polygraphy_debug.onnx").read_bytes() else 0)
+"""
+
 #: Lines that need no GPU.
 LINES = {
     "cleaning": [
@@ -231,7 +253,84 @@ LINES = {
         "0 2 TOOL template shard-hints affine.onnx --parallelism CP --gpus 2 -o hints-CP.json"
         " <- NVIDIA/trt-samples-for-hackathon-cn, on several devices",
     ],
+    "a fourth sample": [
+        "0 0 TOOL surgeon sanitize --fold-constants constants.onnx -o folded_model.onnx <-"
+        " lix19937/tensorrt-insight deploy/readme.md",
+        "1 0 TOOL run --onnxrt --int8 --workspace=10000M affine.onnx --data-loader-script affine_loader.py"
+        " --onnx-outputs=mul_out --save-outputs output_org.log <- a script that compares lanes of YOLOX",
+        "1 0 TOOL run --onnxrt --int8 --workspace=10000M affine.onnx --data-loader-script affine_loader.py"
+        " --onnx-outputs=mul_out --save-outputs output_5.log <- a script that compares lanes of YOLOX",
+        "1 0 TOOL run --abs 1e-5 --load-outputs output_org.log output_5.log <- a script that compares lanes of YOLOX",
+        "0 0 TOOL run affine.onnx --onnxrt --save-inputs model-trained-inputs.raw --save-outputs"
+        " model-trained-outputs.raw --iterations 2 <- C/Data/main.sh",
+        "0 0 TOOL inspect data model-trained-inputs.raw --all --show-values --histogram --num-items 5"
+        " --line-width 100 <- C/Inspect/main.sh",
+        "0 0 TOOL inspect data model-trained-outputs.raw --all --show-values --histogram --num-items 5"
+        " --line-width 100 <- C/Inspect/main.sh",
+        "0 0 TOOL data merge model-trained-inputs.raw model-trained-outputs.raw --output model-trained-io.raw <-"
+        " C/Data/main.sh",
+        "0 0 TOOL run affine.onnx --onnxrt --iterations 3 --save-outputs model-trained-outputs-2.raw <-"
+        " C/Inspect/main.sh",
+        "0 0 TOOL data concat model-trained-outputs.raw model-trained-outputs-2.raw --output"
+        " model-trained-outputs-all.raw <- C/Inspect/main.sh",
+        "0 0 TOOL inspect data model-trained-outputs-all.raw <- C/Inspect/main.sh",
+        "0 0 TOOL inspect model affine.onnx --visual --save-visual model-trained.html <- C/Inspect/main.sh",
+        "0 0 TOOL inspect sparsity affine.onnx <- C/Inspect/main.sh",
+        "0 0 TOOL surgeon sanitize affine.onnx --output frozen.onnx --fold-constants --override-input-shapes"
+        " x0:[1,3,8,8] x1:[1,3,8,8] <- a guard for upgrades of TensorRT, its commands",
+        "0 0 TOOL debug reduce affine.onnx --output reduced.onnx --mode=bisect --fail-code 86 --check python3"
+        " profile_check.py --profile p.json <- a guard for upgrades of TensorRT, its commands",
+        "0 0 TOOL debug reduce affine.onnx --output reduced2.onnx --mode=linear --fail-code 86 --check python3"
+        " profile_check.py --profile p.json <- a guard for upgrades of TensorRT, its commands",
+        "0 0 TOOL surgeon sanitize --override-input-shapes X:[128,2,28,28] -o bs128.onnx dynamic_identity.onnx <-"
+        " NVIDIA Model Optimizer, the README on measuring ResNet-50, in Chinese",
+        "0 0 TOOL run affine.onnx --onnxrt --onnx-outputs mark all --save-outputs all_node_outputs.json <- a plan"
+        " for exporting PaliGemma",
+        "0 0 TOOL check lint affine.onnx -o report.json <- notes of a student",
+        "0 0 TOOL run affine.onnx --onnxrt --save-inputs inputs.json --save-outputs outputs.json <- notes of a"
+        " student, in Chinese",
+        "0 0 TOOL run affine.onnx --onnxrt --load-inputs inputs.json --load-outputs outputs.json --atol 0.001"
+        " --rtol 0.001 --check-error-stat median <- notes of a student, in Chinese",
+        "0 0 TOOL inspect model affine.onnx --show layers <- notes of a student, in Chinese",
+        "1 0 TOOL run affine.onnx --onnxrt --load-inputs inputs.json --warm-up 1 --save-results"
+        " fp32_outputs_onnx.json --verbose --profiling-verbosity detailed <- a script on the branch of a lidar",
+        "0 2 TOOL run affine.onnx --validate --log-file recipe.validate.log <- a Makefile with recipes for int8",
+        "1 2 TOOL run affine.onnx --trt --debug-precision --log-file recipe.debug_precision.log <- a Makefile"
+        " with recipes for int8",
+        "0 0 TOOL surgeon sanitize constants.onnx --fold-constants --output constants_tmp.onnx <- Lyric0620/ETSAuto#5",
+        "0 0 TOOL run identity.onnx --onnxrt --onnxrt --check-error-stat quantile <- NVIDIA/TensorRT"
+        " tools/Polygraphy/tests/tools/test_run.py",
+        "1 2 TOOL run identity.onnx --onnxrt --onnxrt --check-average <- NVIDIA/TensorRT"
+        " tools/Polygraphy/tests/tools/test_run.py",
+        "0 0 TOOL run identity.onnx --onnxrt --val-range x:[1.0,2.0] [0.5,1.5] <- NVIDIA/TensorRT"
+        " tools/Polygraphy/tests/tools/test_run.py",
+        "1 2 TOOL run identity.onnx --onnxrt --top-k=5 <- NVIDIA/TensorRT tools/Polygraphy/tests, of early versions",
+        "0 0 TOOL run identity.onnx --onnxrt --onnxrt --postprocess top-1 --compare-func=indices <-"
+        " NVIDIA/TensorRT tools/Polygraphy/tests/tools/test_run.py",
+        "0 0 TOOL run topk.onnx --onnxrt --onnxrt --compare indices --index-tolerance indices:50 <- a skill that"
+        " explains top-k with IxRT",
+        "0 0 TOOL run topk.onnx --onnxrt --onnxrt --compare-func-script compare_topk.py <- a skill that explains"
+        " top-k with IxRT",
+        "1 2 TOOL surgeon extract subgraph_in.onnx --inputs X,auto,auto --outputs Y,float32 -o subgraph.onnx <-"
+        " NVIDIA/TensorRT tools/Polygraphy/examples, of early versions",
+        "2 0 TOOL inspect model affine.onnx --mode=full <- C/Inspect/main.sh",
+        "0 0 TOOL convert affine.onnx --convert-to onnx -o saved.onnx <- C/Convert/main.sh",
+        "0 0 TOOL run dynamic_identity.onnx --onnxrt --input-shapes X:1x2x8x8 <- a program that exports engines",
+        "1 3 TOOL run dynamic_identity.onnx --onnxrt --shape X:1x2x8x8 <- notes on exporting DINOv3, in Chinese",
+        "2 2 TOOL convert affine.onnx --int8 --data-loader-script affine_loader.py --calibration-cache"
+        " calib.cache <- a course on quantisation, in Chinese",
+        "0 0 TOOL --version <- T#2338",
+        "0 0 TOOL debug --help <- C/Inspect/main.sh",
+        "0 0 TOOL surgeon weight-strip --help <- C/Inspect/main.sh",
+    ],
     "without TensorRT": [
+        "1 3 TOOL convert identity.onnx --convert-to onnx-like-trt-network -o like.onnx <- C/Inspect/main.sh",
+        "1 3 TOOL inspect model affine.onnx --convert-to=trt --show layers <- C/Inspect/main.sh",
+        "1 3 TOOL inspect model affine.onnx --show layers --display-as=trt <- a README on segmentation with YOLO",
+        "1 3 TOOL inspect capability --with-partitioning affine.onnx <- E/inspect/08",
+        "1 3 TOOL convert affine.onnx --int8 --precision-constraints prefer --sparse-weights --calib-base-cls"
+        " IInt8MinMaxCalibrator --data-loader-script affine_loader.py --calibration-cache c.cache -o model.engine"
+        " <- a program that calibrates YOLO",
         "1 3 TOOL inspect model affine.onnx --show layers attrs weights --display-as=trt <- notes of a student, in"
         " Chinese",
         "1 3 TOOL inspect capability affine.onnx <- a course on deployment, in Chinese",
@@ -360,6 +459,46 @@ TENSORRT = [
     " <- an answer to NVIDIA/TensorRT#4605",
     "0 0 TOOL run affine.onnx --trt --int8 --calibration-cache calibration.cache --trt-outputs mark all"
     " --load-outputs fp16_all_layers.json --fail-fast <- an answer to NVIDIA/TensorRT#4605",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --atol 0.001 --rtol 0.001 --fp16 <- lix19937/tensorrt-insight"
+    " deploy/readme.md",
+    "0 0 TOOL run dynamic_identity.onnx --trt --fp16 --onnxrt --input-shapes X:[1,2,8,8] --load-inputs"
+    " saved.json --atol 0.001 --rtol 0.001 --check-error-stat median <- notes of a student, in Chinese",
+    "0 0 TOOL run affine.onnx --trt --fp16 --onnxrt --load-inputs saved.json --trt-outputs mark all"
+    " --onnx-outputs mark all --atol 0.01 --rtol 0.01 --check-error-stat median --fail-fast <- notes of a"
+    " student, in Chinese",
+    "0 0 TOOL run --trt model.engine --model-type=engine --load-inputs saved.json --load-outputs outputs.json"
+    " --atol 0.001 --rtol 0.001 --check-error-stat median <- notes of a student, in Chinese",
+    "2 2 TOOL run affine.onnx --plugins --trt --data-loader-script affine_loader.py --trt-min-shapes"
+    " x0:[2000,32,4] x1:[2000,] --trt-opt-shapes x0:[3000,32,4] x1:[3000,] --trt-max-shapes x0:[9000,32,4]"
+    " x1:[9000,] --validate --workspace 4096M <- T#2338",
+    "0 0 TOOL run --fp16 --trt --onnxrt affine.onnx --trt-min-shapes x0:[1,3,8,8],x1:[1,3,8,8]"
+    " --trt-opt-shapes x0:[1,3,8,8],x1:[1,3,8,8] --trt-max-shapes x0:[1,3,8,8],x1:[1,3,8,8] --load-inputs"
+    " saved.json <- T#4637",
+    "0 0 TOOL run affine.onnx --trt --fp16 --onnxrt --trt-outputs mark all --onnx-outputs mark all <- T#2724",
+    "0 0 TOOL run affine.onnx --onnxrt --trt --fp16 --verbose --onnx-outputs mark all --trt-outputs mark all"
+    " --atol 1e-3 --rtol 1e-3 --input-shapes 'x0:[1,3,8,8]' <- T#3035",
+    "0 0 TOOL run affine.onnx --trt --int8 --fp16 --onnxrt --trt-outputs mark all --onnx-outputs mark all"
+    " --atol 1e-1 --rtol 1e-1 --fail-fast <- a notebook on quantised EfficientNet",
+    "0 0 TOOL run affine.onnx --trt --verbose --validate --plugins deformableAttentionAggr.so --save-engine"
+    " sparse4dhead1st_polygraphy.engine <- a deployment of Sparse4D",
+    "1 0 TOOL run model.engine --trt --warm-up 10 --iters 1000 <- scripts that time quantised and pruned engines",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --val-range x0:[0,255] x1:[0,255] --input-shapes 'x0:[1,3,8,8]'"
+    " 'x1:[1,3,8,8]' <- a README on RAFT with TensorRT",
+    "0 0 TOOL run affine.onnx --trt --save-engine model.engine --input-shapes x0:1x3x8x8 <- a program that"
+    " exports engines",
+    "0 0 TOOL run --trt --onnxrt affine.onnx --val-range [-10,10] --iterations 100 <- a fix for Clip behind MatMul",
+    "0 0 TOOL run affine.onnx --onnxrt --trt --load-inputs saved.json --atol 1e-3 --rtol 1e-3"
+    " --check-error-stat elemwise --validate <- a plan for a port to TensorRT",
+    "0 0 TOOL run affine.onnx --trt --fp16 --onnxrt --val-range x0:[1,2] --layer-precisions Add:float16"
+    " Sub:float32 --precision-constraints prefer --check-error-stat median <- E/run/08",
+    "0 0 TOOL run affine.onnx --trt --onnxrt --onnx-outputs mark all --trt-outputs mark all"
+    " --builder-optimization-level 5 --verbose <- a script on YOLOv5",
+    "0 0 TOOL run affine.onnx --trt --strongly-typed --onnxrt --atol 1e-2 --rtol 1e-2 --check-error-stat max"
+    " --verbose <- a guide on NaN in float16, in Chinese",
+    "1 0 TOOL run model.engine --model-type engine --trt --load-inputs saved.json --warm-up 1 --save-results"
+    " out.json --verbose --profiling-verbosity detailed <- a script on the branch of a lidar",
+    "0 0 TOOL run topk.onnx --trt --onnxrt --fp16 --compare indices --index-tolerance indices:50 <- a skill"
+    " that explains top-k with IxRT",
 ]
 
 
@@ -373,6 +512,9 @@ MORE = {
     "--workspace=": "an option of earlier versions",
     " --onnx --onnxrt ": "a backend that Polygraphy does not have",
     "--mark-all ": "an option that Polygraphy does not have",
+    "--warm-up ": "warming up needs no --sequential-runners",
+    "--abs 1e-5 --load-outputs": "the lines before it wrote the files here",
+    "--mode=full": "a word of earlier versions",
 }
 #: Why polycmp refuses lines that Polygraphy 0.53.6 ends with status 0, by what the line holds.
 REFUSED = {
@@ -380,6 +522,7 @@ REFUSED = {
     "x0:[1,3,4,4]:float32": "the shapes contradict each other: ONNX refuses the model that Polygraphy writes",
     "template shard-hints": "no model is spread over devices",
     "--inputs calib_data.json": "a file is no shape, and nothing is run",
+    "--validate --log-file recipe": "nothing to run is an error",
 }
 
 
@@ -439,7 +582,7 @@ def make_files(folder: Path) -> None:
     """Make what the lines need besides the models of Polygraphy's examples."""
     import numpy as np
     import onnx
-    from onnx import numpy_helper
+    from onnx import helper, numpy_helper
 
     from polycmp.json import save_json
 
@@ -452,6 +595,14 @@ def make_files(folder: Path) -> None:
     (folder / "external_weights").mkdir()
     (folder / "exclude_weights.txt").write_text("b\n", encoding="utf-8")
     (folder / "constrained_network.py").write_text("def load_network():\n    return None\n", encoding="utf-8")
+    values = [helper.make_tensor_value_info(name, kind, [1, 300]) for name, kind in (("values", 1), ("indices", 7))]
+    node = helper.make_node("TopK", ["x", "k"], ["values", "indices"], name="topk")
+    scores = helper.make_tensor_value_info("x", 1, [1, 8400])
+    graph = helper.make_graph([node], "top", [scores], values, [helper.make_tensor("k", 7, [1], [300])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "topk.onnx")
+    (folder / "compare_topk.py").write_text(COMPARE_TOPK, encoding="utf-8")
+    (folder / "profile_check.py").write_text(PROFILE_CHECK, encoding="utf-8")
+    (folder / "subgraph_in.onnx").write_bytes((folder / "dynamic_identity.onnx").read_bytes())
     (folder / "model.engine").write_bytes(b"no engine: nothing reads it")
     save_json([{name: np.zeros((1, 3, 8, 8), np.float32) for name in ("x0", "x1")}], str(folder / "saved.json"))
 

@@ -25,6 +25,9 @@ from polycmp.json import load_json
 DEBUGGING = "polygraphy_debug"
 #: A model that is right, and that Polygraphy reduces because its check lacks a file that it could not write before.
 JUDGED_OTHERWISE = ("--load-inputs layerwise.json",)
+#: Polygraphy merges the inputs of the last iteration only, and its runs of one backend have different labels, since
+#: these hold the time: what it puts together are two runs.
+MERGED_OTHERWISE = ("data merge model-trained-inputs.raw", "data concat model-trained-outputs.raw")
 #: A group of lines that end with an error because TensorRT is absent.
 WITHOUT = "without TensorRT"
 GROUPS = {**LINES, "TensorRT": TENSORRT}
@@ -100,7 +103,7 @@ def assert_the_same(ours, theirs, *, reduced=False):
             assert [value.name for value in one.output] == [value.name for value in two.output]
             read = {name for node in two.node for name in node.input}  # inputs that nothing reads are left out here
             assert [value.name for value in one.input] == [value.name for value in two.input if value.name in read]
-    elif ours.suffix == ".log":
+    elif ours.suffix in (".log", ".html"):
         assert theirs.read_text(encoding="utf-8")
     elif ours.suffix == ".py":
         compile(ours.read_text(encoding="utf-8"), ours, "exec")
@@ -139,6 +142,8 @@ def test_the_same_with_polygraphy(polycmp, tmp_path, monkeypatch, group):
         )
         if theirs == ours == 0 and not any(words in command for words in JUDGED_OTHERWISE):
             assert ours_wrote == theirs_wrote, command
+        if any(words in command for words in MERGED_OTHERWISE):
+            continue
         for name in sorted(ours_wrote & theirs_wrote):
             assert_the_same(folder / name, other / name, reduced=" debug reduce " in command)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from polycmp.files import located
 
 __all__ = ["load_script"]
 
+#: A package that answers the imports of another one names it, and a function that makes this process do so, here.
+_ANSWERING = "polycmp.imports"
 _loaded: dict[tuple[str, int, int], Any] = {}
 
 
@@ -52,14 +55,27 @@ def _execute(file: Path, path: str) -> Any:
         sys.path.append(folder)  # last, so that a neighbour called json.py cannot hide the real one
     sys.modules[unique] = module
     try:
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except ModuleNotFoundError as error:
+            if not _answered(error.name or ""):
+                raise
+            spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[unique]
         if isinstance(error, KeyboardInterrupt):
             raise
         foreign = isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "polygraphy"
-        hint = (
-            "import the same names from polycmp: docs/coming-from-polygraphy.md#python" if foreign else f"python {path}"
-        )
+        hint = "pip install polycmp-polygraphy, which answers that name" if foreign else f"python {path}"
         raise DataError(f"the script {path} fails to import", why=describe_exception(error), hint=hint) from error
     return module
+
+
+def _answered(name: str) -> bool:
+    """Return whether an installed package answers the imports of one that is missing, from now on."""
+    missing = name.partition(".")[0]
+    found = next(iter(entry_points(group=_ANSWERING, name=missing)), None)
+    if found is None or missing in sys.modules:
+        return False
+    found.load()()
+    return True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from polycmp.errors import UsageError
 from polycmp_polygraphy._answering import NAME, answer
+from polycmp_polygraphy._command import put_on_path
 
 _STANDARD_INPUT = "-"
 
@@ -50,6 +51,7 @@ def prepare(words: list[str]) -> argparse.Namespace:
     _check(given.program, module=given.module, theirs=given.theirs)
     if not given.theirs:
         answer()
+        put_on_path()
     return given
 
 

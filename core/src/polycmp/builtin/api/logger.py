@@ -36,7 +36,7 @@ class Logger:
         logger: The logger underneath.
     """
 
-    __slots__ = ("_callbacks", "_indent", "_logger", "_modules", "_shown")
+    __slots__ = ("_callbacks", "_indent", "_logger", "_modules", "_python", "_shown")
 
     ULTRA_VERBOSE = SEVERITIES["ULTRA_VERBOSE"]
     SUPER_VERBOSE = SEVERITIES["SUPER_VERBOSE"]
@@ -54,6 +54,7 @@ class Logger:
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
         self._modules: dict[str, int] = {}
+        self._python = False
         self._callbacks: list[Callable[[Mapping[str, int]], None]] = []
         self._shown: set[str] = set()
         self._indent = 0
@@ -78,7 +79,7 @@ class Logger:
     @module_severity.setter
     def module_severity(self, value: int | Mapping[str, int]) -> None:
         wanted = {"": value} if isinstance(value, int) else {"": self.INFO, **value}
-        if not self._logger.hasHandlers():
+        if not self._python and not self._logger.hasHandlers():
             self._logger.addHandler(StderrHandler())
         for module in self._modules:
             logging.getLogger(logger_name(module)).setLevel(logging.NOTSET)
@@ -87,6 +88,19 @@ class Logger:
         self._modules = {module: level for module, level in wanted.items() if module}
         for callback in self._callbacks:
             callback(self.module_severity)
+
+    @property
+    def use_python_logging_system(self) -> bool:
+        """Whether messages are left to the handlers that the program itself has given to Python's logging."""
+        return self._python
+
+    @use_python_logging_system.setter
+    def use_python_logging_system(self, value: bool) -> None:
+        self._python = value
+        for handler in [item for item in self._logger.handlers if isinstance(item, StderrHandler)]:
+            self._logger.removeHandler(handler)
+        if not value:
+            self._logger.addHandler(StderrHandler())
 
     @property
     def log_file(self) -> str | None:

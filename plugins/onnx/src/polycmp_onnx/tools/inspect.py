@@ -55,7 +55,7 @@ def _model(call: Invocation) -> int:
     from polycmp.errors import UsageError
 
     section = call.section(InspectSection)
-    if section.visual:
+    if section.visual and not section.save_visual:
         raise UsageError("--visual would need a server", hint="--save-visual FILE.html; open it in a browser")
     if section.errors and not section.save_visual:
         raise UsageError("--errors colours a drawing", hint="add --save-visual FILE.html")

@@ -4,15 +4,72 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from polycmp.comparator import DataLoader as DataLoader
+from polycmp.comparator import DataLoader as _DataLoader
 from polycmp.comparator import StreamingDataLoader as StreamingDataLoader
 from polycmp.errors import DataError
 from polycmp.json import save_json
 from polycmp.tensors import TensorEntry, TensorMetadata, check_feed, dtype_of, to_numpy
 
 _LOG = logging.getLogger("polycmp.polygraphy")
+
+
+class DataLoader(_DataLoader):
+    """Random inputs, with the attributes of Polygraphy's; a class that overrides `[]` is read by it.
+
+    Args:
+        seed: Seed of the first iteration; None means 1.
+        iterations: Number of iterations; None means 1.
+        input_metadata: Element types and shapes of inputs, by name.
+        val_range: Range of the values, or one per input.
+        data_loader_backend_module: `numpy` or `torch`: whose arrays to make.
+        further: What the class of polycmp takes besides.
+
+    Attributes:
+        seed: Seed of the first iteration.
+        iterations: Number of iterations.
+        user_input_metadata: What was given as `input_metadata`.
+        val_range: What was given, or 0 to 1.
+        data_loader_backend_module: Whose arrays are made.
+    """
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        iterations: int | None = None,
+        input_metadata: Any = None,
+        val_range: Any = None,
+        data_loader_backend_module: str | None = None,
+        **further: Any,
+    ) -> None:
+        self.seed = 1 if seed is None else seed
+        self.iterations = 1 if iterations is None else iterations
+        self.user_input_metadata = input_metadata or {}
+        self.val_range = (0.0, 1.0) if val_range is None else val_range
+        module = data_loader_backend_module or further.pop("backend_module", None) or "numpy"
+        self.data_loader_backend_module = module
+        super().__init__(seed, iterations, input_metadata, val_range, module, **further)
+
+    def __call__(self, inputs: TensorMetadata) -> Iterable[Any]:
+        """Return the feeds for a model's inputs.
+
+        Args:
+            inputs: The inputs that the model declares.
+        """
+        feeds = super().__call__(inputs)
+        return feeds if type(self).__getitem__ is _DataLoader.__getitem__ else iter(_Items(self.__getitem__))
+
+
+class _Items:
+    """A sequence of which only `[]` is known, which `iter` reads until there is no such index."""
+
+    def __init__(self, item: Callable[[int], Any]) -> None:
+        self._item = item
+
+    def __getitem__(self, index: int) -> Any:
+        return self._item(index)
 
 
 class DataLoaderCache:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from polycmp import json as ours
 from polycmp.errors import DataError
 from polycmp.json import save_json as save_json
 from polycmp.json import to_json as to_json
+from polycmp.results import LazyArray
 from polycmp_polygraphy.constants import TYPE_MARKER
 
 Function = Callable[[Any], Any]
@@ -64,8 +68,11 @@ class Decoder:
 
 
 def from_json(src: str) -> Any:
-    """Return the objects in a JSON text, those of registered classes included."""
-    return ours.from_json(src, _REGISTERED)
+    """Return the objects in a JSON text, those of registered classes included; an array of a result is a LazyArray."""
+    value = ours.from_json(src, _REGISTERED)
+    if isinstance(value, np.ndarray) and json.loads(src).get(TYPE_MARKER) == LazyArray.__name__:
+        return LazyArray(value)
+    return value
 
 
 def load_json(src: Any, description: str | None = None) -> Any:

@@ -88,6 +88,16 @@ class Logger(_Logger):
         finally:
             self.module_severity = before
 
+    @property
+    def use_python_logging_system(self) -> bool:
+        """Whether messages go to the logger `Polygraphy` of Python's logging."""
+        return super().use_python_logging_system
+
+    @use_python_logging_system.setter
+    def use_python_logging_system(self, value: bool) -> None:
+        _Logger.use_python_logging_system.__set__(self, value)  # type: ignore[attr-defined]
+        self._logger.parent = logging.getLogger("Polygraphy") if value else None
+
     def register_callback(self, callback: Callable[[Any], None]) -> None:
         """Call a function with the severities now, and whenever they are set.
 

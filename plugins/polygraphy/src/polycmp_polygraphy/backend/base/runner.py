@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import time
+from collections import defaultdict
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from polycmp.runner import Runner
-from polycmp.runner import Runner as BaseRunner
 from polycmp.tensors import TensorEntry, TensorMetadata
 from polycmp_polygraphy.datatype import DataType
 
 __all__ = ["BaseRunner"]
 
 
-class TypedRunner(Runner):
+class BaseRunner(Runner):
+    """A runner whose label, where none is given, holds its kind, its number and the time, as programs expect it.
+
+    Attributes:
+        RUNNER_COUNTS: Number of runners that were labelled so, by kind.
+    """
+
+    RUNNER_COUNTS: ClassVar[dict[str, int]] = defaultdict(int)
+
+    def __init__(self, name: str | None = None, prefix: str | None = None) -> None:
+        super().__init__(name or "", prefix)
+        if not name:
+            kind = self.name
+            self.name = f"{kind}-N{self.RUNNER_COUNTS[kind]}-{time.strftime('%x')}-{time.strftime('%X')}"
+            self.RUNNER_COUNTS[kind] += 1
+
+
+class TypedRunner(BaseRunner):
     """A runner with Polygraphy's element types where a program asks for them."""
 
     def get_input_metadata(self, use_numpy_dtypes: bool | None = None) -> TensorMetadata:

@@ -73,6 +73,17 @@ def unmark_outputs(model: Any, outputs: Any) -> Any:
 def str_from_onnx(
     model: Any, show_layers: bool | None = None, show_attrs: bool | None = None, show_weights: bool | None = None
 ) -> str:
-    """Return a model as text: inputs, outputs and kinds of operators, and what else is asked for."""
-    parts = {"layers": show_layers, "attrs": show_attrs, "weights": show_weights}
-    return model_text(model, [part for part, wanted in parts.items() if wanted])
+    """Return a model as text: inputs, outputs and numbers of weights and operators, and what else is asked for."""
+    graph = model.graph
+    inputs, outputs = get_input_metadata(graph), get_output_metadata(graph)
+    opset = next((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), None)
+    text = (
+        f"Name: {graph.name} | ONNX Opset: {opset}\n\n"
+        f"---- {len(inputs)} Graph Input(s) ----\n{inputs}\n\n"
+        f"---- {len(outputs)} Graph Output(s) ----\n{outputs}\n\n"
+        f"---- {len(graph.initializer)} Initializer(s) ----\n\n"
+        f"---- {len(graph.node)} Node(s) ----"
+    )
+    wanted = {"layers": show_layers, "attrs": show_attrs, "weights": show_weights}
+    parts = [part for part, asked in wanted.items() if asked]
+    return f"{text}\n\n{model_text(model, parts)}" if parts else text

@@ -6,7 +6,7 @@ from polycmp_onnxrt import OnnxrtRunner as _OnnxrtRunner
 from polycmp_polygraphy.backend.base.runner import TypedRunner
 
 
-class OnnxrtRunner(TypedRunner, _OnnxrtRunner):
+class OnnxrtRunner(_OnnxrtRunner, TypedRunner):
     """Runs a model in ONNX Runtime."""
 
     default_name = "onnxrt-runner"

@@ -6,7 +6,7 @@ from polycmp_pluginref import PluginRefRunner as _PluginRefRunner
 from polycmp_polygraphy.backend.base.runner import TypedRunner
 
 
-class PluginRefRunner(TypedRunner, _PluginRefRunner):
+class PluginRefRunner(_PluginRefRunner, TypedRunner):
     """Runs a model in the CPU references of plugins."""
 
     default_name = "pluginref-runner"

@@ -6,7 +6,7 @@ from polycmp_polygraphy.backend.base.runner import TypedRunner
 from polycmp_trt import TrtRunner as _TrtRunner
 
 
-class TrtRunner(TypedRunner, _TrtRunner):
+class TrtRunner(_TrtRunner, TypedRunner):
     """Runs a model in TensorRT."""
 
     default_name = "trt-runner"
