@@ -26,7 +26,7 @@ EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/on
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format tables bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      write two small models, compare one on two backends, and show what to try next"
@@ -38,6 +38,7 @@ help:
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
 	@echo "make gallery   make the pictures of docs/gallery.md again (needs chromium)"
 	@echo "make docs      build the site into site/"
+	@echo "make tables    write the tables of the pages on Polygraphy from the rows that tests run"
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
@@ -113,6 +114,9 @@ $(DOCS)/installed: requirements-docs.txt
 
 gallery: $(VENV)/developed
 	$(BIN)/python docs/gallery.py
+
+tables: $(VENV)/developed
+	$(BIN)/python tests/polygraphy_table.py
 
 docs: $(DOCS)/installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet

@@ -1,7 +1,4 @@
-"""Every command and option of Polygraphy beside ours: what is missing, and the table of the page on it.
-
-`python cli_table.py` puts the table into `docs/coming-from-polygraphy.md`.
-"""
+"""Every command and option of Polygraphy beside ours: what is missing, and the table on it, for `polygraphy_table`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from polycmp.command import BackendCommand
 from polycmp.plugins import Registry
 
 DATA = Path(__file__).parent / "data"
-PAGE = Path(__file__).parents[1] / "docs" / "coming-from-polygraphy.md"
 COMMANDS: Mapping[str, list[str]] = json.loads((DATA / "polygraphy-0.53.6" / "cli.json").read_text())["commands"]
 DIFFERENCES: Mapping[str, Mapping[str, Mapping[str, str]]] = json.loads((DATA / "cli_differences.json").read_text())
 ABSENT = DIFFERENCES["commands"]
@@ -67,9 +63,3 @@ def table() -> str:
         for (kind, text), flags in by_text.items():
             lines.append(f"| `{command}` {', '.join(f'`{flag}`' for flag in flags)} | {kind} | {text} |")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    start, end = "<!-- options: made by tests/cli_table.py -->\n", "<!-- end of options -->\n"
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
-    PAGE.write_text(before + start + "\n" + table() + "\n" + end + rest.partition(end)[2], encoding="utf-8")

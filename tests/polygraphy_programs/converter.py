@@ -1,6 +1,6 @@
 """Compare, validate and keep inputs and outputs after a conversion, with tolerances by output.
 
-Found in: Triton Model Navigator, the converter for Polygraphy
+Found in: triton-inference-server/model_navigator model_navigator/converter/polygraphy/transformers.py
 """
 
 from pathlib import Path

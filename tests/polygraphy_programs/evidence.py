@@ -1,6 +1,6 @@
 """Turn saved results of two runners into a verdict for each iteration.
 
-Found in: a producer of release evidence, integrations/polygraphy_mcr/produce.py
+Found in: niansia/M2RIV integrations/polygraphy_mcr/produce.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Read what a model wants, and compare two backends by the figures of Polygraphy.
 
-Found in: Triton Model Navigator, framework_api/commands
+Found in: triton-inference-server/model_navigator model_navigator/framework_api/commands
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """A runner for a framework of one's own beside ONNX Runtime.
 
-Found in: Triton Model Navigator, framework_api/runners
+Found in: triton-inference-server/model_navigator model_navigator/framework_api/runners
 """
 
 import time

@@ -1,6 +1,6 @@
 """Tell an error that is spread from one of a few outliers, out of files of the command line.
 
-Found in: NVIDIA/trt-samples-for-hackathon-cn, a scatter plot of errors
+Found in: NVIDIA/trt-samples-for-hackathon-cn cookbook/07-Tool/Polygraphy/DebugWorkflow/accuracy_scatterplot.py
 """
 
 from collections import OrderedDict

@@ -1,6 +1,6 @@
 """Describe the inputs and outputs of a model for a server's configuration.
 
-Found in: hugging_bench
+Found in: huggingbench/huggingbench hugging_bench
 """
 
 import onnx

@@ -1,6 +1,7 @@
 """Write the inputs and outputs of a model down for a server, and build its command line by the version.
 
-Found in: Triton Model Navigator, converter/polygraphy, and hugging_bench
+Found in: triton-inference-server/model_navigator model_navigator/converter/polygraphy, and
+huggingbench/huggingbench hugging_bench
 """
 
 from pathlib import Path

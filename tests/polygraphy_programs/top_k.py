@@ -1,6 +1,6 @@
 """Ask whether two runners rank the classes the same way, for one output by its name.
 
-Found in: NVIDIA/trt-samples-for-hackathon-cn, the example that compares backends
+Found in: NVIDIA/trt-samples-for-hackathon-cn cookbook/07-Tool/Polygraphy/More/02-ComparingBackends/main.py
 """
 
 import numpy as np

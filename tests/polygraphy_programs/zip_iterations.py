@@ -1,6 +1,6 @@
 """Walk over saved inputs and the outputs of two runners, iteration by iteration.
 
-Found in: Triton Model Navigator, docs on the conversion of models
+Found in: triton-inference-server/model_navigator docs on the conversion of models
 """
 
 from polygraphy.backend.onnxrt import OnnxrtRunner, SessionFromOnnx

@@ -1,4 +1,4 @@
-"""`polycmp plugin list`, `match` and `replace`; tests/polygraphy_examples.py holds them beside Polygraphy's."""
+"""`polycmp plugin list`, `match` and `replace`; tests/test_polygraphy_table.py holds them beside Polygraphy's."""
 
 from __future__ import annotations
 
