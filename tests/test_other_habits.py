@@ -33,11 +33,17 @@ def test_json_is_read_under_any_name(polycmp, workshop, name):
     assert done.status == 0, done.out + done.err
 
 
-@pytest.mark.parametrize("name", ["golden.onnx", "golden.nzp", "golden.jsn", "golden.safetensor"])
+@pytest.mark.parametrize("name", ["golden.onnx", "golden.nzp", "golden.safetensor"])
 def test_the_suffix_of_something_else_is_no_name_for_json(polycmp, workshop, name):
     done = polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name)
     assert done.status == 2
     assert not (workshop / name).exists()
+
+
+@pytest.mark.parametrize("name", ["golden.josn", "golden.jsn"])
+def test_a_slip_for_json_is_json(polycmp, workshop, name):
+    assert polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name).status == 0
+    assert polycmp("run", "model.onnx", "--onnxrt", "--load-outputs", name).status == 0
 
 
 def test_what_is_not_json_is_not_read_as_such(polycmp, workshop):

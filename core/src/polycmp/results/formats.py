@@ -118,7 +118,7 @@ class Formats:
         """Return the format to write a path in: JSON for a suffix that is no format's, as other tools write it.
 
         Raises:
-            UsageError: The suffix is that of a model or a report, or a slip of the fingers.
+            UsageError: The suffix is that of a model or a report, or a slip of the fingers for another format.
             PluginError: As in `find`.
         """
         from polycmp.plugins.known import known_names
@@ -135,7 +135,8 @@ class Formats:
             from difflib import get_close_matches  # not needed but for slips
 
             others = {*_OF_MODELS, *(f".{name}" for name in known_names().brought["report"])}
-            if suffix in others or get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP):
+            meant = get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP)
+            if suffix in others or (meant and meant != [TEXT_SUFFIX]):
                 raise
         if only_read or suffix in _OF_OTHERS:
             logging.getLogger("polycmp.results").warning("%s holds JSON, not what its suffix says", path)

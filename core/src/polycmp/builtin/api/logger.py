@@ -162,7 +162,14 @@ class Logger:
         finally:
             self._indent -= level
 
-    def log(self, message: Message, severity: int, mode: LogMode = LogMode.EACH, stack_depth: int = 2) -> None:
+    def log(
+        self,
+        message: Message,
+        severity: int,
+        mode: LogMode = LogMode.EACH,
+        stack_depth: int = 2,
+        error_ok: bool = False,
+    ) -> None:
         """Log a message.
 
         Args:
@@ -170,10 +177,16 @@ class Logger:
             severity: One of the constants of this class.
             mode: Whether to show a message again that was shown before.
             stack_depth: Number of callers between this method and the line that the message names as its origin.
+            error_ok: Whether an error of the function that makes the message becomes the message.
         """
         if not self._logger.isEnabledFor(severity):
             return
-        text = message() if callable(message) else message
+        try:
+            text = message() if callable(message) else message
+        except Exception as error:
+            if not error_ok:
+                raise
+            text = f"<no message: {error}>"
         if mode is LogMode.ONCE:
             if text in self._shown:
                 return
