@@ -270,9 +270,15 @@ def test_channels_that_are_next_to_nothing_in_both_are_not_missed(size, dead):
     assert ("32 of 64 channels" in found.why) is dead
 
 
-@pytest.mark.parametrize(("is_inner", "size", "word"), [(True, 0.07, ""), (True, 3.0, "fault"), (False, 0.07, "fault")])
+@pytest.mark.parametrize(
+    ("is_inner", "size", "word"),
+    [(True, 0.07, ""), (True, 0.8, ""), (True, 1.3, "fault"), (True, 3.0, "fault"), (False, 0.07, "fault")],
+)
 def test_channels_inside_a_model_may_be_lost_to_a_step_that_holds_others(is_inner, size, word):
-    """A pooling of small numbers, half of whose channels lie below half a step: what reads them tells what is lost."""
+    """A pooling of small numbers, half of whose channels lie below half a step: what reads them tells what is lost.
+
+    What is rounded has an error of its own already, so numbers that are a little larger in the reference go as well.
+    """
     reference = np.random.default_rng(0).uniform(0.5, 1.0, (1, 64, 8, 8)).astype(np.float32)
     reference[:, :32] *= np.float32(size)
     candidate = reference.copy()

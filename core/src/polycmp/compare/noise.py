@@ -384,7 +384,8 @@ def explained(
         is_inner: Whether operators read the tensor: what is lost in a channel of it shows in what they make.
     """
     least = _least_error(reference)
-    lost = [level.largest for level in noise] if is_inner else []
+    # Rounding makes 0 of what is below half a step, which had an error of that size before it arrived there.
+    lost = [2.0 * level.largest for level in noise] if is_inner else []
     dead = _dead_channels(candidate, reference, scales, unit, least, lost)
     if dead.word == "fault":
         return dead
