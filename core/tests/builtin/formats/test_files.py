@@ -339,8 +339,8 @@ def test_a_folder_without_iterations_and_an_unknown_suffix_are_errors(tmp_path):
     (tmp_path / "a.bin").touch()
     with pytest.raises(FileError, match=r"'\.bin'"):
         open_runs(tmp_path / "a.bin")
-    with pytest.raises(UsageError, match=r"'\.jso'"):
-        OutputsWriter(tmp_path / "results.jso")
+    with pytest.raises(UsageError, match=r"'\.nzp'"):
+        OutputsWriter(tmp_path / "results.nzp")
 
 
 def test_a_format_of_the_future_says_so(tmp_path):
@@ -500,8 +500,8 @@ def test_a_folder_of_json_files_is_read_one_by_one(tmp_path):
 
 
 def test_a_suffix_that_nothing_has_is_wrong_usage_and_lists_those_there_are(tmp_path):
-    with pytest.raises(UsageError, match=r"'\.jso'; known are \.json, .*\.npz"):
-        OutputsWriter(tmp_path / "results.jso")
+    with pytest.raises(UsageError, match=r"'\.nzp'; known are \.json, .*\.npz"):
+        OutputsWriter(tmp_path / "results.nzp")
     (tmp_path / "a.bin").touch()
     with pytest.raises(FileError, match=r"'\.bin'"):
         open_runs(tmp_path / "a.bin")
