@@ -59,6 +59,8 @@ CASES = [
     ("ConvTranspose", 11, [floats(1, 4, 5), floats(4, 2, 3), floats(2)], {"pads": [1, 0], "output_padding": [1],
                                                                         "strides": [2]}),
     ("Scatter", 9, [np.zeros((3, 3), np.float32), np.array([[1, 0, 2]]), floats(1, 3)], {}),
+    *(("GatherElements", 13, [floats(*shape), np.array(at)], {"axis": axis}) for shape, at, axis in (
+        ((2, 40), [[39, -1, 0], [1, 2, 3]], 1), ((40, 3), [[39, 0, -40]], 0), ((2, 3, 40), [[[5]], [[39]]], -1))),
     ("DequantizeLinear", 13, [np.array([[1, 2], [3, 4]], np.uint8), np.array([0.1, 0.2], np.float32),
                               np.array([1, 2], np.uint8)], {"axis": 1}),
     ("CumSum", 14, [floats(2, 5), np.array([1])], {"reverse": 1}),

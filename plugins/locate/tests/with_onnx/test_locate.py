@@ -14,6 +14,7 @@ import onnx
 import pytest
 from copied_processes import CopiedSite
 from fakes import runner
+from small_models import save_graph
 
 
 @pytest.fixture
@@ -258,6 +259,15 @@ def test_less_precision_than_declared_is_recognised(tmp_path, dtype, words, more
     assert found["sentence"].partition(" as if computed in ")[2].startswith(words)
     floor = "inputs moved by one unit in the last place" if more else "the reference against float64"
     assert any(floor in line for line in found["explanation"])
+
+
+def test_a_sigmoid_that_makes_small_scores_only_is_no_fault(polycmp, tmp_path, inputs):
+    ends = [("x", onnx.TensorProto.FLOAT, [1, 4096])], [("y", onnx.TensorProto.FLOAT, [1, 4096])]
+    nodes = [onnx.helper.make_node("Sigmoid", ["x"], ["s"]), onnx.helper.make_node("Mul", ["s", "thousand"], ["y"])]
+    model = save_graph(tmp_path / "m.onnx", nodes, *ends, [("thousand", np.float32(1000))])
+    words = inputs(x=np.linspace(-10, -4, 4096, dtype=np.float32)[None])
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT)
+    assert done.status == 0, done.out
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

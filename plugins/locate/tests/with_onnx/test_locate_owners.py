@@ -71,6 +71,22 @@ def test_a_constant_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_p
     assert "cause: the constant 'factor' of Mul 'scale' holds 0 in made and 0.5 in source" in found["notes"]
 
 
+def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_path):
+    def normalised(name, epsilon):
+        node = helper.make_node("LayerNormalization", ["x", "one"], ["y"], name="norm", epsilon=epsilon)
+        ends = [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])]
+        return save_graph(tmp_path / name, [node], *ends, [("one", np.ones(8, np.float32))], opset=17)
+
+    made, source = normalised("m.onnx", 1e-2), normalised("s.onnx", 1e-5)
+    done = polycmp("locate", made, "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", *REPORT)
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (1, "y")
+    assert (
+        "cause: the attribute 'epsilon' of LayerNormalization 'norm' is 0.01 in made and 1e-05 in source"
+        in found["notes"]
+    )
+
+
 # --- sides that differ from themselves
 
 

@@ -1,4 +1,4 @@
-"""Loops and scattering, corrected."""
+"""Loops, scattering and gathering, corrected."""
 # ruff: noqa: N801
 
 from __future__ import annotations
@@ -18,6 +18,14 @@ class Scatter_9(OpRun):  # type: ignore[misc]
         result = data.copy()
         np.put_along_axis(result, np.where(indices < 0, indices + data.shape[axis], indices), updates, axis)
         return (result,)
+
+
+class GatherElements_11(OpRun):  # type: ignore[misc]
+    """GatherElements; ONNX's uses np.choose, which takes at most 32 entries along the axis."""
+
+    def _run(self, data: Any, indices: Any, *, axis: int = 0) -> tuple[Any]:
+        covered = tuple(slice(None) if at == axis % data.ndim else slice(size) for at, size in enumerate(indices.shape))
+        return (np.take_along_axis(data[covered], indices, axis),)
 
 
 class Loop_1(OpRun):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
-from polycmp_onnx.operators.control import Loop_1, Scatter_9
+from polycmp_onnx.operators.control import GatherElements_11, Loop_1, Scatter_9
 from polycmp_onnx.operators.normalization import (
     LRN_1,
     BatchNormalization_9,
@@ -45,6 +45,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "CumSum": ((11, _EVER, CumSum_11),),
     "DequantizeLinear": ((10, 18, DequantizeLinear_19),),  # ONNX's own, which it refuses before opset 19
     "GRU": ((7, _EVER, GRU_14),),
+    "GatherElements": ((11, _EVER, GatherElements_11),),
     "GlobalMaxPool": ((1, _EVER, GlobalMaxPool_1),),
     "GridSample": ((16, 19, GridSample_16),),
     "Hardmax": ((1, 12, Hardmax_11),),
