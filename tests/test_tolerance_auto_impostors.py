@@ -159,6 +159,17 @@ def test_one_figure_for_an_output_hides_no_dead_scores(polycmp, tmp_path, functi
         assert named is (quantised == "together"), done.out
 
 
+@pytest.mark.parametrize("function", ["l2", "ulp", "indices"])
+def test_dead_scores_are_named_whatever_function_fails_the_output(polycmp, tmp_path, function):
+    onnx.save(detector(), tmp_path / "m.onnx")
+    for quantised in ("together", "apart"):
+        onnx.save(detector(quantised=quantised), tmp_path / "int8.onnx")
+        done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--compare", function)
+        assert done.status == 1, done.out
+        named = "6 of 10 channels (axis 1) are 0 here and not in the reference" in " ".join(done.out.split())
+        assert named is (quantised == "together"), done.out
+
+
 @pytest.mark.parametrize(
     ("quantised", "rare", "statuses"), [("together", False, {1}), ("together", True, {3}), ("apart", False, {0})]
 )

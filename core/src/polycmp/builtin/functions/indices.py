@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare import DetailedVerdict, OutputJudge, as_scalar, at_index, shape_reason
+from polycmp.compare import DetailedVerdict, OutputJudge, as_scalar, at_index, lost_channels, shape_reason
 from polycmp.options import pick
 from polycmp.tensors import dtype_class, is_low_bit
 
@@ -62,6 +62,7 @@ class Indices(OutputJudge):
             f"{moved} of {a.size} indices moved by more than {allowed}, the first{at_index(index)}: "
             f"{as_scalar(a[index])} instead of {as_scalar(b[index])}"
         )
+        reason = "; ".join(filter(None, (reason, lost_channels(candidate, reference))))
         return DetailedVerdict(False, reason, metrics, None, tolerance)
 
 

@@ -279,13 +279,13 @@ class Norm(OutputJudge):
         if a.size == 0:
             return DetailedVerdict(True, NO_ELEMENTS, tolerance=tolerance)
         verdict = self.judge_metrics({self.metric: self._compute(a, b)}, output=output)
+        lost = lost_channels(a, b)
         if verdict.passed:
-            lost = lost_channels(a, b)
             undecided = replace(verdict, passed=False, inconclusive="undecided", reason=f"{lost}: {_OF_TASK}")
             return undecided if lost else verdict
         stats = differences(a, b)
-        worst = f"; {worst_reason(stats.worst)}" if stats.worst else ""
-        return replace(verdict, reason=verdict.reason + worst, stats=stats)
+        worst = worst_reason(stats.worst) if stats.worst else ""
+        return replace(verdict, reason="; ".join(filter(None, (verdict.reason, worst, lost))), stats=stats)
 
     def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
         """Return the verdict on a number that was computed before.

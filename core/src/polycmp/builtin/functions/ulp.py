@@ -21,6 +21,7 @@ from polycmp.compare import (
     differences,
     for_each_block,
     is_extended,
+    lost_channels,
     require_metric,
     shape_reason,
     worst_reason,
@@ -81,6 +82,7 @@ class Ulp(OutputJudge):
         worst = worst_reason(Worst(index, as_scalar(left), as_scalar(right)))
         distance = "NaN, or infinity on one side" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
         reason = f"{found.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
+        reason = "; ".join(filter(None, (reason, lost_channels(a, b))))
         return DetailedVerdict(False, reason, metrics, differences(a, b), tolerance)
 
     def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
