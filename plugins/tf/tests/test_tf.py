@@ -167,6 +167,22 @@ def test_a_backend_for_onnx_says_how_the_model_is_converted(model, command, fold
     assert command in printed(capsys)
 
 
+@pytest.mark.parametrize(
+    ("model", "output"),
+    [
+        ("saved", "output_0: float32["),
+        ("net.keras", "hidden: float32["),
+        ("net.tflite", "output_0: float32["),
+    ],
+)
+def test_inputs_and_outputs_of_a_model_are_shown(model, output, folder, capsys):
+    assert polycmp("inspect", "model", model) == 0
+    shown = printed(capsys)
+    inputs, _, outputs = shown.partition("outputs:")
+    assert "image: float32[-1,4,5,3]" in inputs
+    assert output in outputs
+
+
 def test_the_files_of_a_saved_model_belong_to_it(folder):
     model = Model("saved/saved_model.pb", Registry.discover())
     assert "saved/variables/variables.index" in set(model.files())
@@ -176,6 +192,16 @@ def test_the_files_of_a_saved_model_belong_to_it(folder):
 def test_an_onnx_model_is_compared_with_channels_first(folder):
     form = "tf:model=saved/saved_model.pb,outputs=output_0,rename=[output_0:hidden],nchw=[image,hidden]"
     assert polycmp("run", "net.onnx", "-b", form, "-b", "onnxrt", "--input-shapes", "image:[2,3,4,5]") == 0
+
+
+def test_rounding_is_estimated_by_the_graph_that_one_side_shows(folder, capsys):
+    model = onnx.load("net.onnx")
+    model.graph.node[0].output[0] = "half"
+    model.graph.node.append(helper.make_node("Add", ["half", "half"], ["hidden"]))
+    onnx.save(model, "double.onnx")
+    form = "tf:model=net.keras,outputs=hidden,nchw=[image,hidden]"
+    assert polycmp("run", "double.onnx", "-b", "onnxrt", "-b", form, "--input-shapes", "image:[2,3,4,5]") == 1
+    assert "rounding to float32 in 2 operators in a row" in printed(capsys)
 
 
 def test_layouts_are_not_guessed(folder):

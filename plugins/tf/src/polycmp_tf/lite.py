@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from polycmp.errors import ModelError, PluginError, describe_exception
@@ -19,6 +20,7 @@ class LiteModel:
 
     Attributes:
         inputs: The inputs by their names in the signature, else by their tensors' names.
+        outputs: The outputs, named likewise.
         version: The interpreter's version.
 
     Raises:
@@ -63,11 +65,7 @@ class LiteModel:
         else:
             self._given = {item["name"]: item for item in self._lite.get_input_details()}
             self._made = {item["name"]: item for item in self._lite.get_output_details()}
-        self.inputs = TensorMetadata()
-        for name, item in self._given.items():
-            known = item.get("shape_signature")
-            shape = item["shape"] if known is None or len(known) == 0 else known
-            self.inputs.add(name, item["dtype"], [int(dim) for dim in shape])
+        self.inputs, self.outputs = _metadata(self._given), _metadata(self._made)
 
     def run(self, feed: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed; an input of another shape makes the interpreter plan anew."""
@@ -80,3 +78,13 @@ class LiteModel:
             self._lite.set_tensor(item["index"], feed[name])
         self._lite.invoke()
         return {name: self._lite.get_tensor(item["index"]) for name, item in self._made.items()}
+
+
+def _metadata(details: Mapping[str, Any]) -> TensorMetadata:
+    """Return the types and declared shapes of tensors that an interpreter describes."""
+    found = TensorMetadata()
+    for name, item in details.items():
+        known = item.get("shape_signature")
+        shape = item["shape"] if known is None or len(known) == 0 else known
+        found.add(name, item["dtype"], [int(dim) for dim in shape])
+    return found

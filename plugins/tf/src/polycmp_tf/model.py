@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,19 +60,24 @@ class GraphModel:
         tf: The module `tensorflow`.
         function: Takes tensors by name, returns tensors by name.
         inputs: Inputs of the function.
+        outputs: Outputs of the function.
         graph: The function's graph, for TensorBoard; None if it has none.
         keep: Objects that have to live as long as the function.
 
     Attributes:
         inputs: Inputs of the function.
+        outputs: Outputs of the function.
         version: TensorFlow's version.
     """
 
-    def __init__(self, tf: Any, function: Any, inputs: TensorMetadata, graph: Any, keep: Any = None) -> None:
+    def __init__(
+        self, tf: Any, function: Any, inputs: TensorMetadata, outputs: TensorMetadata, graph: Any, keep: Any = None
+    ) -> None:
         self._tf = tf
         self._function = function
         self._keep = keep  # a SavedModel's variables live as long as the object that was loaded
         self.inputs = inputs
+        self.outputs = outputs
         self.graph = graph
         self.version = str(tf.__version__)
 
@@ -170,10 +175,7 @@ def _from_keras(tf: Any, path: Path, options: Options) -> GraphModel:
 
 
 def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphModel:
-    specs = concrete.structured_input_signature[1]
-    inputs = TensorMetadata()
-    for name, spec in specs.items():
-        inputs.add(name, spec.dtype.as_numpy_dtype, None if spec.shape.rank is None else spec.shape.as_list())
+    inputs = _metadata(concrete.structured_input_signature[1])
     names = sorted(concrete.structured_outputs)  # the order in which a frozen function returns them
     wanted = options.outputs or tuple(concrete.structured_outputs)
     for name in wanted:
@@ -183,6 +185,7 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
                 whose="--tf-outputs",
                 why=did_you_mean(name, concrete.structured_outputs),
             )
+    outputs = _metadata({name: concrete.structured_outputs[name] for name in wanted})
     if options.save_pb or options.freeze_graph:
         frozen = _frozen(concrete)
         if options.save_pb:
@@ -197,7 +200,16 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
         return {name: by_name[name] for name in wanted}
 
     called = tf.function(function, jit_compile=True) if options.xla else function
-    return GraphModel(tf, called, inputs, concrete.graph, keep)
+    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep)
+
+
+def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:
+    """Return the types and declared shapes of tensors of TensorFlow."""
+    found = TensorMetadata()
+    for name, tensor in tensors.items():
+        shape = None if tensor.shape.rank is None else tensor.shape.as_list()
+        found.add(name, tensor.dtype.as_numpy_dtype, shape)
+    return found
 
 
 def _frozen(concrete: Any) -> Any:
@@ -219,17 +231,15 @@ def _from_graph(tf: Any, path: Path, options: Options) -> GraphModel:
     given = [node.name for node in definition.node if node.op == "Placeholder"]
     wanted = list(options.outputs) or _ends(definition)
     made = [_tensor(graph, name) for name in wanted]
-    function = wrapped.prune([graph.get_tensor_by_name(f"{name}:0") for name in given], made)
-    inputs = TensorMetadata()
-    for name in given:
-        tensor = graph.get_tensor_by_name(f"{name}:0")
-        shape = None if tensor.shape.rank is None else tensor.shape.as_list()
-        inputs.add(name, tensor.dtype.as_numpy_dtype, shape)
+    fed = [graph.get_tensor_by_name(f"{name}:0") for name in given]
+    function = wrapped.prune(fed, made)
+    inputs = _metadata(dict(zip(given, fed, strict=True)))
+    outputs = _metadata(dict(zip(wanted, made, strict=True)))
 
     def call(feed: dict[str, Any]) -> dict[str, Any]:
         return dict(zip(wanted, function(*(feed[name] for name in given)), strict=True))
 
-    return GraphModel(tf, tf.function(call, jit_compile=True) if options.xla else call, inputs, graph)
+    return GraphModel(tf, tf.function(call, jit_compile=True) if options.xla else call, inputs, outputs, graph)
 
 
 def _ends(definition: Any) -> list[str]:
@@ -259,7 +269,7 @@ def make_loader(source: str, options: Options | None) -> TfFromFile:
 
 
 def inspect(loader: Callable[[], Any], show: Any) -> str:
-    """Return a model's inputs as text.
+    """Return a model's inputs and outputs as text.
 
     Args:
         loader: Makes the model.
@@ -268,6 +278,7 @@ def inspect(loader: Callable[[], Any], show: Any) -> str:
     model = loader()
     graph = getattr(model, "graph", None)
     lines = [f"model of {model.version}", "inputs:", *(f"  {name}: {entry}" for name, entry in model.inputs.items())]
+    lines += ["outputs:", *(f"  {name}: {entry}" for name, entry in model.outputs.items())]
     if graph is not None:
         lines.append(f"operators: {len(graph.get_operations())}")
     return "\n".join(lines)

@@ -252,10 +252,16 @@ class NoiseFloors:
 
     @cached_property
     def _depth(self) -> int:
-        """Return the largest number of operators that follow each other."""
-        graph = self._graph(self._reference)
-        lengths: dict[str, int] = {}
-        for node in () if graph is None else graph.nodes:
-            length = 1 + max((lengths.get(name, 0) for name in node.inputs), default=0)
-            lengths.update(dict.fromkeys(node.outputs, length))
-        return max(lengths.values(), default=1)
+        """Return the largest number of operators that follow each other, in the reference if it shows its graph."""
+        others = (self._graph(backend) for backend in self._resolved.backends)
+        graphs = [graph for graph in (self._graph(self._reference), *others) if graph is not None]
+        return _longest_path(graphs[0]) if graphs else 1
+
+
+def _longest_path(graph: ModelGraph) -> int:
+    """Return the largest number of operators that follow each other in a graph."""
+    lengths: dict[str, int] = {}
+    for node in graph.nodes:
+        length = 1 + max((lengths.get(name, 0) for name in node.inputs), default=0)
+        lengths.update(dict.fromkeys(node.outputs, length))
+    return max(lengths.values(), default=1)
