@@ -24,6 +24,8 @@ FAULTS = {
     "inf": "infinity in the first element",
     "noise": "something random more, at most AMOUNT",
     "restart": "AMOUNT more after the second activation",
+    "session": "something random more, the same in all calls of a session",
+    "race": "something random more with several threads, at most AMOUNT",
     "memory": "AMOUNT more after inputs of another size",
     "place": "AMOUNT more in each row than in the one before",
     "neighbours": "AMOUNT times the mean over the rows less",
@@ -63,6 +65,13 @@ class RunnerOptions:
     refuses: tuple[str, ...] = opt((), help="Types of operators that it cannot run.", metavar="OP")
     after: int = opt(0, help="Calls that go well before anything goes wrong.")
     seconds: float = opt(0.0, help="What one call claims to take.")
+
+
+@dataclass(frozen=True)
+class ShutOptions:
+    """How a toy that nobody can look into goes wrong."""
+
+    noise: str = opt("", help="The tensor with something random more.", metavar="NAME")
 
 
 @dataclass(frozen=True)
@@ -143,7 +152,8 @@ def polycmp_runners():
     yield RunnerSpec(
         name="shut",
         summary="Toys that nobody can look into",
-        factory="toybox.runner:make_plain",
+        factory="toybox.runner:make_shut",
+        options=ShutOptions,
         accepts=("toy",),
         intermediates="none",
     )

@@ -16,7 +16,7 @@ from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, is_floating
 from toybox.loader import UnpackToy
 from toybox.model import Toy, rounded, run_node, weight
-from toybox.plugin import RunnerOptions
+from toybox.plugin import RunnerOptions, ShutOptions
 
 
 class ToyRunner(Runner):
@@ -45,6 +45,7 @@ class ToyRunner(Runner):
         self.toy = toy
         self.weights = {name: rounded(weight(spec), options.dtype) for name, spec in toy.weights.items()}
         self.activations += 1
+        self.drawn = np.random.uniform()
         self.calls = 0
         self.last_size = None
         self.backend_version = "toy 1"
@@ -95,6 +96,8 @@ class ToyRunner(Runner):
             "constant": amount - array,
             "noise": np.random.uniform(-amount, amount, array.shape),
             "restart": amount * (self.activations > 1),
+            "session": amount * self.drawn,
+            "race": np.random.uniform(-amount, amount, array.shape) * (self.options.threads > 1),
             "memory": amount * (self.last_size not in (None, self.size)),
             "place": amount * np.arange(len(array) if array.ndim else 1).reshape(-1, *[1] * (array.ndim - 1)),
             "threads": amount * (self.options.threads > 1),
@@ -129,6 +132,11 @@ def make_runner(model: Any, options: RunnerOptions, *, name: str) -> ToyRunner:
 def make_plain(model: Any, options: None, *, name: str) -> ToyRunner:
     """Return the backend without."""
     return ToyRunner(model.load("toy"), name=name)
+
+
+def make_shut(model: Any, options: ShutOptions, *, name: str) -> ToyRunner:
+    """Return the backend that shows nothing inside."""
+    return ToyRunner(model.load("toy"), RunnerOptions(fault="noise" if options.noise else "", at=options.noise), name)
 
 
 def make_packed(model: Any, options: None, *, name: str) -> ToyRunner:

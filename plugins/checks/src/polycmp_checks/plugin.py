@@ -138,3 +138,8 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         ("selftest",), "Prove that a comparison can fail.", "polycmp_checks.selftest_command:selftest_command"
     )
+    yield CommandSpec(
+        ("flaky",),
+        "Run a backend again and again, and name the first tensor that differs.",
+        "polycmp_checks.flaky_command:flaky_command",
+    )

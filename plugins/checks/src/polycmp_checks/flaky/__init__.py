@@ -1,0 +1,1 @@
+"""Whether a backend makes the same bits in each run, and where it first does not."""

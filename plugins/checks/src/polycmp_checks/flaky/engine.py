@@ -1,0 +1,172 @@
+"""Running the backends of a plan again and again on the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from polycmp.errors import DataError
+from polycmp.layerwise import open_partitioned_runs
+from polycmp.plan import Plan
+from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_feed, open_feeds, resolve
+from polycmp.session import check_names
+from polycmp.tensors import Feed
+from polycmp_checks.flaky.findings import Findings, Repeats, Subject
+from polycmp_checks.flaky.inside import find_first
+from polycmp_checks.flaky.tally import Tally
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the runs.
+
+    Attributes:
+        runs: Number of runs.
+        restart: Whether to run as often with the backend started anew for each run, too.
+    """
+
+    runs: int = 100
+    restart: bool = False
+
+
+def find_flaky(plan: Plan, registry: Registry, settings: Settings, on_stage: Stage = lambda _: None) -> Findings:
+    """Run each backend of a plan again and again on the same inputs, and count its different results.
+
+    Args:
+        plan: Model, backends and inputs; the first of several inputs is taken.
+        registry: The plugins.
+        settings: How often, and how.
+        on_stage: Told in words what happens next.
+
+    Returns:
+        The findings; a backend that failed is part of them.
+
+    Raises:
+        PolycmpError: Nothing could be run: wrong names, no model, no data.
+    """
+    findings = Findings(command=plan.command)
+    for backend in plan.backends:
+        resolved = resolve(replace(plan, backends=(backend,)), registry)
+        check_names(plan.data, plan.compare, resolved)
+        findings.subjects.append(_Repetition(resolved, settings, on_stage).subject())
+    return findings
+
+
+class _Repetition:
+    """Runs one backend again and again.
+
+    Args:
+        resolved: The backend, with its model and inputs.
+        settings: How often, and how.
+        on_stage: Told in words what happens next.
+    """
+
+    def __init__(self, resolved: Resolved, settings: Settings, on_stage: Stage) -> None:
+        self._resolved, self._settings, self._on_stage = resolved, settings, on_stage
+        [self._backend] = resolved.backends
+        self._found = Subject(self._backend.label, self._backend.plan.backend)
+        self._feed: Feed = {}
+
+    def subject(self) -> Subject:
+        """Return what is found about the backend."""
+        found = self._found
+        tally = Tally()
+        found.runs = self._in_one_session(self._backend, tally)
+        if found.runs is not None and self._settings.restart:
+            found.restarts = self._restarted(Tally(tally.first))
+        if found.error or not found.differs:
+            return found
+        assert found.runs is not None
+        if not found.runs.same:
+            found.one_thread = self._with_one_thread()
+        self._look_inside(restart=found.runs.same)
+        return found
+
+    def _in_one_session(self, backend: ResolvedBackend, tally: Tally) -> Repeats | None:
+        """Return the results of one session; None if it failed."""
+        run = backend.make_run()
+        self._on_stage(f"activating {backend.label}")
+        run.activate()
+        try:
+            self._feed = self._feed or self._first_feed(run)
+            for number in range(self._settings.runs):
+                self._on_stage(f"{backend.label}: run {number + 1} of {self._settings.runs}")
+                outputs = run.infer(self._feed)
+                if outputs is None:
+                    break
+                tally.add(outputs)
+        finally:
+            run.deactivate()
+        return None if self._failed(run) else tally.result()
+
+    def _restarted(self, tally: Tally) -> Repeats | None:
+        """Return the results of many sessions, of one run each; None if one failed."""
+        for number in range(self._settings.runs):
+            self._on_stage(f"{self._backend.label}: session {number + 1} of {self._settings.runs}")
+            run = self._backend.make_run()
+            run.activate()
+            try:
+                outputs = run.infer(self._feed)
+                if outputs is not None:
+                    tally.add(outputs)
+            finally:
+                run.deactivate()
+            if self._failed(run):
+                return None
+        return tally.result()
+
+    def _first_feed(self, run: BackendRun) -> Feed:
+        """Return the first inputs of the data source; none where the backend failed."""
+        inputs = run.inputs()
+        if inputs is None:
+            return {}
+        source = self._resolved.source
+        feeds = open_feeds(source, inputs)
+        feed = next(feeds, None)
+        if feed is None:
+            raise DataError("the data loader gave no input", whose=run.label)
+        feed = copy_feed(feed)
+        self._found.notes += [f"inputs: {note}" for note in source.notes]
+        if next(feeds, None) is not None:
+            self._found.notes.append("inputs: only the first of several is run, again and again")
+        return feed
+
+    def _failed(self, run: BackendRun) -> bool:
+        """Take over a run's record; return whether it failed."""
+        found, result = self._found, run.result
+        found.version = found.version or result.version
+        found.notes += [note for note in result.notes if note not in found.notes]
+        if result.error and not found.error:
+            found.error, found.hint = result.error, result.hint
+        return bool(result.error)
+
+    def _with_one_thread(self) -> Repeats | None:
+        """Return the results with one thread; None where the backend has no option for that, or has one already."""
+        spec = self._backend.contribution.spec if self._backend.contribution is not None else None
+        single = self._backend.with_option(spec.threads, 1) if spec is not None and spec.threads else None
+        if single is None or single.plan.options == self._backend.plan.options:
+            return None
+        return self._in_one_session(single, Tally())
+
+    def _look_inside(self, *, restart: bool) -> None:
+        """Find the first tensor that differs, where the backend shows tensors inside the model."""
+        found, backend = self._found, self._backend
+        if backend.contribution is None or backend.inside == "none":
+            found.not_found = "shows no tensors inside the model"
+            return
+        if isinstance(backend.inside, str) and backend.model.graph() is None:
+            found.not_found = f"the loader of {backend.model.kind} models does not show their operators"
+            return
+        [run] = open_partitioned_runs(self._resolved)
+        runs, memory = self._settings.runs, self._resolved.plan.max_memory
+        found.first = find_first(run, self._feed, runs, memory, self._on_stage, restart=restart)
+        if not run.is_well:
+            found.not_found = f"fails with the tensors inside shown: {run.result.error}"
+        elif found.first is None:
+            found.not_found = "makes the same bits in all runs with the tensors inside shown"
