@@ -71,6 +71,21 @@ def test_a_constant_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_p
     assert "cause: the constant 'factor' of Mul 'scale' holds 0 in made and 0.5 in source" in found["notes"]
 
 
+def test_a_constant_of_another_type_is_named_where_one_file_leaves_out_the_casts_around_its_operator(polycmp, tmp_path):
+    """The way an optimiser makes 0 of 0.5: it drops a pair of Casts, and gives the constant their type."""
+    product, whole = [helper.make_node("Mul", ["x", "half"], ["y"], name="halve")], TensorProto.INT64
+    made = save_graph(tmp_path / "m.onnx", product, [("x", whole, [2])], [("y", whole, [2])], [("half", np.int64(0))])
+    nodes = [helper.make_node("Cast", ["x"], ["f"], to=FLOAT), helper.make_node("Mul", ["f", "half"], ["h"])]
+    nodes.append(helper.make_node("Cast", ["h"], ["y"], to=whole))
+    ends = [("x", whole, [2])], [("y", whole, [2])]
+    source = save_graph(tmp_path / "s.onnx", nodes, *ends, [("half", np.float32(0.5))])
+    np.savez(tmp_path / "x.npz", x=np.array([3, 5]))
+    words = ("-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", "--load-inputs", tmp_path / "x.npz")
+    assert polycmp("locate", made, *words, *REPORT).status == 1
+    cause = "cause: the constant 'half' of Mul 'halve' holds 0 (int64) in made and 0.5 (float32) in source"
+    assert cause in located(tmp_path)["notes"]
+
+
 def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_path):
     def normalised(name, epsilon):
         node = helper.make_node("LayerNormalization", ["x", "one"], ["y"], name="norm", epsilon=epsilon)

@@ -16,6 +16,7 @@ from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import CONSTANT, FUSION, NOT_FINITE, WORSE, WRONG, Judged
+from polycmp_locate.values.measured import Row
 
 #: Bytes of a weight that is no bias any more (choice).
 _LARGE = 1 << 20
@@ -97,13 +98,7 @@ def _clipped_weights(found: Judged, setting: Setting) -> Iterator[str]:
     row, graph = found.origin or found.first_bad, setting.candidate.graph
     if row is None or not isinstance(graph, SharedGraph) or not isinstance(row.node, PartNode):
         return
-    side, border = graph.side, {graph.own[name] for name in row.node.inputs if name in graph.own}
-    waiting, seen = [graph.own[row.tensor]], set(border)
-    while waiting:
-        name = waiting.pop()
-        node = None if name in seen else side.maker.get(name)
-        seen.add(name)
-        waiting.extend(node.inputs if node is not None else ())
+    side, seen = graph.side, {name for node in _part(graph, row) for name in node.inputs}
     held = weight_values(side.graph, [name for name in sorted(seen) if side.graph.weights.get(name, _LARGE) < _LARGE])
     for name, values in held.items():
         ends = np.iinfo(np.int32)
@@ -124,9 +119,11 @@ def _constants(found: Judged, setting: Setting) -> Iterator[str]:
     mine, other = (variants for variants in sides if variants is not None)
     if mine.graph is other.graph:
         return
-    nodes = [_maker(side.graph, row.tensor) for side in (setting.candidate, setting.reference)]
-    if nodes[0] is None or nodes[1] is None or nodes[0].op_type != nodes[1].op_type:
+    blamed = _maker(setting.candidate.graph, row.tensor)
+    beside_it = None if blamed is None else _alike(setting.reference.graph, row, blamed.op_type)
+    if blamed is None or beside_it is None:
         return
+    nodes = (blamed, beside_it)
     labels = (setting.candidate.label, setting.reference.label)
     for name, value in nodes[0].attributes.items():
         beside = nodes[1].attributes.get(name, value)
@@ -163,6 +160,32 @@ def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
     own = graph.side.graph if isinstance(graph, SharedGraph) else graph
     name = graph.own.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
     return next((node for node in own.nodes if name in node.outputs), None)
+
+
+def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:
+    """Return the operator of a model's own file that does what the blamed one does; None where none or several may.
+
+    Where a file leaves out a Cast behind a product, its product makes the tensor that the Cast makes in the other.
+    """
+    maker = _maker(graph, row.tensor)
+    if maker is None or maker.op_type == op_type or not isinstance(graph, SharedGraph):
+        return maker if maker is not None and maker.op_type == op_type else None
+    found = [node for node in _part(graph, row) if node.op_type == op_type]
+    return found[0] if len(found) == 1 else None
+
+
+def _part(graph: SharedGraph, row: Row) -> list[GraphNode]:
+    """Return the operators of a side's file that make a tensor of those that have a counterpart."""
+    waiting, seen = [graph.own[row.tensor]], {graph.own[name] for name in row.node.inputs if name in graph.own}
+    nodes = []
+    while waiting:
+        name = waiting.pop()
+        node = None if name in seen else graph.side.maker.get(name)
+        seen.add(name)
+        if node is not None:
+            nodes.append(node)
+            waiting.extend(node.inputs)
+    return nodes
 
 
 def _difference(here: Any, there: Any, labels: tuple[str, str]) -> str:
