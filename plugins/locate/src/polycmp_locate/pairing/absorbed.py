@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from polycmp_locate.pairing.side import ACTIVATIONS, Side
 
 #: The place of the bias among what operators read that add one to their product.
 _BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8}
+#: Normalisations by fixed numbers, whole and written out.
+_SCALING = frozenset({"BatchNormalization", "Mul"})
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ def has_bias(node: GraphNode) -> bool:
 def folded_of(side: Side, name: str) -> GraphNode | None:
     """Return the only reader of a tensor, if it has weights: a normalisation or bias that optimisers fold away.
 
+    A normalisation may be written out, as TensorFlow does: a factor for each channel, and a sum.
+
     Args:
         side: The graph.
         name: The tensor.
@@ -71,10 +75,30 @@ def folded_of(side: Side, name: str) -> GraphNode | None:
         return None
     node, product = readers[0], side.maker.get(name)
     others = [item for item in node.inputs if item != name]
-    adds = node.op_type == "Add" and product is not None and product.op_type in _BIAS and not has_bias(product)
-    if node.op_type != "BatchNormalization" and not adds:
+    if not others or not all(item in side.static for item in others):
         return None
-    return node if others and all(item in side.static for item in others) else None
+    folds = node.op_type == "BatchNormalization"
+    if product is not None and node.op_type == "Mul":
+        folds = product.op_type in _BIAS and _is_per_channel(side, others)
+    elif product is not None and node.op_type == "Add":
+        folds = _is_scaled(side, product) if product.op_type == "Mul" else _lacks_bias(product)
+    return node if folds else None
+
+
+def _lacks_bias(node: GraphNode) -> bool:
+    return node.op_type in _BIAS and not has_bias(node)
+
+
+def _is_scaled(side: Side, node: GraphNode) -> bool:
+    """Return whether an operator multiplies each channel of a product by a factor of its own."""
+    makers = [side.maker[name] for name in node.inputs if name in side.maker and name not in side.static]
+    factors = [name for name in node.inputs if name in side.static]
+    return len(makers) == 1 and makers[0].op_type in _BIAS and _is_per_channel(side, factors)
+
+
+def _is_per_channel(side: Side, weights: Sequence[str]) -> bool:
+    """Return whether weights are more than one number, which converters move about for other reasons."""
+    return any(values.size > 1 for values in weight_values(side.graph, weights).values())
 
 
 def find_folded(
@@ -94,7 +118,8 @@ def find_folded(
             continue
         if node.op_type == "Add" and not has_bias(maker):
             continue
-        if not any(reader.op_type == node.op_type for reader, _ in made.readers.get(name, ())):
+        alike = _SCALING if node.op_type in _SCALING else frozenset({node.op_type})
+        if not any(reader.op_type in alike and made.weights_of(reader) for reader, _ in made.readers.get(name, ())):
             yield name, node
 
 
