@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import onnx
@@ -25,6 +25,7 @@ PASSED = "passed in ruins"
 #: How what comes next is called where polycmp takes no part in it.
 ALONE = "the runtime alone"
 WRONG = (ACCUSED, NO_ANSWER, MISSED, ELSEWHERE, PASSED)
+Key = TypeVar("Key")
 #: What `run` says with exit status 3 where it answers that nothing can be said.
 _OPEN = ("UNDECIDED", "BLIND")
 
@@ -97,14 +98,27 @@ def loads(file: Path) -> bool:
     )
 
 
-def _expected(case: Case) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+def _expected(case: Case, made: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Return the right outputs by the made file's names, and the source's name for each."""
     theirs = outputs(case.source, _fed(case.source, case.feed))
-    names = [item.name for item in onnx.load(case.made, load_external_data=False).graph.output]
-    other = dict(zip(names, names if set(names) == set(theirs) else theirs, strict=True))
+    other = {name: name for name in made} if set(made) == set(theirs) else _counterparts(made, theirs)
     if case.golden is None:
         return {name: theirs[of] for name, of in other.items()}, other
-    return dict(zip(names, case.golden, strict=True)), other
+    right = dict(enumerate(case.golden))
+    return {name: right[of] for name, of in _counterparts(made, right).items()}, other
+
+
+def _counterparts(mine: Mapping[str, NDArray[Any]], theirs: Mapping[Key, NDArray[Any]]) -> dict[str, Key]:
+    """Return the key of each output in others that are named differently: in order, as far as shapes allow that.
+
+    LiteRT has a model's outputs in an order of its own.
+    """
+    left = list(theirs)
+    found: dict[str, Key] = {}
+    for name, array in mine.items():
+        found[name] = next((other for other in left if theirs[other].shape == array.shape), left[0])
+        left.remove(found[name])
+    return found
 
 
 #: Is told what is known so far, and what comes next.
@@ -206,8 +220,9 @@ def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
         return count
     tell(count, ALONE)
     try:
-        expected, other = _expected(case)
-        apart = noise(outputs(case.made, _fed(case.made, case.feed)), expected)
+        made = outputs(case.made, _fed(case.made, case.feed))
+        expected, other = _expected(case, made)
+        apart = noise(made, expected)
         model = onnx.load(case.made)
     except Exception:  # noqa: BLE001  a file that the runtime cannot load is none to judge
         count.add(NOT_MADE)
