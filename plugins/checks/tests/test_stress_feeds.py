@@ -217,6 +217,9 @@ def test_whole_numbers_that_are_only_calculated_with_take_all_sizes(dtype):
         assert {2**31 - 1, 2**31, 2**32 + 1} <= wide
         assert len(wide) > 30
     assert bits == set(range(min((high - low).bit_length(), high) + 1))
+    for shape in ((), (1,), (2, 3)):
+        assert one("bits", dtype, shape, **NUMBER).max() == max(bits)
+    assert one("bits", dtype, (0, 3), **NUMBER).shape == (0, 3)
 
 
 @pytest.mark.parametrize("kind", ["small", "wide", "bits", "boundary", "equal"])

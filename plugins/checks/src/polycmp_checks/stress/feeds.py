@@ -199,8 +199,10 @@ def _number(
     low, high = _type_limits(dtype)
     choice = np.asarray(state.randint(0, 2**31, size=shape), np.int64)
     if kind == "bits":
-        bits = (high - low).bit_length()
-        return np.asarray(int(divides) + choice % (min(bits, high) + 1 - int(divides))).astype(dtype)
+        bits = min((high - low).bit_length(), high)
+        shifts = np.asarray(int(divides) + choice % (bits + 1 - int(divides)))
+        shifts.flat[:1] = bits  # a few numbers would seldom hold it
+        return shifts.astype(dtype)
     forbidden = set() if not divides else {0} if kind == "small" else {0, -1}
     numbers = [*range(-SMALL, SMALL + 1)]
     if kind == "wide":
