@@ -166,11 +166,19 @@ class _Blame:
                 self.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:
+            if row.standalone.steps.lost_few and self._are_within_rounding(reached):
+                self.harmless.append(row)
+                return False
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
         own = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
         final = max(self.evidence.failing[name] for name in reached)
         return is_obvious(max(own, in_place), final) or self.evidence.leads(row, reached)
+
+    def _are_within_rounding(self, outputs: Set[str]) -> bool:
+        """Return whether failing outputs are off by no more than rounding explains."""
+        failing = self.evidence.failing
+        return all(failing[name] <= self.evidence.output_limit(name, failing[name]) for name in outputs)
 
     def _reached_outputs(self, row: Row) -> Set[str]:
         return self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries)
@@ -253,7 +261,7 @@ class _Blame:
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
             return self._finish(None, None, ILL_CONDITIONED, ill)
-        if all(error <= self.evidence.output_limit(name, error) for name, error in self.evidence.failing.items()):
+        if self._are_within_rounding(self.evidence.failing.keys()):
             return self._finish(None, None, WITHIN_ROUNDING, self._first_step())
         return self._turned()
 

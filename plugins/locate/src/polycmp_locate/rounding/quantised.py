@@ -86,6 +86,12 @@ class StepError:
         return self.beyond > _CLIPPED or (self.beyond > 0.0 and self.largest > CLIPPED_BY)
 
     @property
+    def lost_few(self) -> bool:
+        """Whether it is clipped and no more, by a range that leaves out as few numbers as a calibration may."""
+        whole = not (self.is_scaled or self.is_shifted or self.drowned)
+        return whole and self.is_clipped and self.beyond <= _CLIPPED and self.at_ends == 1.0
+
+    @property
     def is_shifted(self) -> bool:
         """Whether all numbers of a channel moved alike, as a missing bias moves them."""
         return self.shift > self.shift_limit
