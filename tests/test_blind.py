@@ -86,6 +86,25 @@ def test_with_tensors_inside_the_outputs_of_the_model_are_asked(polycmp, tmp_pat
     assert polycmp("run", "good.onnx", "copy.onnx", "-b", "onnxrt", "--mark-all").status == 3
 
 
+@pytest.mark.parametrize("layers", [1, 8], ids=["few tensors", "many tensors"])
+def test_small_numbers_inside_a_model_are_no_reason(polycmp, tmp_path, layers):
+    """The scales of a quantised file, say, with which a good file must not be BLIND."""
+    nodes, name = [], "x"
+    for index in range(layers):
+        nodes.append(helper.make_node("Mul", [name, "small"], [f"s{index}"]))
+        nodes.append(helper.make_node("Div", [f"s{index}", "small"], [f"d{index}"]))
+        name = f"d{index}"
+    nodes.append(helper.make_node("MatMul", [name, "w"], ["y"]))
+    ends = ([helper.make_tensor_value_info(end, TensorProto.FLOAT, [4, 8])] for end in "xy")
+    weight = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    weights = [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(3e-5), "small")]
+    graph = helper.make_graph(nodes, "small", *ends, weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all").status == 0
+    # what is chosen as an output is asked, wherever it is made
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--onnx-outputs", "s0").status == 3
+
+
 def test_saved_outputs_and_saved_metrics_are_as_blind(polycmp, broken, tmp_path):
     for name in ("bad", "good"):
         assert polycmp("run", f"{name}.onnx", "-b", "onnxrt", "--save-outputs", f"{name}.npz").status == 0

@@ -163,9 +163,22 @@ def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[
     return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]
 
 
-def _outputs_of(resolved: Resolved) -> frozenset[str]:
-    """Return the names of the outputs of all models, as far as these can be described."""
-    return frozenset(name for item in resolved.descriptions.values() if item is not None for name in item.outputs)
+def _final_outputs(resolved: Resolved, *, in_windows: bool) -> frozenset[str] | None:
+    """Return the names of the models' own outputs; None where no tensors inside are compared beside them.
+
+    Args:
+        resolved: The models, which options may make further outputs of.
+        in_windows: Whether the models run part by part, under names that pairing may give.
+    """
+    final, compared = set[str](), set[str]()
+    for path, described in resolved.descriptions.items():
+        if described is not None:
+            file = resolved.models[path].describe_file()
+            compared.update(described.outputs)
+            # chosen outputs (--onnx-outputs) take the place of the file's own, where these are not among them
+            has_own = file is not None and set(file.outputs) <= set(described.outputs)
+            final.update(file.outputs if file is not None and has_own else described.outputs)
+    return frozenset(final) if in_windows or final < compared else None
 
 
 class _Session:
@@ -201,7 +214,7 @@ class _Session:
         several = drawn or (prepared.feedback is not None and prepared.feedback.steps > 1)
         self._sensitivity = Sensitivity(resolved, several=several, in_windows=windows)
         self._names_checked = prepared.names_checked
-        self._final = _outputs_of(resolved) if prepared.windows is not None else None
+        self._final = _final_outputs(resolved, in_windows=windows)
         self.outcome = outcome
 
     def close(self) -> None:
