@@ -25,6 +25,7 @@ from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
 from polycmp.builtin.layerwise.perturbed import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.layerwise.quantised import (
     accumulated_tensors,
+    behind_codes,
     folded_factors,
     own_types,
     quantised_tensors,
@@ -64,6 +65,7 @@ __all__ = [
     "Windows",
     "a_few",
     "accumulated_tensors",
+    "behind_codes",
     "can_run_side_by_side",
     "coarsest",
     "comparable",

@@ -371,6 +371,7 @@ def explained(
     kind: str,
     *,
     is_inner: bool = False,
+    flips: bool = False,
 ) -> Explained:
     """Judge how much of the difference between two tensors of one shape rounding explains.
 
@@ -382,7 +383,9 @@ def explained(
         unit: Unit roundoff of the coarser of the types of both.
         kind: That type's name.
         is_inner: Whether operators read the tensor: what is lost in a channel of it shows in what they make.
+        flips: Whether codes on the way may be a step away: that moves numbers by much, however little is amplified.
     """
+    share = EXPLAINED_SHARE if flips else explained_share(unit_of(kind))
     least = _least_error(reference)
     # Rounding makes 0 of what is below half a step, which had an error of that size before it arrived there.
     lost = [2.0 * level.largest for level in noise] if is_inner else []
@@ -400,7 +403,7 @@ def explained(
         fault = _beyond(made, most, unit, is_steps=of_steps, alike=alike)
         if fault:
             return Explained("fault", f"{fault}{where}")
-        doubt = _doubt(made, most, other, scales.axis, least, kind)
+        doubt = _doubt(made, most, other, scales.axis, least, kind, share)
         if doubt and not undecided.word:
             undecided = Explained("undecided", f"{doubt}{where}")
     return undecided
@@ -423,9 +426,9 @@ def _least_error(reference: Array) -> float:
     return MARGIN * operator_rounding(UNITS["float32"]) * float(_magnitudes(reference).max(initial=0.0))
 
 
-def _doubt(made: Level, noise: Level, reference: Array, axis: int | None, least: float, kind: str) -> str:
+def _doubt(made: Level, noise: Level, reference: Array, axis: int | None, least: float, kind: str, share: float) -> str:
     """Return in words why an error within the bound may be a fault all the same; empty if rounding explains it."""
-    of_largest, of_rms, reach = _too_far(made, reference, axis, least, explained_share(unit_of(kind)))
+    of_largest, of_rms, reach = _too_far(made, reference, axis, least, share)
     if max(of_largest, of_rms) > 1.0:
         bound = f"up to {MARGIN * noise.largest:.2g}", f"{MARGIN * noise.rms:.2g} on average"
         what = bound[0] if of_largest >= of_rms else bound[1]

@@ -19,6 +19,8 @@ _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLi
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 #: Operators that read codes, which may be weights and so the result of no operator.
 _CODES = _PACKED | {"DequantizeLinear"}
+#: What is in the names of operators that multiply codes.
+_OF_CODES = ("QLinear", "QGemm", "QAttention", "Integer", "DynamicQuantize")
 _ADDING_UP = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
 #: How ONNX Runtime's quantisers, and those made of them, name the scale of a weight that they leave away.
@@ -155,6 +157,8 @@ def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Round
         quantised: The file that rounds.
         exact: The model.
     """
+    if not any(node.op_type in _CODES or any(word in node.op_type for word in _OF_CODES) for node in quantised.nodes):
+        return {}  # an optimiser gave them other names
     weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
     alone = [name for name in weights if name in exact.weights and name not in quantised.weights]
     packed = {f"int{node.attributes.get('bits', 4)}" for node in quantised.nodes if node.op_type in _PACKED}
@@ -219,6 +223,19 @@ def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
         if node.op_type in _ADDING_UP and all(read) and bias and bias not in steps:
             rounded[node.outputs[0]] = read[0] * read[1]
     return rounded
+
+
+def behind_codes(graph: ModelGraph) -> frozenset[str]:
+    """Return the tensors that are made of numbers which a model rounds to steps while it runs, by name."""
+    follows, found = set(graph.inputs), set[str]()
+    for node in graph.nodes:
+        if follows.isdisjoint(node.inputs):
+            continue
+        follows.update(node.outputs)
+        rounds = node.op_type in _STATIC | _DYNAMIC or node.op_type.startswith("QLinear")
+        if rounds or not found.isdisjoint(node.inputs):
+            found.update(node.outputs)
+    return frozenset(found)
 
 
 def _step(graph: ModelGraph, node: GraphNode) -> float:

@@ -18,6 +18,7 @@ from polycmp.layerwise import (
     PerturbedRuns,
     Samples,
     accumulated_tensors,
+    behind_codes,
     coarsest,
     own_types,
     quantised_tensors,
@@ -43,11 +44,13 @@ class _Side(NamedTuple):
         kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
         kind: The coarsest type that the other run does not round to alike.
         on_the_way: The coarsest type on the way to a tensor, by name, where that is less.
+        behind_codes: Tensors made of codes that both runs round to, and that may be a step apart.
     """
 
     kinds: Mapping[str, Rounding]
     kind: str
     on_the_way: Mapping[str, str] = MappingProxyType({})
+    behind_codes: frozenset[str] = frozenset()
 
 
 class NoiseFloors:
@@ -98,7 +101,9 @@ class NoiseFloors:
             source = " and ".join(dict.fromkeys(part.source for part in parts))
             levels = tuple(mine + other for mine, other in zip(parts[0].levels, parts[1].levels, strict=True))
             kind = max((part.kind for part in parts), key=unit_of)
-            return NoiseFloor(levels, kind, source, any(part.estimated for part in parts))
+            made = self._resolved.plan.compare.map_output.get(output, output)
+            flips = any(made in side.behind_codes for side in sides)
+            return NoiseFloor(levels, kind, source, any(part.estimated for part in parts), flips)
 
         return floor
 
@@ -214,12 +219,14 @@ class NoiseFloors:
     def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> _Side:
         """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
         steps = accumulated_tensors(exact)
+        behind = behind_codes(exact)
         if self._allowed(backend):
-            return _Side({"": real, **steps}, real)
+            return _Side({"": real, **steps}, real, behind_codes=behind)
         own = own_types(exact, self._feed)
         finest = min(own.values(), key=unit_of, default=real)
         on_the_way = types_on_the_way(exact, own)
-        return _Side({"": finest, **own, **steps}, real, {name: kind or finest for name, kind in on_the_way.items()})
+        kinds = {name: kind or finest for name, kind in on_the_way.items()}
+        return _Side({"": finest, **own, **steps}, real, kinds, behind)
 
     def _backend(self, label: str) -> ResolvedBackend:
         labels = [backend.label for backend in self._resolved.backends]

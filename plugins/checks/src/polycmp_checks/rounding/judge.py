@@ -45,12 +45,14 @@ class NoiseFloor:
         source: Origin of the bound, in words.
         estimated: Whether the model could not be run with tensors perturbed inside, so that nothing tells which error a
             row keeps, nor how many are large.
+        flips: Whether codes on the way may be a step away.
     """
 
     levels: tuple[Level, ...]
     kind: str
     source: str
     estimated: bool = False
+    flips: bool = False
 
     @property
     def largest(self) -> float:
@@ -123,7 +125,8 @@ class NoiseJudge(OutputJudge):
         times = usual(floor.kind)
         bound = f"rounding explains up to {times * noise:.2g}, {times * floor.rms:.2g} on average ({floor.source})"
         if verdict.passed and reference.size:
-            said = explained(candidate, reference, floor.levels, scales, unit_of(floor.kind), floor.kind)
+            unit = unit_of(floor.kind)
+            said = explained(candidate, reference, floor.levels, scales, unit, floor.kind, flips=floor.flips)
             if said.word:
                 unsure = floor.estimated and not lost_channels(candidate, reference)
                 inconclusive = "undecided" if said.word == "undecided" or unsure else ""

@@ -22,7 +22,7 @@ from polycmp.compare import (
 )
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.layerwise import PartitionedRun, PerturbedRuns, Samples, quantised_tensors, rounded_weights
-from polycmp.precision import UNITS, is_steps, unit_of
+from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
@@ -56,16 +56,29 @@ def rounded_to(graph: SharedGraph, quantised: ModelGraph, exact: ModelGraph) -> 
         quantised: The candidate's model.
         exact: The reference's.
     """
-    steps = quantised_tensors(quantised, exact)
+    shared: dict[str, Rounding] = {}
+    for node in graph.nodes:
+        shared |= _beside_ties(node) if isinstance(node, PartNode) else {}
+    steps = {name: kind for name, kind in quantised_tensors(quantised, exact).items() if name not in shared}
     found: dict[str, Rounding] = {}
     for node in graph.nodes:
-        kind = node.coarsest if isinstance(node, PartNode) else ""
+        kind = node.apart if isinstance(node, PartNode) else ""
         if not is_steps(kind):
             found |= {graph.own.get(name, name): kind for name in node.outputs}
         elif not steps:
             found |= {graph.own.get(name, name): kind for name in (*node.inputs, *node.outputs)}
     coarse = {kind for kind in found.values() if isinstance(kind, str) and not is_steps(kind)}
-    return {**found, **rounded_weights(quantised, exact), **steps, "": max(coarse, key=unit_of, default="")}
+    return {**found, **rounded_weights(quantised, exact), **shared, **steps, "": max(coarse, key=unit_of, default="")}
+
+
+def _beside_ties(node: PartNode) -> dict[str, Rounding]:
+    """Return how far numbers move that both files round to the same steps, so that samples show which codes may flip.
+
+    A code flips where a number is as near to a tie as rounding brings it, and then by a whole step: multiplying what
+    one rounding does by `MARGIN`, as for all that is smooth, shows none of it, so the numbers move that far themselves.
+    """
+    unit = max((unit_of(node.apart), UNITS["float32"]))
+    return {name: 2.0 * MARGIN * operator_rounding(unit) * reach for name, reach in node.shared_steps.items()}
 
 
 class PairNoise:
@@ -91,19 +104,21 @@ class PairNoise:
         self._on_the_way: dict[str, str] = {}
         self._depth: dict[str, int] = {}
         self._place: dict[str, int] = {}
+        self._flips: set[str] = set()
         self._kinds = kinds
         self._read = frozenset(name for node in graph.nodes for name in node.inputs)
         for place, node in enumerate(graph.nodes):
-            known = node.coarsest if isinstance(node, PartNode) else ""
+            known = node.apart if isinstance(node, PartNode) else ""
             coarsest = max((known, *(self._on_the_way.get(name, "") for name in node.inputs)), key=unit_of)
+            behind = bool(isinstance(node, PartNode) and node.shared_steps) or not self._flips.isdisjoint(node.inputs)
+            self._flips.update(node.outputs if behind else ())
             depth = 1 + max((self._depth.get(name, 0) for name in node.inputs), default=0)
             for name in node.outputs:
                 self._on_the_way[name], self._depth[name], self._place[name] = coarsest, depth, place
 
     def kind(self, name: str) -> str:
-        """Return the coarsest type on a tensor's way; empty where none is coarser than float32."""
-        kind = self._on_the_way.get(name, "")
-        return kind if unit_of(kind) > UNITS["float32"] else ""
+        """Return the coarsest type on a tensor's way; empty where nothing is rounded."""
+        return self._on_the_way.get(name, "")
 
     def place(self, name: str) -> int:
         """Return the position of the operator that makes a tensor."""
@@ -142,10 +157,14 @@ class PairNoise:
         own, other, *sampled = arrays
         scales = scales_of(other)
         levels = sampled_levels(sampled[0], sampled[1:], scales) if sampled else None
-        least = one_rounding(other, unit_of(kind) * (math.sqrt(self._depth[name]) if levels is None else 1.0), scales)
+        if levels is not None and unit_of(kind) <= UNITS["float32"]:
+            levels = tuple(level + level for level in levels)  # both sides round to it, each in an order of its own
+        share = unit_of(kind) * (math.sqrt(self._depth[name]) if levels is None else 1.0)
+        least = one_rounding(other, share, scales)
         how = "estimated" if levels is None else "measured"
         noise = least if levels is None else tuple(item.at_least(one) for item, one in zip(levels, least, strict=True))
-        said = explained(own, other, noise, scales, unit_of(kind), kind, is_inner=name in self._read)
+        is_inner, flips = name in self._read, name in self._flips
+        said = explained(own, other, noise, scales, unit_of(kind), kind, is_inner=is_inner, flips=flips)
         return self._verdict(name, said, noise, own, other, how)
 
     def _verdict(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ _ROUNDED = {"Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1
 #: Operators that change what they read by a constant, which some optimisers take for one that changes nothing.
 _WITH_CONSTANTS = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip"})
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
+#: Operators that make and read codes one number at a time, so that equal scales make equal codes but for ties.
+_SHARED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class PartNode(GraphNode):
         unit: Unit roundoff of the coarsest type in the part, 0 if it holds exact numbers only.
         coarsest: The name of that type.
         quantised: Whether numbers are rounded to steps of a scale in it.
+        apart: The coarsest type that the part rounds to on one side alone, or by which both sides' rounding differs:
+            steps of a scale that both files hold alike are part of the network.
+        shared_steps: The largest number that has a code, by the reference's name of what both files round to the same
+            steps.
         candidate_ops: Types of the candidate's operators, in their order.
         reference_ops: Types of the reference's.
         only_reference: Inputs of the reference's part that the candidate's does not read.
@@ -61,6 +68,8 @@ class PartNode(GraphNode):
     unit: float = 0.0
     coarsest: str = ""
     quantised: bool = False
+    apart: str = ""
+    shared_steps: Mapping[str, float] = field(default_factory=dict)
     candidate_ops: tuple[str, ...] = ()
     reference_ops: tuple[str, ...] = ()
     only_reference: tuple[str, ...] = ()
@@ -173,7 +182,10 @@ class _Builder:
         elif match.reference not in {self.to_reference[name] for name in inputs}:
             inputs = inputs | {self.first[match.reference]: None}
         main = self._main(match.candidate, own)
-        kinds = {**own.kinds, **theirs.kinds}
+        kinds, shared = {**own.kinds, **theirs.kinds}, self._shared_steps(own, theirs)
+        real = {name: unit for name, unit in kinds.items() if name not in STEPS}
+        if shared is not None and not shared:
+            kinds = real
         coarsest = max(kinds, key=kinds.__getitem__, default="")
         weights = _rounded_weights(self.other, theirs.nodes)
         normed = own.nodes and all(node.op_type != "BatchNormalization" for node in own.nodes)
@@ -190,6 +202,8 @@ class _Builder:
             unit=kinds.get(coarsest, 0.0),
             coarsest=coarsest,
             quantised=any(name in STEPS for name in kinds),
+            apart=coarsest if shared is None else max(real, key=real.__getitem__, default=""),
+            shared_steps=shared or {},
             candidate_ops=tuple(node.op_type for node in own.nodes),
             reference_ops=tuple(node.op_type for node in theirs.nodes),
             only_reference=alone,
@@ -208,6 +222,22 @@ class _Builder:
                 for name in map(self.to_reference.__getitem__, alone)
             ),
         )
+
+    def _shared_steps(self, own: _Part, theirs: _Part) -> Mapping[str, float] | None:
+        """Return the largest number that has a code, by the name of what both sides of a part round to the same steps.
+
+        What is multiplied out alike is the same number on both sides, and needs no step. None where a side rounds to
+        steps that the other does not have, or it is not certain.
+        """
+        mine, other = _of_steps(self.mine, own), _of_steps(self.other, theirs)
+        kinds = [Counter(node.op_type for node in nodes) for nodes in (mine, other)]
+        if kinds[0] != kinds[1] or not kinds[0].keys() <= _SHARED:
+            return None
+        if sorted(_held(self.mine, node) for node in mine) != sorted(_held(self.other, node) for node in other):
+            return None
+        rounded = [node for node in other if node.op_type == "QuantizeLinear" and not _is_static(self.other, node)]
+        reaches = {node.operand(0): self.other.reach_of(node.outputs[0]) for node in rounded}
+        return reaches if all(reaches.values()) else None
 
     def _hidden(self, part: _Part) -> tuple[str, ...]:
         """Return the operators of a part whose tensors cannot be seen, where several of them calculate."""
@@ -253,6 +283,7 @@ class _Part:
     """The operators of one model after a tensor, up to tensors that have counterparts."""
 
     nodes: list[GraphNode] = field(default_factory=list)
+    all_nodes: list[GraphNode] = field(default_factory=list)
     inputs: dict[str, None] = field(default_factory=dict)
     kinds: dict[str, float] = field(default_factory=dict)
 
@@ -281,7 +312,8 @@ def _part(side: Side, name: str, border: Mapping[str, str]) -> _Part:
             waiting.extend(node.inputs)
     places = side.places
     part.nodes = sorted((node for node in chosen.values() if not _is_static(side, node)), key=lambda n: places[id(n)])
-    for node in chosen.values():
+    part.all_nodes = list(chosen.values())
+    for node in part.all_nodes:
         part.kinds.update(_kinds(side, node))
     return part
 
@@ -290,6 +322,28 @@ def _rounded_weights(side: Side, nodes: Iterable[GraphNode]) -> dict[str, None]:
     """Return the weights of operators that quantisers round to steps; biases of products are not among them."""
     read = {node.operand(place): None for node in nodes for place in _ROUNDED.get(plain_type(node), ())}
     return {name: None for name in read if name in side.graph.weights}
+
+
+def _of_steps(side: Side, part: _Part) -> list[GraphNode]:
+    """Return the operators of a part that read or make codes; what depends on weights alone, too."""
+    return [node for node in part.all_nodes if not _kinds(side, node).keys().isdisjoint(STEPS)]
+
+
+def _held(side: Side, node: GraphNode) -> tuple[str, ...]:
+    """Return an operator's type and what tells the weights that it reads from all others.
+
+    Of codes that are weights no scale: the same codes times another number are no rounding to other steps.
+    """
+    read = node.inputs[:1] if node.op_type == "DequantizeLinear" and _is_static(side, node) else node.inputs
+    values = weight_values(side.graph, [name for name in read if name in side.static])
+    told = []
+    for place, name in enumerate(read):
+        if name in values:
+            array = np.ascontiguousarray(values[name])
+            told.append(f"{place} {array.dtype} {array.shape} {sha256(array.data).hexdigest()}")
+        elif name in side.static:
+            told.append(f"{place} {name}")
+    return node.op_type, *told
 
 
 def _is_static(side: Side, node: GraphNode) -> bool:

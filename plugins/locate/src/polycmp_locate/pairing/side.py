@@ -150,6 +150,11 @@ class Side:
         steps = self.codes.get(codes)
         return 0.0 if steps is None or not steps.scale.size else float(steps.scale.max())
 
+    def reach_of(self, codes: str) -> float:
+        """Return the largest magnitude that codes can represent; 0 if that is not known."""
+        steps = self.codes.get(codes)
+        return 0.0 if steps is None or not steps.scale.size else max(map(abs, steps.ends))
+
     def class_of(self, name: str) -> str:
         """Return the kind of elements that a tensor is compared as; empty if that is not known."""
         if self.codes.get(name) is not None:
