@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from polycmp._builtin_options import SimpleOptions
+from polycmp.comparator import CompareFunc
 from polycmp.compare.blindness import without_elements
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.simple import Simple
@@ -199,3 +200,11 @@ def test_statistics_are_asked_with_real_impostors():
     mean = {"simple": Simple(SimpleOptions(check_error_stat={"": ("mean",)}))}
     assert judged(sparse, functions=mean).inconclusive == "blind"
     assert judged(values(1, 1000), functions=mean).passed
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int8, ml_dtypes.int4])
+def test_impostors_keep_to_the_numbers_that_a_type_has(dtype):
+    """The negative of 9e18 in uint64 came out as 9e18 again, and was let pass."""
+    large = 9488567761394658627 if dtype is np.uint64 else int(ml_dtypes.iinfo(dtype).max)
+    psnr = {"psnr": CompareFunc.psnr(psnr_tolerance=30.0)}
+    assert judged(np.array([large, 0]).astype(dtype), functions=psnr).passed

@@ -166,9 +166,18 @@ class Impostors:
         return np.broadcast_to(self._typed(np.asarray(self.value)), part.shape)
 
     def _typed(self, values: Array) -> Array:
-        """Return values in the type of the reference."""
-        rounded = np.rint(values) if self._kind in {"integer", "bool"} else values
-        return np.asarray(rounded).astype(self._reference.dtype)
+        """Return values in the type of the reference: whole numbers beyond its ends become its ends."""
+        dtype = self._reference.dtype
+        if self._kind not in {"integer", "bool"}:
+            return np.asarray(values).astype(dtype)
+        rounded = np.asarray(np.rint(values))
+        if self._kind == "bool":
+            return rounded.astype(dtype)
+        low, high = _ends(dtype)
+        with np.errstate(invalid="ignore"):
+            made = np.atleast_1d(rounded.astype(dtype))
+        made[np.atleast_1d(rounded <= low)], made[np.atleast_1d(rounded >= high)] = low, high
+        return made.reshape(rounded.shape)
 
     def _all_pass(self, asked: Functions, impostor: Array, reference: Array) -> bool:
         return all(self._lets_pass(name, item, impostor, reference) for name, item in asked.items())
@@ -292,6 +301,17 @@ def _rounding_of(dtype: np.dtype[Any]) -> float:
     """Return the share of its largest magnitude by which arrays of a type have to differ to be two things."""
     unit = _unit(dtype) if dtype_class(dtype) in {"float", "complex"} else 0.0
     return min(_ROUNDINGS * unit, max(unit, _ROUNDED))
+
+
+def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the smallest and the largest number of a type of whole ones."""
+    if not is_low_bit(dtype):
+        info = np.iinfo(dtype)
+        return int(info.min), int(info.max)
+    import ml_dtypes
+
+    low_bit = ml_dtypes.iinfo(dtype)
+    return int(low_bit.min), int(low_bit.max)
 
 
 def _unit(dtype: np.dtype[Any]) -> float:
