@@ -8,13 +8,13 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.10*/bin/python) python3.10)
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/bisect plugins/mcp plugins/trt plugins/trtexec plugins/openvino plugins/tf plugins/torch plugins/polygraphy
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/bisect plugins/record plugins/mcp plugins/trt plugins/trtexec plugins/openvino plugins/tf plugins/torch plugins/polygraphy
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
-COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks
+COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks plugins/record
 MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
 BENCH := .cache/bench-polycmp
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
@@ -22,7 +22,7 @@ PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 # Each process of tests has a core: further threads of NumPy's OpenBLAS would do nothing there but spin after they start.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect
+EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect -e plugins/record
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 

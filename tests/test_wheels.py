@@ -34,6 +34,7 @@ PROJECTS = {
     "polycmp-openvino": "plugins/openvino",
     "polycmp-pluginref": "plugins/pluginref",
     "polycmp-polygraphy": "plugins/polygraphy",
+    "polycmp-record": "plugins/record",
     "polycmp-report": "plugins/report",
     "polycmp-suite": "plugins/suite",
     "polycmp-tf": "plugins/tf",
@@ -139,6 +140,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-openvino",
         "polycmp-pluginref",
         "polycmp-polygraphy",
+        "polycmp-record",
         "polycmp-report",
         "polycmp-suite",
         "polycmp-tf",
@@ -247,6 +249,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("selftest", "polycmp-checks"),
         ("suite", "polycmp-suite"),
         ("mcp", "polycmp-mcp"),
+        ("record", "polycmp-record"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from polycmp import _activity as activity
+from polycmp._environment import add_missing
 from polycmp._shutdown import InterruptOnce, end_with
 from polycmp.errors import EXIT_FAILED
 
@@ -55,7 +56,7 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
         # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could
         # use: on 16 cores that was 1.8 s of the 3.1 s of processor time of a small comparison (benchmarks/README.md).
         # This process is polycmp's own, so nobody else's environment changes.
-        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+        add_missing({"OPENBLAS_THREAD_TIMEOUT": "4"})
         activity.HERE.share(page)
         status = command()
         activity.HERE.ending(status)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
+from polycmp._environment import callers_environment
 from polycmp._shutdown import ENDING, abandon_threads, end_with
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "answer_one",
     "ask_child",
     "beside_standard",
+    "callers_environment",
     "end_with",
     "is_child",
 ]

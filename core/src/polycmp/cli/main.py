@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp import __version__
+from polycmp._environment import add_missing, remove
 from polycmp._shutdown import ENDING, SignalReceived, ended_by_signals
 from polycmp.errors import EXIT_FAILED, FileError, PolycmpError, describe_exception
 from polycmp.files import starting_folder
@@ -247,13 +248,11 @@ def _without_progress_bars(verbose: bool) -> Iterator[None]:
 
     They read these variables when they are imported, which is after this; what a user has set stays.
     """
-    added = [name for name in _PROGRESS_BARS if not verbose and name not in os.environ]
-    os.environ.update(dict.fromkeys(added, "1"))
+    added = [] if verbose else add_missing(dict.fromkeys(_PROGRESS_BARS, "1"))
     try:
         yield
     finally:
-        for name in added:
-            os.environ.pop(name, None)
+        remove(added)
 
 
 def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:

@@ -1,0 +1,168 @@
+"""What a recorded program has left, as folders that `polycmp run --load-inputs` and `--load-outputs` read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.files import atomic_write, write_document
+from polycmp.results.files import InputsWriter, OutputsWriter
+from polycmp_record.startup.polycmp_record_hook.spool import DESCRIPTION, EVENTS
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+_LEVELS = {
+    "ORT_DISABLE_ALL": "off",
+    "ORT_ENABLE_BASIC": "basic",
+    "ORT_ENABLE_EXTENDED": "extended",
+    "ORT_ENABLE_LAYOUT": "layout",
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The calls of one model.
+
+    Attributes:
+        folder: The folder with `inputs`, `outputs` and `model.json`.
+        calls: Number of calls.
+        facts: What is known of the model.
+        all_outputs: Whether the program asked for all outputs.
+    """
+
+    folder: Path
+    calls: int
+    facts: Mapping[str, Any]
+    all_outputs: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the model's file."""
+        return Path(self.facts["model"]).name if self.facts["model"] else "a model without a file"
+
+    def command(self) -> str:
+        """Return the command that runs the model on what it was given, and compares with what came out."""
+        words = ["polycmp", "run", self.facts["model"] or "MODEL", "-b", _spec(self.facts)]
+        words += ["--load-inputs", str(self.folder / "inputs"), "--load-outputs", str(self.folder / "outputs")]
+        if not self.all_outputs:  # the others would be missing on one side
+            words += ["--onnx-outputs", *self.facts["outputs"]]
+        return shlex.join(words)
+
+
+def take_over(spool: Path, target: Path, registry: Registry) -> list[Recorded]:
+    """Move what the processes of a program have kept into a folder for each model.
+
+    Args:
+        spool: Where they kept it.
+        target: Folder for the folders.
+        registry: The plugins that bring the formats.
+
+    Raises:
+        FileError: A file cannot be written.
+    """
+    kept = []
+    taken: set[str] = set()
+    for description in sorted(spool.glob(f"*/{DESCRIPTION}"), key=lambda file: file.stat().st_mtime_ns):
+        files = sorted(description.parent.glob("*.npy"))
+        if files:
+            facts = json.loads(description.read_bytes())
+            place = target / _unused(_name_of(facts), taken)
+            calls = _convert(files, facts, place, registry)
+            every = facts["all_outputs"] in (None, facts["outputs"])
+            kept.append(Recorded(place, calls, _described(facts, spool, place), every))
+            write_document(place / "model.json", {**kept[-1].facts, "calls": kept[-1].calls})
+    return kept
+
+
+def libraries_and_failures(spool: Path) -> tuple[list[str], list[str]]:
+    """Return the libraries that the program imported, and the reasons why calls could not be kept."""
+    path = spool / EVENTS
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    events = [json.loads(line) for line in lines]
+    found = ([*dict.fromkeys(item[kind] for item in events if kind in item)] for kind in ("library", "failure"))
+    libraries, failures = found
+    return libraries, failures
+
+
+def _convert(files: list[Path], facts: Mapping[str, Any], place: Path, registry: Registry) -> int:
+    """Write calls as iterations of inputs and outputs, and remove the files that they were in."""
+    with (
+        InputsWriter(place / "inputs", registry, lasting=False) as inputs,
+        OutputsWriter(place / "outputs", registry, lasting=False) as outputs,
+    ):
+        for file in files:
+            with file.open("rb") as stream:
+                inputs.add({name: np.load(stream, allow_pickle=False) for name in facts["inputs"]})
+                values = {name: np.load(stream, allow_pickle=False) for name in facts["outputs"]}
+            outputs.add(f"recorded {facts['library']}", values)
+            file.unlink()
+    return len(files)
+
+
+def _described(facts: Mapping[str, Any], spool: Path, place: Path) -> dict[str, Any]:
+    """Return what is worth keeping of a model, and keep its content if it was only in memory."""
+    model, digest = facts.get("path"), facts.get("content")
+    if digest is not None and (spool / digest).is_file():
+        suffix = ".tflite" if facts["backend"] == "tf" else ".onnx"
+        model = str(place / f"model{suffix}")
+        with atomic_write(model) as file:
+            file.write((spool / digest).read_bytes())
+    elif model is not None:
+        with suppress(OSError):
+            state = Path(model).stat()
+            if (state.st_size, state.st_mtime_ns) == (facts["size"], facts["mtime_ns"]):
+                digest = _digest(Path(model))
+    names = ("backend", "library", "options", "inputs", "outputs")
+    return {"model": model, "sha256": digest, **{name: facts[name] for name in names}}
+
+
+def _digest(path: Path) -> str:
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            total.update(chunk)
+    return total.hexdigest()
+
+
+def _name_of(facts: Mapping[str, Any]) -> str:
+    name = Path(facts["path"]).stem if "path" in facts else "model"
+    return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "model"
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number = 1
+    unused = name
+    while unused.lower() in taken:
+        number += 1
+        unused = f"{name}-{number}"
+    taken.add(unused.lower())
+    return unused
+
+
+def _spec(facts: Mapping[str, Any]) -> str:
+    """Return the backend with the options that decide how it calculates."""
+    options = facts["options"]
+    words = []
+    if facts["backend"] == "onnxrt":
+        providers = [name.removesuffix("ExecutionProvider").lower() for name in options["providers"]]
+        words += [f"providers=[{','.join(providers)}]"] if providers != ["cpu"] else []
+        level = _LEVELS.get(options["graph_optimization_level"])
+        words += [f"optimization={level}"] if level else []
+        threads = options["intra_op_num_threads"]
+        words += [f"threads={threads}"] if threads != "0" else []
+    elif facts["backend"] == "openvino":
+        words += [f"device={options['device']}"] if options["device"] not in {"AUTO", "CPU"} else []
+        words += ["own_precision"] if options["precision"] != "f32" else []
+    elif options["num_threads"]:
+        words += [f"threads={options['num_threads']}"]
+    return f"{facts['backend']}:{','.join(words)}" if words else facts["backend"]

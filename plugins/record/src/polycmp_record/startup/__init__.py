@@ -1,0 +1,1 @@
+"""The folder that PYTHONPATH names in the recorded program."""

@@ -1,0 +1,278 @@
+"""What the processes of a recorded program keep: one file for each call, until `polycmp record` takes them over.
+
+The folder belongs to all processes of the program. They agree by a file of claims to which each only appends: its order
+decides which calls are the first `--max-calls`, which one repeats another, and where `--max-size` is reached.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import os
+import struct
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+CLAIMS, EVENTS, DESCRIPTION = "claims", "events", "model.json"
+_DIGEST = 16
+#: A claim: the model, the inputs, who claims, and the size of the call in bytes.
+_CLAIM = struct.Struct(f"<{_DIGEST}s{_DIGEST}s{_DIGEST}sQ")
+#: Characters of a library's message that are shown.
+_LONGEST = 1000
+
+
+class Settings(NamedTuple):
+    """What to keep.
+
+    Attributes:
+        folder: Folder for it, which exists.
+        every: Every how many-th call of a model is looked at.
+        max_calls: How many calls of one model are kept.
+        max_size: How many bytes are kept in all.
+        duplicates: Whether calls are kept whose inputs were kept already.
+    """
+
+    folder: str
+    every: int
+    max_calls: int
+    max_size: int
+    duplicates: bool
+
+    @classmethod
+    def from_text(cls, text: str) -> Settings:
+        """Return the settings from the text that `to_text` makes."""
+        return cls(**json.loads(text))
+
+    def to_text(self) -> str:
+        """Return the settings as a text for the environment."""
+        return json.dumps(self._asdict())
+
+
+class Model:
+    """A model that the program has made ready to run.
+
+    Args:
+        backend: polycmp's name for the library.
+        library: The library and its version.
+        options: What the library was asked for.
+        path: The file, None where the program had none.
+        content: The file's content, where the program had nothing else.
+        all_outputs: Names of all outputs, where a call may ask for some of them.
+    """
+
+    def __init__(
+        self,
+        backend: str,
+        library: str,
+        options: Mapping[str, Any],
+        path: Any = None,
+        content: bytes | None = None,
+        all_outputs: Sequence[str] | None = None,
+    ) -> None:
+        self.facts: dict[str, Any] = {"backend": backend, "library": library, "options": dict(options)}
+        self.facts["all_outputs"] = None if all_outputs is None else sorted(all_outputs)
+        if path is not None:
+            file = Path(os.fsdecode(path)).absolute()
+            state = file.stat()
+            self.facts.update(path=str(file), size=state.st_size, mtime_ns=state.st_mtime_ns)
+        self.content = content
+        if content is not None:
+            self.facts.update(content=hashlib.sha256(content).hexdigest(), size=len(content))
+        self.identity = hashlib.blake2b(_json(self.facts), digest_size=_DIGEST).digest()
+        self.calls = itertools.count()
+
+
+class Spool:
+    """Keeps calls of this process.
+
+    Args:
+        settings: What to keep.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._folder = Path(settings.folder)
+        self._renew()
+        if hasattr(os, "register_at_fork"):  # in the child the lock may be held by a thread that is not there
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+        self._claims = _Claims(self._folder / CLAIMS, self._settings)
+        self._failed = False
+        self._described: set[Path] = set()
+
+    def careful(self, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+        """Return a function of ours for the program to call: whatever goes wrong in it is told, and no more."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*first, *args, **kwargs)
+            except Exception as error:  # noqa: BLE001 - the program goes on whatever happens here
+                self._tell(error)
+                return None
+
+        return call
+
+    def saw(self, library: str) -> None:
+        """Note that the program has imported a library whose calls are watched."""
+        self._note("library", library)
+
+    def due(self, model: Model) -> bool:
+        """Return whether the call that is being made may be kept; asked once for each call."""
+        return next(model.calls) % self._settings.every == 0 and not self._claims.full(model.identity)
+
+    def keep(self, model: Model, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Keep a call, unless its inputs are known or there are enough.
+
+        Raises:
+            Exception: It cannot be kept.
+        """
+        inputs, outputs = dict(sorted(inputs.items())), dict(sorted(outputs.items()))
+        arrays = [as_array(value, name) for name, value in (*inputs.items(), *outputs.items())]
+        names = _json([list(inputs), list(outputs)])
+        digest = _digest(names, arrays[: len(inputs)])
+        with self._lock:
+            number = self._claims.claim(model.identity, digest, sum(array.nbytes for array in arrays))
+        if number is None:
+            return
+        folder = self._folder / hashlib.blake2b(model.identity + names, digest_size=_DIGEST).hexdigest()
+        if folder not in self._described:
+            self._describe(folder, model, {**model.facts, "inputs": list(inputs), "outputs": list(outputs)})
+            self._described.add(folder)
+        _write_whole(folder / f"{number:010d}.npy", functools.partial(_write_arrays, arrays))
+
+    def _describe(self, folder: Path, model: Model, facts: Mapping[str, Any]) -> None:
+        folder.mkdir(exist_ok=True)
+        content = model.content
+        if content is not None and len(content) <= self._settings.max_size:
+            _write_whole(self._folder / facts["content"], lambda file: file.write(content))
+        _write_whole(folder / DESCRIPTION, lambda file: file.write(_json(facts)))
+
+    def _tell(self, error: Exception) -> None:
+        if self._failed:
+            return
+        self._failed = True
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+        with suppress(OSError, ValueError, AttributeError):  # standard error may be closed
+            sys.stderr.write(f"polycmp record: not all calls can be recorded: {reason}\n")
+        with suppress(OSError):  # the disk may be full, which was the reason
+            self._note("failure", reason)
+
+    def _note(self, kind: str, text: str) -> None:
+        _append(self._folder / EVENTS, _json({kind: text}) + b"\n")
+
+
+class _Claims:
+    """Which calls are kept, as all processes of the program agree on it.
+
+    Args:
+        path: The file of claims.
+        settings: What to keep.
+    """
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self._path = path
+        self._settings = settings
+        self._read = 0
+        self._size = 0
+        self._stopped = False
+        self._counts: Counter[bytes] = Counter()
+        self._seen: set[tuple[bytes, bytes]] = set()
+
+    def full(self, model: bytes) -> bool:
+        """Return whether nothing more of a model is kept."""
+        return self._stopped or self._counts[model] >= self._settings.max_calls
+
+    def claim(self, model: bytes, inputs: bytes, size: int) -> int | None:
+        """Return the how many-th call of a model this one is; None if it is not to be kept."""
+        self._catch_up(b"")
+        if not self._admits(model, inputs, size):
+            return None
+        mine = os.urandom(_DIGEST)
+        _append(self._path, _CLAIM.pack(model, inputs, mine, size))
+        return self._catch_up(mine)
+
+    def _admits(self, model: bytes, inputs: bytes, size: int) -> bool:
+        if self.full(model) or (not self._settings.duplicates and (model, inputs) in self._seen):
+            return False
+        self._stopped = self._size + size > self._settings.max_size
+        return not self._stopped
+
+    def _catch_up(self, mine: bytes) -> int | None:
+        """Take in what other processes have claimed, and return the number of one's own claim if it is admitted."""
+        number = None
+        with suppress(FileNotFoundError), self._path.open("rb") as file:
+            file.seek(self._read)
+            text = file.read()
+            whole = len(text) // _CLAIM.size * _CLAIM.size
+            self._read += whole
+            for model, inputs, who, size in _CLAIM.iter_unpack(text[:whole]):
+                if not self._admits(model, inputs, size):
+                    continue
+                if who == mine:
+                    number = self._counts[model]
+                self._counts[model] += 1
+                self._seen.add((model, inputs))
+                self._size += size
+        return number
+
+
+def as_array(value: Any, name: str) -> Any:
+    """Return a value that goes into or comes out of a model as an array that can be saved.
+
+    Raises:
+        TypeError: It is none.
+    """
+    import numpy as np
+
+    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.flat):
+        array = array.astype(str)
+    if array.dtype.kind not in "biufcUS":
+        raise TypeError(f"{name!r} is no array of numbers or text but {type(value).__name__} of {array.dtype}")
+    return array
+
+
+def _digest(names: bytes, arrays: list[Any]) -> bytes:
+    import numpy as np
+
+    total = hashlib.blake2b(names, digest_size=_DIGEST)
+    for array in arrays:
+        total.update(f"{array.dtype.str}{array.shape}".encode())
+        total.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return total.digest()
+
+
+def _write_arrays(arrays: list[Any], file: BinaryIO) -> None:
+    import numpy as np
+
+    for array in arrays:
+        np.save(file, array, allow_pickle=False)
+
+
+def _write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
+    try:
+        with temporary.open("xb") as file:
+            write(file)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _append(path: Path, record: bytes) -> None:
+    with path.open("ab", buffering=0) as file:
+        file.write(record)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, default=str).encode()
