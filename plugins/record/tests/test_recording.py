@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import shlex
+import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -160,6 +162,14 @@ def test_where_nothing_is_recorded_the_reason_is_said_and_no_folder_stays(place,
     assert not (place.folder / "calls").exists()
 
 
+def test_options_of_the_program_are_never_taken_for_those_of_the_command(place):
+    assert place.polycmp("record", sys.executable, "app.py", "--every", "2") == 2
+    assert f"polycmp record -- {sys.executable} app.py --every 2" in place.err
+    place.write("app.py", "import sys; print(sys.argv[1:])")
+    place.record("app.py", "--max", "2", "--every", "--", "-o", "x")
+    assert place.out == "['--max', '2', '--every', '--', '-o', 'x']\n"
+
+
 def test_a_folder_that_holds_something_is_refused_before_the_program_runs(place):
     (place.folder / "calls").mkdir()
     place.write("calls/mine.txt", "mine")
@@ -167,3 +177,14 @@ def test_a_folder_that_holds_something_is_refused_before_the_program_runs(place)
     assert place.out == ""
     assert "rm -r calls" in place.err
     assert [path.name for path in (place.folder / "calls").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pause"), reason="this system has no such signals")
+def test_a_signal_is_passed_on_and_what_the_program_had_given_is_kept(place):
+    program = (place.folder / "app.py").read_text()
+    place.write("app.py", program + "import os, signal\nos.kill(os.getppid(), signal.SIGTERM)\nsignal.pause()\n")
+    words = [sys.executable, "-m", "polycmp", "record", "--", sys.executable, "app.py", "1", "2"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert "recorded 2 calls of toy.onnx" in done.stderr
+    assert place.calls() == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +20,28 @@ _SPOOL = ".recording"
 _OTHERWISE = "save the inputs in the program (numpy.savez), and polycmp run MODEL -b NAME --load-inputs FILE"
 
 
+class _BeforeProgram(click.Command):
+    """A command whose own words end at `--`, so that no option of the program is taken for one of its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what precedes `--`.
+
+        Raises:
+            UsageError: A program was named without `--` before it.
+        """
+        words = args[args.index("--") + 1 :] if "--" in args else []
+        rest = super().parse_args(ctx, args)
+        program = ctx.params.get("program") or ()
+        if list(program) != words:
+            raise UsageError(
+                "-- is missing before the program", hint=visible(shlex.join(["polycmp", "record", "--", *program]))
+            )
+        return rest
+
+
 @click.command(
     "record",
+    cls=_BeforeProgram,
     context_settings={"allow_interspersed_args": False},
     help="Run a program as it is and keep the inputs and outputs with which it calls its models (ONNX Runtime, "
     "OpenVINO, LiteRT): a folder for each model, for --load-inputs and --load-outputs of other commands."

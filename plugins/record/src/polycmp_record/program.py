@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from polycmp.errors import UsageError, describe_exception
 from polycmp.process import callers_environment
@@ -15,6 +19,7 @@ from polycmp_record.startup.polycmp_record_hook import VARIABLE
 from polycmp_record.startup.polycmp_record_hook.spool import Settings
 
 _PATH = "PYTHONPATH"
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def environment(settings: Settings) -> dict[str, str]:
@@ -42,16 +47,31 @@ def run(words: Sequence[str], variables: Mapping[str, str]) -> int:
             why=describe_exception(error),
             hint=f"polycmp record -- python {words[0]}" if script else "name a program as a shell would find it",
         ) from error
-    status = _wait(program)
+    with _signals_for(program):
+        status = program.wait()
     return status if status >= 0 else 128 - status
 
 
-def _wait(program: subprocess.Popen[bytes]) -> int:
+@contextmanager
+def _signals_for(program: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Leave it to the program what signals mean, for the length of a block: what it has given is kept when it ends.
+
+    Ctrl-C reaches it by the terminal; what asks this process alone to end is passed on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        if number != signal.SIGINT:
+            program.send_signal(number)
+
+    wakeup = signal.set_wakeup_fd(-1)  # by which polycmp notices signals, and ends
+    numbers = [number for number in _SIGNALS if signal.getsignal(number) not in {None, signal.SIG_IGN}]
+    before = {number: signal.signal(number, pass_on) for number in numbers}
     try:
-        return program.wait()
-    except KeyboardInterrupt:  # the terminal told the program, too, which decides what to do
-        return _wait(program)
-    except BaseException:  # this process has been asked to end
-        program.terminate()
-        program.wait()
-        raise
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup)
