@@ -42,6 +42,18 @@ def test_an_output_below_the_tolerance_is_blind_and_says_so():
     assert found.reason.endswith("e-07, below atol 1e-05: nothing could differ")
 
 
+@pytest.mark.parametrize("first", [0.0, 1.0])
+def test_tiny_numbers_that_pass_for_0_are_blind_whichever_side_holds_them(first):
+    tiny, nothing = values(4, 8, scale=3e-8), np.zeros((4, 8), np.float32)
+    for made, expected in ((tiny, nothing), (nothing, tiny)):
+        # an iteration in which something could have differed is enough
+        found = judged(expected, values(4, 8) * first, candidates=[made, values(4, 8) * first])
+        assert found.inconclusive == ("" if first else "blind")
+        assert first or "below atol 1e-05: nothing could differ" in found.reason
+    assert judged(nothing, candidates=[nothing]).passed
+    assert judged(nothing, candidates=[tiny], accepted=["y"]).passed
+
+
 @pytest.mark.parametrize(
     ("reference", "options", "words"),
     [

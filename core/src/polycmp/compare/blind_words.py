@@ -32,8 +32,13 @@ def why_passed(kind: str, output: str, asked: Impostors, verdicts: Collection[Ve
         return f"each row of {name} would have passed for the next one: they differ by at most {asked.apart:.2g}"
     if kind == "iteration":
         return f"{name} of one iteration would have passed for the next: they differ by at most {asked.apart:.2g}"
-    known = {key: max(item.get(key, math.nan) for item in tolerances) for key in ("atol", "rtol") if tolerances}
-    return why_scaled(kind, output, asked.scale, known)
+    return why_scaled(kind, output, asked.scale, tolerances_of(verdicts))
+
+
+def tolerances_of(verdicts: Collection[Verdict]) -> dict[str, float]:
+    """Return the largest of the absolute and of the relative tolerances of verdicts; NaN where one has none."""
+    known = [item.tolerance for item in verdicts if isinstance(item, DetailedVerdict)]
+    return {key: max(item.get(key, math.nan) for item in known) for key in ("atol", "rtol") if known}
 
 
 def why_scaled(kind: str, output: str, scale: float, tolerance: Mapping[str, float]) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp import sentences
-from polycmp.compare.blind_words import holds_one, why_passed, why_scaled
+from polycmp.compare.blind_words import holds_one, tolerances_of, why_passed, why_scaled
 from polycmp.compare.impostors import MOST, SCALED, Functions, Impostors, constant_like, ignored_by, is_ours, sample_of
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
@@ -81,6 +81,10 @@ class Watch:
                 elif said:
                     self._alive[kind] = self._alive[kind] or why_passed(
                         kind, self._output, asked, list(verdicts.values())
+                    )
+                elif kind == "zeros" and asked.hidden:  # zeros would pass for it if the sides changed places
+                    self._alive[kind] = why_scaled(
+                        kind, self._output, asked.hidden, tolerances_of(list(verdicts.values()))
                     )
                 elif kind == "constant" and asked.one_value:
                     is_bool = reference.dtype.kind == "b"

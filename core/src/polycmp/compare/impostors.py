@@ -93,6 +93,14 @@ class Impostors:
         return max((_top(np.abs(_wide(block))) for block in _chunks(self._reference)), default=0.0)
 
     @property
+    def hidden(self) -> float:
+        """The largest real number that passed for the 0 that the reference holds everywhere; 0 if there is none."""
+        if self._kind not in {"float", "complex"} or self.scale != 0.0:
+            return 0.0
+        given = (item.stats for item in self._verdicts.values() if isinstance(item, DetailedVerdict))
+        return max((stats.max_abs for stats in given if stats is not None), default=0.0)
+
+    @property
     def one_value(self) -> bool:
         """Whether the reference, once asked with a constant, holds one number everywhere but for rounding."""
         return self.apart <= self._rounding * self.scale
