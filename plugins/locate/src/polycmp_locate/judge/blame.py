@@ -79,6 +79,7 @@ class _Blame:
         self.absorbed: list[tuple[Row, tuple[GraphNode, ...]]] = []
         self.harmless: list[Row] = []
         self.unmeasured: Row | None = None
+        self.outdone: Row | None = None
 
     def judge(self) -> Judgement:
         """Return the verdict."""
@@ -173,7 +174,11 @@ class _Blame:
         own = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
         final = max(self.evidence.failing[name] for name in reached)
-        return is_obvious(max(own, in_place), final) or self.evidence.leads(row, reached)
+        if is_obvious(max(own, in_place), final) or self.evidence.leads(row, reached):
+            return True
+        if self.outdone is None and is_refuted(row):
+            self.outdone = row  # a decision behind it goes otherwise by rounding, too, and hides what it does
+        return False
 
     def _are_within_rounding(self, outputs: Set[str]) -> bool:
         """Return whether failing outputs are off by no more than rounding explains."""
@@ -252,6 +257,8 @@ class _Blame:
         both = self._nan_in_both()
         if both is not None:
             return self._finish(both, both, NOT_FINITE)
+        if self.outdone is not None:
+            return self._blame(self.outdone)
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
         if any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
