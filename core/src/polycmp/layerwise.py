@@ -38,6 +38,7 @@ from polycmp.builtin.layerwise.segment_runner import MakeRunner
 from polycmp.builtin.layerwise.structure import (
     final_outputs,
     makers,
+    same_operators,
     same_structure,
     static_tensors,
     tensor_outputs,
@@ -84,6 +85,7 @@ __all__ = [
     "real_numbers",
     "rounded_weights",
     "rounds_alike",
+    "same_operators",
     "same_structure",
     "static_tensors",
     "tensor_outputs",

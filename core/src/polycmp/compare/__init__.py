@@ -14,6 +14,7 @@ from polycmp._builtin_options import SimpleOptions
 from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 from polycmp.compare.blindness import PairImpostors, blind, blind_by_figures, impostors_judge, without_elements
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
+from polycmp.compare.decisions import Decisions, are_decisions, sampled_decisions
 from polycmp.compare.difference import difference_of, is_extended
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.noise import (
@@ -63,6 +64,7 @@ __all__ = [
     "MARGIN",
     "SAMPLES",
     "CompareFunction",
+    "Decisions",
     "DetailedVerdict",
     "ErrorStats",
     "Explained",
@@ -80,6 +82,7 @@ __all__ = [
     "SimpleOptions",
     "Worst",
     "WorstIterations",
+    "are_decisions",
     "as_pair_function",
     "as_scalar",
     "as_verdict",
@@ -107,6 +110,7 @@ __all__ = [
     "read_only_outputs",
     "require_metric",
     "root_mean_square",
+    "sampled_decisions",
     "sampled_levels",
     "scales_of",
     "shape_reason",

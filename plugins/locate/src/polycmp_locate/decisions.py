@@ -87,6 +87,7 @@ def in_place_is_rounding(row: Row) -> bool:
         alone.in_place == 0.0
         or alone.same_if_rounded
         or (row.in_steps and alone.in_place_steps <= step_limit(row.input_unit))
+        or (alone.is_decided_otherwise and standalone_is_rounding(row))
     )
 
 

@@ -17,9 +17,18 @@ def static_tensors(graph: ModelGraph) -> set[str]:
 
 
 def same_structure(one: ModelGraph, two: ModelGraph) -> bool:
-    """Return whether two models have the same operators between tensors of the same names."""
+    """Return whether two models have the same operators between tensors of the same names and types.
+
+    A weight of another type takes other bytes; from weights and inputs on, only a Cast changes types.
+    """
     if one is two:
         return True
+    casts = ((a.attributes, b.attributes) for a, b in zip(one.nodes, two.nodes, strict=False) if a.op_type == "Cast")
+    return same_operators(one, two) and one.weights == two.weights and all(a == b for a, b in casts)
+
+
+def same_operators(one: ModelGraph, two: ModelGraph) -> bool:
+    """Return whether two models have the same operators between tensors of the same names, of whichever types."""
     return len(one.nodes) == len(two.nodes) and all(
         (a.op_type, a.domain, a.inputs, a.outputs) == (b.op_type, b.domain, b.inputs, b.outputs)
         for a, b in zip(one.nodes, two.nodes, strict=True)

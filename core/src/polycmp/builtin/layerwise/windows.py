@@ -274,20 +274,7 @@ class Windows:
 def can_run_side_by_side(graphs: Sequence[ModelGraph | None]) -> bool:
     """Return whether backends with these models can go through them side by side, and rounding is the same in all."""
     first = graphs[0] if graphs else None
-    return first is not None and all(
-        graph is not None and same_structure(first, graph) and _same_types(first, graph) for graph in graphs
-    )
-
-
-def _same_types(one: ModelGraph, two: ModelGraph) -> bool:
-    """Return whether models of the same operators hold and make numbers of the same types.
-
-    A weight of another type takes other bytes; from weights and inputs on, only a Cast changes types.
-    """
-    if one is two:
-        return True
-    casts = ((a.attributes, b.attributes) for a, b in zip(one.nodes, two.nodes, strict=True) if a.op_type == "Cast")
-    return one.weights == two.weights and all(a == b for a, b in casts)
+    return first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
 
 
 def comparable(graph: ModelGraph) -> list[str]:

@@ -8,10 +8,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare import Scales, one_rounding, sampled_levels
+from polycmp.compare import Decisions, Scales, one_rounding, sampled_decisions, sampled_levels
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.layerwise import (
@@ -30,8 +29,8 @@ from polycmp.layerwise import (
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.sentences import explained_by_rounding
-from polycmp.tensors import Feed, dtype_class
-from polycmp_checks.rounding.judge import BY_THE_TASK, COUNTED, Decisions, NoiseFloor, NoiseJudge
+from polycmp.tensors import Feed
+from polycmp_checks.rounding.judge import BY_THE_TASK, NoiseFloor, NoiseJudge
 
 #: Number of outputs that are named.
 _NAMED = 4
@@ -107,31 +106,20 @@ class NoiseFloors:
 
         return floor
 
-    def decisions(self, one: str, two: str) -> Callable[[str, NDArray[Any]], Decisions]:
-        """Return a function of an output and the reference's values: what of its decisions rounding turns."""
+    def decisions(self, one: str, two: str) -> Callable[[str, NDArray[Any]], tuple[Decisions, str]]:
+        """Return a function of an output and the reference's values: what rounding turns of it, and the type."""
 
-        def turned(output: str, reference: NDArray[Any]) -> Decisions:
+        def turned(output: str, reference: NDArray[Any]) -> tuple[Decisions, str]:
             sides = self._sides(one, two)
             output = self._resolved.plan.compare.map_output.get(output, output)
-            count = largest = 0.0
-            shapes = {reference.shape}
+            found = Decisions()
             for side in sides:
                 samples = self._samples(side.kinds)
                 exact = samples.exact.get(output) if samples is not None else None
-                if samples is None or exact is None:
-                    continue
-                shapes |= {made[output].shape for made in samples.perturbed}
-                if exact.shape != reference.shape or dtype_class(exact.dtype) not in COUNTED:
-                    continue
-                gaps = [
-                    np.abs(made[output].astype(np.float64) - exact.astype(np.float64))
-                    for made in samples.perturbed
-                    if made[output].shape == exact.shape
-                ]
-                count += max((int(np.count_nonzero(gap)) for gap in gaps), default=0)
-                largest += max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
-            kind = max((side.kind for side in sides), key=unit_of)
-            return Decisions(int(count), largest, kind, reshaped=len(shapes) > 1)
+                if samples is not None and exact is not None:
+                    found += Decisions(reshaped=exact.shape != reference.shape)
+                    found += sampled_decisions(exact, [made[output] for made in samples.perturbed])
+            return found, max((side.kind for side in sides), key=unit_of)
 
         return turned
 

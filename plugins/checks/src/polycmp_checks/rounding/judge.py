@@ -6,16 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare import (
     MARGIN,
+    Decisions,
     DetailedVerdict,
     Level,
     OutputJudge,
     Scales,
     Simple,
+    are_decisions,
     explained,
     lost_channels,
     scales_of,
@@ -29,8 +30,6 @@ from polycmp.tensors import dtype_class
 if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
 
-#: Kinds of numbers that a decision makes.
-COUNTED = frozenset({"integer", "bool"})
 #: Advice where rounding may explain anything.
 BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
 
@@ -66,29 +65,6 @@ class NoiseFloor:
 
 
 @dataclass(frozen=True)
-class Decisions:
-    """Decisions in an output that rounding turns, on both sides together.
-
-    Attributes:
-        count: Number of elements of an output of whole numbers that change.
-        largest: By how much at most.
-        kind: The coarser of the types that both sides calculate in.
-        reshaped: Whether the output has other shapes, too.
-    """
-
-    count: int
-    largest: float
-    kind: str
-    reshaped: bool = False
-
-    def explain(self, candidate: NDArray[Any], reference: NDArray[Any]) -> bool:
-        """Return whether two arrays of one shape differ in about as many elements, by about as much."""
-        gaps = np.abs(candidate.astype(np.float64) - reference.astype(np.float64))
-        few = int(np.count_nonzero(gaps)) <= MARGIN * self.count
-        return few and float(gaps.max(initial=0.0)) <= MARGIN * self.largest
-
-
-@dataclass(frozen=True)
 class NoiseJudge(OutputJudge):
     """Compare function that judges by a noise floor.
 
@@ -98,13 +74,13 @@ class NoiseJudge(OutputJudge):
     Args:
         options: Options of `simple`, except its tolerances.
         floor: Gives the noise floor of an output.
-        decisions: Gives what rounding turns of an output of whole numbers.
+        decisions: Gives what rounding turns of an output of whole numbers, and the type that it rounds to.
         detail: Whether to compute what only a report shows, too.
     """
 
     options: SimpleOptions
     floor: Callable[[str, NDArray[Any], Scales], NoiseFloor]
-    decisions: Callable[[str, NDArray[Any]], Decisions]
+    decisions: Callable[[str, NDArray[Any]], tuple[Decisions, str]]
     detail: bool = False
     #: Whether its bound could explain anything it says itself.
     ignores: ClassVar[frozenset[str]] = frozenset(IMPOSTORS)
@@ -138,15 +114,11 @@ class NoiseJudge(OutputJudge):
     def _exact(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         """Return the verdict on whole numbers, and on what has another shape."""
         verdict = Simple(self.options, self.detail).judge(candidate, reference, output)
-        same = candidate.shape == reference.shape
-        if verdict.passed or (same and dtype_class(reference.dtype) not in COUNTED):
+        reshaped = candidate.shape != reference.shape
+        if verdict.passed or not (reshaped or are_decisions(reference)):
             return verdict
-        turned = self.decisions(output, reference)
-        if not (turned.count and turned.explain(candidate, reference) if same else turned.reshaped):
+        turned, kind = self.decisions(output, reference)
+        if not turned.explain(candidate, reference):
             return verdict
-        what = f"up to {turned.count} of them, by up to {turned.largest:.3g}" if same else "the shape"
-        why = (
-            f"{verdict.reason}; rounding to {turned.kind} turns {what}, as decisions between nearly equal values: "
-            f"{BY_THE_TASK}"
-        )
+        why = f"{verdict.reason}; {turned.text(kind, of_shape=reshaped)}: {BY_THE_TASK}"
         return replace(verdict, reason=why, inconclusive="undecided")

@@ -140,6 +140,9 @@ class _Tester:
             if in_model is not None:
                 error, steps, gain = in_model
                 alone = replace(alone, in_place=error, in_place_steps=steps, in_place_gain=gain)
+                if error and not row.unit and not row.in_steps:
+                    turned = self._tester.is_decided_otherwise(row, own_inputs, own[row.tensor])
+                    alone = replace(alone, is_decided_otherwise=turned)
         measured = replace(measured, standalone=alone)
         rounds = row.node.op_type in ROUNDING_INSIDE and alone is not None and alone.steps is None
         if alone is not None and rounds and row.unit and is_culprit(measured):

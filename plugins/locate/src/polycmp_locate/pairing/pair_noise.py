@@ -17,8 +17,10 @@ from polycmp.compare import (
     lost_channels,
     one_rounding,
     root_mean_square,
+    sampled_decisions,
     sampled_levels,
     scales_of,
+    shape_reason,
 )
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.layerwise import PartitionedRun, PerturbedRuns, Samples, quantised_tensors, rounded_weights
@@ -138,6 +140,9 @@ class PairNoise:
             own, other = to_numpy(candidate[name]), to_numpy(reference[name])
             if own.shape == other.shape and is_floating(dtype_of(own)) and is_floating(dtype_of(other)):
                 found[name] = self._said(name, own, other, samples)
+            elif samples is not None and is_floating(dtype_of(own)) == is_floating(dtype_of(other)):
+                turned = self._turned(name, own, other, samples)
+                found |= {name: turned} if turned is not None else {}
         return found
 
     def _samples(self, names: list[str]) -> Samples | None:
@@ -166,6 +171,19 @@ class PairNoise:
         is_inner, flips = name in self._read, name in self._flips
         said = explained(own, other, noise, scales, unit_of(kind), kind, is_inner=is_inner, flips=flips)
         return self._verdict(name, said, noise, own, other, how)
+
+    def _turned(self, name: str, own: NDArray[Any], other: NDArray[Any], samples: Samples) -> Said | None:
+        """Judge decisions and what they shape: those inside pass, outputs are undecided; None for other differences."""
+        kind, made, is_inner = self.kind(name), self._own[name], name in self._read
+        decisions = sampled_decisions(samples.exact[made], [sample[made] for sample in samples.perturbed])
+        reshaped = own.shape != other.shape
+        what = shape_reason(own, other) if reshaped else f"{np.count_nonzero(own != other)} elements differ"
+        if decisions.explain(own, other):
+            reason = f"{what}; {decisions.text(kind, of_shape=reshaped)}"
+            return Said(is_inner, reason, "" if is_inner else "undecided")
+        if is_inner and is_steps(kind):
+            return Said(False, f"{what}; steps of {kind} make numbers equal that are not, as no sample does", "undecided")
+        return None
 
     def _verdict(
         self, name: str, said: Explained, noise: tuple[Level, ...], own: NDArray[Any], other: NDArray[Any], how: str

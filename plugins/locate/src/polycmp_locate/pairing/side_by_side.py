@@ -17,7 +17,7 @@ from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
 
 Outputs = Mapping[str, Any]
-#: The default tolerances of `simple`.
+#: The default tolerance of `simple` for real numbers.
 _USUAL = 1e-5
 
 
@@ -53,8 +53,6 @@ def pair_runs(
         partitioned_run
         for partitioned_run in partitioned_runs
         if not same_structure(partitioned_run.graph, reference_run.graph)
-    ] or [  # the same operators, on numbers of other types
-        partitioned_run for partitioned_run in partitioned_runs if partitioned_run.graph is not reference_run.graph
     ]
     first = others[0] if others else None
     if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
@@ -160,16 +158,16 @@ def _weight(said: Said) -> int:
 
 
 def _may_be_rounding(item: OutputComparison) -> bool:
-    """Return whether a tensor fails by nothing but its errors against default tolerances."""
-    stats = item.stats
-    if item.verdict != "failed" or stats is None or not stats.share or stats.whole or stats.nan_failed:
+    """Return whether a tensor fails by nothing but its errors against default tolerances, or by its shape."""
+    if item.verdict != "failed":
         return False
-    return _by_usual_tolerances(item)
-
-
-def _by_usual_tolerances(item: OutputComparison) -> bool:
-    """Return whether an output fails by nothing but default tolerances."""
+    if not item.verdicts:
+        return bool(item.candidate_type and item.reference_type)
+    stats = item.stats
+    if stats is None or not stats.share or stats.nan_failed:
+        return False
+    usual = 0.0 if stats.whole else _USUAL
     failed = [verdict for verdict in item.verdicts.values() if not verdict.passed]
     return all(
-        isinstance(verdict, DetailedVerdict) and set(verdict.tolerance.values()) == {_USUAL} for verdict in failed
+        isinstance(verdict, DetailedVerdict) and set(verdict.tolerance.values()) == {usual} for verdict in failed
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.compare import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_structure
+from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_operators
 from polycmp.plan import ComparePlan, Plan
 from polycmp.results import BackendResult
 from polycmp.runs import (
@@ -145,7 +145,7 @@ def reference_of(partitioned_runs: list[PartitionedRun], label: str) -> Partitio
 
 
 def _check_structure(one: PartitionedRun, two: PartitionedRun) -> None:
-    if not same_structure(one.graph, two.graph):
+    if not same_operators(one.graph, two.graph):
         raise ModelError(
             f"the models of {one.label} and {two.label} have different operators",
             why="a part of one has no counterpart in the other",

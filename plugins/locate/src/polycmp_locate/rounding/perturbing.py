@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.tensors import as_dtype, is_floating, to_numpy
+from polycmp.precision import unit_of
+from polycmp.tensors import as_dtype, dtype_name, is_floating, to_numpy
 
 
 def nudged(tensors: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,12 +43,21 @@ def jolted(tensors: Mapping[str, Any], units: float, seed: int) -> dict[str, Any
 
 
 def _jolt(array: NDArray[Any], units: float, rng: np.random.Generator) -> NDArray[Any]:
-    if not is_floating(array.dtype) or array.dtype.kind != "f":
+    if not is_floating(array.dtype) or np.iscomplexobj(array):
         return array
     with np.errstate(all="ignore"):
-        away = units * np.spacing(np.abs(array)) * rng.choice((-1.0, 1.0), array.shape)
-        moved: NDArray[Any] = (array + away).astype(array.dtype)
-    return np.where(np.isfinite(moved), moved, array)
+        wide = array.astype(np.float64)
+        away = units * _last_place(array, wide) * rng.choice((-1.0, 1.0), array.shape)
+        moved: NDArray[Any] = (wide + away).astype(array.dtype)
+        kept: NDArray[Any] = np.where(np.isfinite(moved.astype(np.float64)), moved, array)
+    return kept
+
+
+def _last_place(array: NDArray[Any], wide: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the unit in the last place of each number."""
+    if array.dtype.kind == "f":
+        return np.spacing(np.abs(array)).astype(np.float64)
+    return 2.0 * unit_of(dtype_name(array.dtype)) * np.exp2(np.floor(np.log2(np.abs(wide))))
 
 
 def scaled(array: NDArray[Any], factor: float) -> NDArray[Any]:

@@ -39,6 +39,8 @@ class Standalone:
         in_place: Distance of the candidate's tensor in the model from the reference's result for the candidate's own
             inputs, relative; None if that was not measured.
         in_place_steps: The same, largest absolute difference.
+        is_decided_otherwise: Whether what differs in its place are decisions between numbers that one unit in the last
+            place of a coarse type tells apart.
         steps: Error of rounding to steps, for parts that do so; None for others.
         gain: By which share a whole row is off alike; only for coarse types.
         in_place_gain: The same of what `in_place` compares.
@@ -60,6 +62,7 @@ class Standalone:
     one_sided: bool = False
     in_place: float | None = None
     in_place_steps: float = 0.0
+    is_decided_otherwise: bool = False
     steps: StepError | None = None
     gain: float = 0.0
     in_place_gain: float = 0.0
