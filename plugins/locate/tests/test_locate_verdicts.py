@@ -135,7 +135,8 @@ def test_the_origin_of_an_error_that_a_later_operator_amplifies(locate, tmp_path
     words = ("--val-range", "[1.001,1.004]")
     done, found = locate("-b", "plain", "-b", "plain:name=ref,model=good.toy", *words)
     assert (found["first_bad"], found["origin"]) == ("y", "a")
-    assert "the error comes from Mul 'n_a', and this operator only amplifies it" in done.words
+    assert "wrong: Mul 'n_a' computes 'a'" in done.words or "explains: Mul 'n_a' computes 'a'" in done.words
+    assert "first outside it in 'y', which Mul 'n_y' computes, with a relative error" in done.words
 
 
 # --- when looking changes the result

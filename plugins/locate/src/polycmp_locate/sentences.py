@@ -112,9 +112,9 @@ ALONE_RIGHT: Final = (
 )
 
 
-def amplified(origin: str) -> str:
-    """Name the operator from which an amplified error comes."""
-    return f"; the error comes from {origin}, and this operator only amplifies it"
+def grows(operator: str, tensor: str) -> str:
+    """Name the operator whose result shows an error first that comes from further up."""
+    return f"; its error is within the tolerance there and first outside it in {tensor!r}, which {operator} computes"
 
 
 def reference_off(reference: str, of_reference: float, candidate: str, of_candidate: float) -> str:

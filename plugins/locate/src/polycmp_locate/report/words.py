@@ -48,6 +48,8 @@ _SHOWN = 2
 _COVERED = 0.95
 #: Of what a scale clips more than this share is at its ends.
 _CLIPPED = 0.5
+#: How hints begin that give the cause of a fault.
+_CAUSE = "cause: "
 
 
 def sentence(found: Located) -> str:
@@ -96,10 +98,14 @@ def _accusation(row: Row, found: Located) -> str:
         kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
         return f"{NARROWED}: {say.narrowed(node, row.tensor, kind, judged.usual_type)}{_off(row)}"
     strength = WORSE if judged.verdict == WORSE else WRONG
+    if judged.origin is not None and judged.origin is not row:
+        origin = judged.origin
+        return f"{say.computes(strength, origin.node.label, origin.tensor)}{say.grows(node, row.tensor)}{_off(row)}"
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
+    how = _how(row, is_explained=any(hint.startswith(_CAUSE) for hint in judged.hints))
     if hidden:
-        return f"{strength}: {say.one_of(hidden, row.tensor, _how(row))}"
-    return f"{say.computes(strength, node, row.tensor)}{_how(row)}{_alone(found)}"
+        return f"{strength}: {say.one_of(hidden, row.tensor, how)}"
+    return f"{say.computes(strength, node, row.tensor)}{how}{_alone(found)}"
 
 
 def _where(row: Row) -> str:
@@ -107,7 +113,13 @@ def _where(row: Row) -> str:
     return say.in_source(source) if source else ""
 
 
-def _how(row: Row) -> str:
+def _how(row: Row, *, is_explained: bool) -> str:
+    """Describe the error of an operator.
+
+    Args:
+        row: The operator's output.
+        is_explained: Whether its cause is known, so that a type which the error looks like explains nothing.
+    """
     steps = row.standalone.steps if row.standalone is not None else None
     if steps is not None and not steps.is_rounding:
         return _stepwise(row, steps)
@@ -123,7 +135,8 @@ def _how(row: Row) -> str:
         return f"{text}{say.common_factor(share)}"
     if row.unit > UNITS["float32"]:
         return f"{text}{say.of_which_explained(standalone_limit(row))}"
-    like = "" if isinstance(row.node, PartNode) and row.node.left_out else type_like(row.relative)
+    is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.left_out))
+    like = "" if is_explained else type_like(row.relative)
     return f"{text}{say.as_if_in(like)}" if like else text
 
 
@@ -159,8 +172,6 @@ def _alone(found: Located) -> str:
     row = judged.first_bad
     if row is None:
         return ""
-    if judged.origin is not None and judged.origin is not row:
-        return say.amplified(judged.origin.node.label)
     if row.standalone is None:
         return say.NOT_ALONE
     if judged.verdict == NOT_FINITE:
