@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,6 +160,11 @@ class PairNoise:
         if beside is not None:
             arrays = [array.ravel()[beside] for array in arrays]
         own, other, *sampled = arrays
+        lost = _may_be_lost(sampled)
+        if 2 * int(np.count_nonzero(lost)) > other.size:
+            is_inner, reason = name in self._read, f"rounding to {kind} on its way may make NaN or infinities of it"
+            return Said(is_inner, f"{reason} (measured)", "" if is_inner else "undecided")
+        own, *sampled = (np.where(lost, other, own), *(np.where(lost, other, array) for array in sampled))
         scales = scales_of(other)
         levels = sampled_levels(sampled[0], sampled[1:], scales) if sampled else None
         if levels is not None and unit_of(kind) <= UNITS["float32"]:
@@ -182,7 +187,9 @@ class PairNoise:
             reason = f"{what}; {decisions.text(kind, of_shape=reshaped)}"
             return Said(is_inner, reason, "" if is_inner else "undecided")
         if is_inner and is_steps(kind):
-            return Said(False, f"{what}; steps of {kind} make numbers equal that are not, as no sample does", "undecided")
+            return Said(
+                False, f"{what}; steps of {kind} make numbers equal that are not, as no sample does", "undecided"
+            )
         return None
 
     def _verdict(
@@ -207,6 +214,13 @@ class PairNoise:
                 "undecided",
             )
         return Said(True, bound)
+
+
+def _may_be_lost(sampled: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return which numbers rounding may make NaN or infinite, as in the samples of a tensor after the exact one."""
+    finite = [np.isfinite(array.astype(np.float64)) for array in sampled]
+    lost: NDArray[np.bool_] = finite[0] & ~np.logical_and.reduce(finite[1:]) if sampled else np.zeros((), np.bool_)
+    return lost
 
 
 def _shares(own: NDArray[Any], other: NDArray[Any]) -> Iterator[float]:
