@@ -57,7 +57,8 @@ def _last_place(array: NDArray[Any], wide: NDArray[np.float64]) -> NDArray[Any]:
     """Return the unit in the last place of each number."""
     if array.dtype.kind == "f":
         return np.spacing(np.abs(array)).astype(np.float64)
-    return 2.0 * unit_of(dtype_name(array.dtype)) * np.exp2(np.floor(np.log2(np.abs(wide))))
+    last: NDArray[Any] = np.exp2(np.floor(np.log2(np.abs(wide)))) * 2.0 * unit_of(dtype_name(array.dtype))
+    return last
 
 
 def scaled(array: NDArray[Any], factor: float) -> NDArray[Any]:
