@@ -56,7 +56,7 @@ def _jolt(array: NDArray[Any], units: float, rng: np.random.Generator) -> NDArra
 def _last_place(array: NDArray[Any], wide: NDArray[np.float64]) -> NDArray[Any]:
     """Return the unit in the last place of each number."""
     if array.dtype.kind == "f":
-        return np.spacing(np.abs(array)).astype(np.float64)
+        return np.asarray(np.spacing(np.abs(array)), np.float64)
     last: NDArray[Any] = np.exp2(np.floor(np.log2(np.abs(wide)))) * 2.0 * unit_of(dtype_name(array.dtype))
     return last
 
