@@ -44,6 +44,19 @@ def test_what_is_no_array_is_refused_with_its_name(tmp_path):
     assert saved(tmp_path) == []
 
 
+def test_a_folder_of_the_name_of_a_library_is_imported_as_ever(tmp_path, monkeypatch):
+    (tmp_path / "folder_for_a_test").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    seen = []
+    after_import("folder_for_a_test", seen.append)
+    import folder_for_a_test
+
+    assert [*folder_for_a_test.__path__] == [str(tmp_path / "folder_for_a_test")]
+    assert seen == []
+    monkeypatch.delitem(sys.modules, "folder_for_a_test")
+
+
 def test_a_module_that_fails_at_first_is_watched_when_it_is_imported_again(tmp_path, monkeypatch):
     module = tmp_path / "watched_for_a_test.py"
     module.write_text("raise ImportError('not yet')\n")

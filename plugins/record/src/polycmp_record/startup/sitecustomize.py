@@ -1,6 +1,6 @@
 """Start recording in a Python interpreter, which imports this module by itself when it starts.
 
-The program may run in another environment and with another release of Python than polycmp: nothing is imported here but
+The program may run in another environment and with another Python than polycmp, from 3.8: nothing is imported here but
 the standard library, and by `polycmp_record_hook` NumPy once the program has it. Each process of the program pays for
 what is imported here, so that is little.
 """
@@ -15,7 +15,8 @@ def _start() -> None:
     """Import the hook, which lies beside this module, and take the folder away from the program's path."""
     writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        __import__("polycmp_record_hook").start()
+        if sys.version_info >= (3, 8):  # noqa: UP036 - the program chooses its Python, not polycmp
+            __import__("polycmp_record_hook").start()
     finally:
         sys.dont_write_bytecode = writes
         sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _HERE]  # noqa: PTH100

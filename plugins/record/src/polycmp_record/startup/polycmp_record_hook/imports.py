@@ -31,10 +31,12 @@ class _Finder:
         """Return None for every other module."""
         if name != self._name:
             return None
-        for finder in [item for item in sys.meta_path if not isinstance(item, _Finder)]:
-            spec = finder.find_spec(name, path, target)
-            if spec is not None:
-                self._prepare(spec.loader)
+        for finder in sys.meta_path:
+            find = None if isinstance(finder, _Finder) else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(name, path, target) if find else None
+            if spec:
+                if "exec_module" in dir(spec.loader):  # a folder that is no package has no loader
+                    self._prepare(spec.loader)
                 return spec
         return None
 

@@ -112,5 +112,5 @@ def _names(interpreter: Any) -> tuple[dict[str, int], dict[str, int]]:
         {name: item["index"] for name, item in details.items()}
         for details in (runner.get_input_details(), runner.get_output_details())
     )
-    same = all({*mine.values()} == {*theirs.values()} for mine, theirs in zip(own, named, strict=True))
+    same = all({*mine.values()} == {*theirs.values()} for mine, theirs in zip(own, named))  # noqa: B905
     return (named[0], named[1]) if same else own

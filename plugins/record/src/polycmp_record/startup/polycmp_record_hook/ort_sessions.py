@@ -98,7 +98,7 @@ class _Sessions:
         names = output_names or [output.name for output in session.get_outputs()]
         types = {item.name: item.type for item in session.get_inputs()}
         given = {name: _typed(value, types.get(name, "")) for name, value in feed.items()}
-        self.keep(session, given, dict(zip(names, values, strict=True)))
+        self.keep(session, given, dict(zip(names, values)))  # noqa: B905 - younger than Python 3.8
 
 
 class _Bindings:
@@ -163,7 +163,7 @@ class _Bindings:
         return {name: as_array(value, name).copy() for name, value in bound.items()}
 
     def _keep(self, session: Any, binding: Any, inputs: Mapping[str, Any]) -> None:
-        outputs = zip(self._outputs.get(binding, {}), binding.copy_outputs_to_cpu(), strict=True)
+        outputs = zip(self._outputs.get(binding, {}), binding.copy_outputs_to_cpu())  # noqa: B905 - as above
         self._sessions.keep(session, inputs, dict(outputs))
 
 
@@ -173,5 +173,5 @@ def _typed(value: Any, kind: str) -> Any:
         return value
     import numpy as np
 
-    name = kind.removeprefix("tensor(").removesuffix(")")
+    name = kind.partition("(")[2].rstrip(")")
     return np.asarray(value, dtype=_NUMPY.get(name, name))
