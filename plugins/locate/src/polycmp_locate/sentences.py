@@ -179,10 +179,10 @@ def outputs_agree_though(outside: int, tensors: int) -> str:
 
 
 def alike_not_finite(outside: int, tensors: int) -> str:
-    """Blame NaN or infinity on the inputs, where both sides hold it at the same places."""
+    """Excuse NaN and infinity that both sides hold at the same places."""
     return (
         f"{outside} of {counted(tensors, 'tensor')} fail only because both sides hold NaN or infinity at "
-        "the same places, which came in with the inputs; to accept that: --nan equal or --infinities-compare-equal"
+        "the same places, as inputs and masks bring them in; to accept that: --nan equal or --infinities-compare-equal"
     )
 
 

@@ -158,7 +158,17 @@ def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_pa
     done = locate(polycmp, model, model, "--load-inputs", tmp_path / "x.npz")
     sentence = found_in(tmp_path)["sentence"]
     assert done.status == 0, done.out
-    assert "NaN or infinity at the same places, which came in with the inputs" in sentence
+    assert "NaN or infinity at the same places, as inputs and masks bring them in" in sentence
+
+
+def test_a_mask_of_infinities_is_no_disagreement(polycmp, tmp_path):
+    mask = np.zeros(converted.WIDTH, np.float32)
+    mask[1:] = -np.inf
+    nodes = [converted.node("Add", "x mask", "masked"), converted.node("Softmax", "masked", "y")]
+    model = converted.save(tmp_path / "m.onnx", nodes, {"mask": mask})
+    done = locate(polycmp, model, model)
+    assert done.status == 0, done.out
+    assert "1 of 2 tensors fail only because both sides hold NaN or infinity" in found_in(tmp_path)["sentence"]
 
 
 def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_sides(polycmp, tmp_path):

@@ -229,15 +229,14 @@ def _nothing(found: Located) -> str:
         return _ill(found)
     if judged.verdict == UNDECIDED:
         return _undecided(found)
+    if outside and all(row.passed or row.is_matched for row in seen) and judged.turning is None:
+        return say.alike_not_finite(outside, len(seen))
     if judged.verdict == WITHIN_ROUNDING:
         if judged.turning is not None:
             return f"{WITHIN_ROUNDING}: {say.no_operator_wrong(_turned(judged.turning))}"
         summed = worst_steps(found)
         if summed:
             return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
-        alike = [row for row in seen if not row.passed and row.is_matched]
-        if alike and len(alike) == outside:
-            return say.alike_not_finite(outside, len(seen))
         return f"{WITHIN_ROUNDING}: {say.explained(outside, len(seen), found.precision)}{_overflow(found)}"
     return say.outputs_agree_though(outside, len(seen)) if outside else say.all_agree(len(seen))
 
