@@ -88,7 +88,8 @@ class ComparePlan:
     Attributes:
         functions: The compare functions; an output passes if all of them do.
         script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
-        tolerance: Method that finds the tolerances of `simple`: `auto` by a measured noise floor; empty for its own.
+        tolerance: Method that finds the tolerances of `simple`: `auto` by a measured noise floor, or a file with
+            them; empty for its own.
         reference: Label of the reference; empty means the last run.
         map_output: Candidate's output name to reference's.
         shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).

@@ -117,8 +117,9 @@ class CompareSection:
     )
     tolerance: str = opt(
         "",
-        help="auto: judge by the measured rounding error of each output instead of by --atol and --rtol.",
-        metavar="NAME",
+        help="auto: judge by the measured rounding error of each output instead of by --atol and --rtol. A file: by "
+        "the tolerances that polycmp calibrate wrote into it.",
+        metavar="NAME|FILE",
     )
     reference: str = opt(
         "", help="Label of the run to compare the others with; by default the last one.", metavar="LABEL"

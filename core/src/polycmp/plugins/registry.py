@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, overload
 
@@ -217,8 +218,10 @@ class Registry:
         return self._find("observer", name, self.observers)
 
     def find_tolerance(self, name: str) -> Contributed[ToleranceSpec]:
-        """Find a way to find tolerances; errors as in `find_data_loader`."""
-        return self._find("tolerance", name, self.tolerances)
+        """Find a way to find tolerances, by its name or by a file that it reads; errors as in `find_data_loader`."""
+        suffix = Path(name).suffix.lower()
+        readers = [item for item in self.tolerances.values() if suffix and item.spec.suffix == suffix]
+        return readers[0] if readers else self._find("tolerance", name, self.tolerances)
 
     def find_service(self, name: str) -> Contributed[ServiceSpec]:
         """Find a service; errors as in `find_data_loader`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polycmp.errors import OthersCode, PluginError, PolycmpError
+from polycmp.errors import OthersCode, PluginError, PolycmpError, UsageError
 
 if TYPE_CHECKING:
     from polycmp.runs.resolution import Resolved
@@ -42,7 +42,7 @@ def open_tolerances(resolved: Resolved, reference: str, name: str = "") -> Toler
     Args:
         resolved: The run.
         reference: Label of the reference.
-        name: Their name; empty for that in the plan.
+        name: Their name, or a file; empty for that in the plan.
 
     Raises:
         PluginError: It is not there, or fails.
@@ -56,7 +56,10 @@ def open_tolerances(resolved: Resolved, reference: str, name: str = "") -> Toler
     except PolycmpError as error:
         error.whose = error.whose or f"--tolerance {name}"
         raise
+    suffix = item.spec.suffix
+    if suffix and not name.lower().endswith(suffix):
+        raise UsageError(f"--tolerance {name} needs a file", hint=f"--tolerance FILE{suffix}")
     make = registry.load(item)
     with OthersCode(PluginError, "cannot find tolerances", whose=item.label):
-        made: Tolerances = make(resolved, reference)
+        made: Tolerances = make(resolved, reference, name) if suffix else make(resolved, reference)
     return made

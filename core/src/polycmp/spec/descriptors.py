@@ -389,11 +389,14 @@ class ToleranceSpec:
         summary: One line for tables.
         factory: Called as `factory(resolved, reference) -> polycmp.runs.Tolerances`, where `resolved` is a
             `polycmp.runs.Resolved`, and `reference` the label of a run, which need not be a backend's.
+        suffix: Suffix, with the dot and in lower case, of the files that it reads tolerances from. Then it is chosen
+            with `--tolerance FILE`, and the factory is called as `factory(resolved, reference, path)`.
     """
 
     name: str
     summary: str
     factory: str
+    suffix: str = ""
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,12 @@ def polycmp_run_observers() -> Iterable[ObserverSpec]:
 def polycmp_tolerances() -> Iterable[ToleranceSpec]:
     """Contribute tolerances by rounding."""
     yield ToleranceSpec("auto", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
+    yield ToleranceSpec(
+        "profile",
+        "Tolerances that polycmp calibrate measured",
+        "polycmp_checks.profiles.tolerances:ProfileTolerances",
+        suffix=".toml",
+    )
 
 
 @hookimpl
@@ -142,4 +148,9 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("flaky",),
         "Run a backend again and again, and name the first tensor that differs.",
         "polycmp_checks.flaky_command:flaky_command",
+    )
+    yield CommandSpec(
+        ("calibrate",),
+        "Measure tolerances with backends that are known to be right.",
+        "polycmp_checks.calibrate_command:calibrate_command",
     )
