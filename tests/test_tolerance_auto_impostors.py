@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from small_models import graph_model
 
-from polycmp.compare.noise import Level, Scales, explained, scales_of
+from polycmp.compare.noise import Level, Scales, explained, lost_channels, scales_of
 from polycmp.precision import UNITS
 
 FLOAT = TensorProto.FLOAT
@@ -146,6 +146,14 @@ def test_scores_that_share_the_scale_of_boxes_are_named_dead_and_auto_is_not_adv
     assert plain.status == 1
     assert "try --tolerance auto" not in " ".join(plain.out.split())
     assert "a metric of the task" in " ".join(plain.out.split())
+
+
+def test_all_channels_that_are_lost_are_counted_however_small_they_are():
+    rng = np.random.default_rng(0)
+    sizes = np.array([320.0] * 4 + [1.0] * 4 + [1e-5] * 2)[:, None]
+    right = (rng.uniform(0, 1, (1, 10, 64)) * sizes).astype(np.float32)
+    dead = np.where(sizes > 1, right, np.float32(0))
+    assert lost_channels(dead, right) == "6 of 10 channels (axis 1) are 0 here and not in the reference"
 
 
 @pytest.mark.parametrize("function", ["psnr", "snr", "cosine_similarity"])

@@ -521,10 +521,10 @@ def _dead_channels(
         lost: For each scale, how large numbers may be that rounding makes 0 of; none where nothing may be lost.
     """
     axis = scales.axis if scales.axis is not None else channel_axis(reference.shape)
-    dead = dead_channels(candidate, reference, axis, _LEAST_UNITS * unit, least)
-    if dead is None:
+    dead, every = (dead_channels(candidate, reference, axis, _LEAST_UNITS * unit, size) for size in (least, 0.0))
+    if dead is None or every is None:
         return Explained()
-    text = describe_dead(dead, candidate, axis)
+    text = describe_dead(every, candidate, axis)  # those next to nothing decide nothing, and are lost all the same
     high = _magnitudes(np.take(reference, np.flatnonzero(dead), axis=axis)).max(initial=0.0)
     members = scales.members if scales.axis is not None else (tuple(range(dead.size)),)
     for index, positions in enumerate(members):
