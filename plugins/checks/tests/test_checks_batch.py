@@ -32,6 +32,8 @@ def inputs(**shapes):
         ({"x": [-1, -1], "state": [2, -1, 128], "sr": []}, {}, {"x": 0, "state": 1}, None),
         ({"x": [-1, 8], "k": [-1]}, {}, {"x": 0, "k": 0}, None),
         ({"x": [8, "n"], "k": ["n"]}, {"dim": "n"}, {"x": 1, "k": 0}, None),
+        ({"x": ["batch_size", 8]}, {}, {"x": 0}, None),
+        ({"x": ["time", 8]}, {"dim": "time"}, {"x": 0}, None),
         ({"x": [4, 8]}, {"axis": 0}, {"x": 0}, 4),
         ({"x": [4, 8], "k": [4]}, {"axis": 1}, {"x": 1}, 8),
         ({"x": ["n", 8], "k": [5]}, {"axis": 0}, {"x": 0, "k": 0}, 5),
@@ -52,6 +54,7 @@ def test_a_batch_that_is_found(shapes, asked, axes, size):
         ({"x": [-1, 8], "k": [2, -1, -1]}, "which dimension of the inputs is the batch"),
         ({"x": []}, "none with dimensions"),
         ({"x": ["n"], "k": ["m"]}, "the first dimensions have several names: m, n"),
+        ({"x": ["sequence_length", 576], "h": [1, 1, 128]}, "'sequence_length', by its name no batch; see --batch-dim"),
     ],
 )
 def test_a_batch_that_cannot_be_told(shapes, says):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,8 @@ from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorMetadata, format_shape, to_numpy
 
 Arrays = dict[str, Any]
+#: Words with one of which, or a longer form, the name of a dimension of time is made (choice).
+_TIME = ("seq", "time", "frame", "step", "token", "len")
 
 
 class DoesNotApplyError(Exception):
@@ -99,7 +102,10 @@ def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -
     if len(names) > 1:
         raise DoesNotApplyError(f"the first dimensions have several names: {', '.join(sorted(names))}; see --batch-dim")
     if names:
-        return _by_name(shapes, names.pop())
+        name = names.pop()
+        if _is_time(name):
+            raise DoesNotApplyError(f"the first dimension is {name!r}, by its name no batch; see --batch-dim")
+        return _by_name(shapes, name)
     axes = {name: _open_axis(shape) for name, shape in shapes.items()}
     found = {name: axis for name, axis in axes.items() if axis is not None}
     if found and len(found) == len(shapes) and 0 in found.values():
@@ -108,6 +114,11 @@ def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -
     raise DoesNotApplyError(
         f"it cannot be told which dimension of the inputs is the batch ({shown}); --batch-axis says which axis it is"
     )
+
+
+def _is_time(name: str) -> bool:
+    """Return whether a dimension is one of time by its name: its rows are no samples, and depend on each other."""
+    return any(part.startswith(_TIME) for part in re.split(r"[^a-z]+", name.lower()))
 
 
 def _open_axis(shape: tuple[int | str, ...]) -> int | None:
