@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ class CalibrateSection:
 
 def _calibrate(call: Invocation) -> int:
     from polycmp.errors import UsageError
+    from polycmp.plan import to_command, without_written_files
     from polycmp.terminal import echo
     from polycmp_checks.profiles.face import result_of
     from polycmp_checks.profiles.measure import measure
@@ -58,8 +58,8 @@ def _calibrate(call: Invocation) -> int:
     seeds = call.section(CalibrateSection).seeds or (None if plan.data.iterations > 1 else _SEEDS)
     with call.progress() as on_stage:
         found = measure(plan, call.registry, seeds, on_stage)
-    words = ["polycmp", "run", plan.model, "-b", "CANDIDATE", "-b", plan.backends[-1].label, "--tolerance", path]
-    status = call.present(result_of(found, plan.command, shlex.join(words)))
+    judging = to_command(without_written_files(plan), call.registry, ["--tolerance", path])
+    status = call.present(result_of(found, plan.command, judging))
     if found.profile is not None:
         found.profile.write(path)
         echo(f"wrote {path}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import onnx
@@ -64,6 +65,7 @@ def test_a_profile_passes_what_is_right_and_refuses_the_next_coarser_type(polycm
     done, limits = calibrated()
     assert done.status == 0, done.out
     assert "PASSED: limits for 1 output, measured on 3 inputs" in words(done)
+    assert "next: polycmp run m.onnx -b onnxrt -b onnx --input-shapes 'x:[4,16]' --tolerance p.toml" in words(done)
     assert 0 < limits["y"]["largest"] < limits["y"]["abs"] < 1e-5
     assert limits["y"]["comparisons"] == 6
     for candidate in ("onnxrt:optimization=off", "onnxrt:threads=1", "onnx:dtype=float64"):
@@ -155,7 +157,10 @@ def test_a_profile_of_another_model_is_refused(polycmp, calibrated, tmp_path):
     done = judged(polycmp, "onnxrt", "onnx")
     assert done.status == 2
     assert "the tolerance profile was made for another model" in done.err
-    assert "polycmp calibrate m.onnx -b onnxrt -b onnx -o p.toml" in done.err
+    command = "polycmp calibrate m.onnx -b onnxrt -b onnx --input-shapes 'x:[4,16]' --seed 99 -o p.toml"
+    assert command in done.err
+    assert polycmp(*shlex.split(command)[1:]).status == 0
+    assert judged(polycmp, "onnxrt", "onnx").status == 0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from polycmp.compare import DetailedVerdict, Simple
 from polycmp.errors import UsageError
+from polycmp.model import Model
+from polycmp.plan import to_words, without_written_files
 from polycmp.runs import Resolved
 from polycmp.tensors import Feed, to_numpy
 from polycmp_checks.profiles.profile import Limit, Profile, digest_of, read_profile
@@ -76,12 +78,11 @@ class ProfileTolerances:
         model = resolved.backend(reference if reference in labels else labels[-1]).model
         found = digest_of(model)
         if found != self._profile.sha256:
-            backends = " ".join(f"-b {shlex.quote(backend.label)}" for backend in resolved.backends)
             raise UsageError(
                 "the tolerance profile was made for another model",
                 whose=path,
                 why=f"it is for {_known(self._profile)}, and the reference is {model.path} ({found[:12]})",
-                hint=f"polycmp calibrate {shlex.quote(model.path)} {backends} -o {shlex.quote(path)}",
+                hint=_measuring(resolved, model, path),
             )
 
     def begin(self, feed: Feed) -> None:
@@ -97,6 +98,16 @@ class ProfileTolerances:
     def judge(self, options: SimpleOptions, candidate: str, reference: str, /, *, detail: bool) -> ProfileJudge:
         """Return the compare function that judges by the profile."""
         return ProfileJudge(options, detail, self._profile.outputs, self._names, lambda: self._remark)
+
+
+def _measuring(resolved: Resolved, model: Model, path: str) -> str:
+    """Return the command that measures the profile of a model, with those backends that run it."""
+    registry, command = resolved.registry, ("calibrate",)
+    backends = tuple(item.plan for item in resolved.backends if item.model is model)
+    table = registry.load(registry.find_command(" ".join(command))).table_of(registry)
+    plan = without_written_files(replace(resolved.plan, backends=backends))
+    words = to_words(plan, registry, command=command, table=table)
+    return shlex.join(["polycmp", *words, *([] if backends[1:] else ["-b", "BACKEND"]), "-o", path])
 
 
 def _known(profile: Profile) -> str:
