@@ -56,6 +56,23 @@ def detector(kind: int, factor: float = 1.0) -> onnx.ModelProto:
     return graph_model(nodes, [("x", FLOAT, shape)], [("y", FLOAT, shape)], weights)
 
 
+def filtered(kind: int) -> onnx.ModelProto:
+    """Return x -> MatMul, then the scores above a limit and their places, whose number no shape says."""
+    own = helper.tensor_dtype_to_np_dtype(kind)
+    nodes = [
+        helper.make_node("Cast", ["x"], ["h"], name="h", to=kind),
+        helper.make_node("MatMul", ["h", "head"], ["scores"], name="scores"),
+        helper.make_node("Greater", ["scores", "limit"], ["is_high"], name="is_high"),
+        helper.make_node("NonZero", ["is_high"], ["high"], name="high"),
+        helper.make_node("Transpose", ["high"], ["places"], name="places", perm=[1, 0]),
+        helper.make_node("GatherND", ["scores", "places"], ["kept"], name="kept"),
+        helper.make_node("Cast", ["kept"], ["y"], name="y", to=FLOAT),
+    ]
+    weights = [("head", values(5, WIDTH, 400).astype(own)), ("limit", np.array(0.2, own))]
+    outputs = [("y", FLOAT, ["n"]), ("places", TensorProto.INT64, ["n", 2])]
+    return graph_model(nodes, [("x", FLOAT, [64, WIDTH])], outputs, weights)
+
+
 def logarithm(kind: int) -> onnx.ModelProto:
     """Return x from 1 to 1.05 -> log(sqrt(x - 1) + 0.001), which loses all but a few digits of float16."""
     own = helper.tensor_dtype_to_np_dtype(kind)
@@ -135,4 +152,14 @@ def test_what_rounding_may_make_nan_of_is_not_estimated(ask):
     """Some numbers moved by a rounding are below 1, so that samples hold NaN; the file holds none."""
     done = ask(logarithm(HALF), logarithm(FLOAT), "run", "--mark-all", "--val-range", "[1,1.05]", backend="onnx")
     assert done.status in {0, 3}, done.out
+    assert "FAIL" not in done.out
+
+
+@pytest.mark.parametrize("backend", ["onnx", "onnxrt"])
+@pytest.mark.parametrize("more", [["--mark-all"], ["--tolerance", "auto"]])
+def test_how_many_scores_are_kept_is_a_decision(ask, backend, more):
+    done = ask(filtered(HALF), filtered(FLOAT), "run", *more, backend=backend)
+    assert done.status == 3, done.out + done.err
+    assert "UNDECIDED   y" in done.out
+    assert "UNDECIDED   places" in done.out
     assert "FAIL" not in done.out

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.compare import (
     MARGIN,
+    Decisions,
     Explained,
     Level,
     explained,
@@ -108,6 +109,7 @@ class PairNoise:
         self._place: dict[str, int] = {}
         self._flips: set[str] = set()
         self._kinds = kinds
+        self._ends = graph.side.finals
         self._read = frozenset(name for node in graph.nodes for name in node.inputs)
         for place, node in enumerate(graph.nodes):
             known = node.apart if isinstance(node, PartNode) else ""
@@ -153,17 +155,17 @@ class PairNoise:
 
     def _said(self, name: str, own: NDArray[Any], other: NDArray[Any], samples: Samples | None) -> Said:
         kind, made = self.kind(name), self._own[name]
-        arrays = [own, other]
-        if samples is not None and made in samples.exact and samples.exact[made].shape == other.shape:
-            arrays += [samples.exact[made], *(sample[made] for sample in samples.perturbed)]
+        sampled: list[NDArray[Any]] = []
+        if samples is not None and made in samples.exact:
+            sampled = [samples.exact[made], *(sample[made] for sample in samples.perturbed)]
+        if any(array.shape != other.shape for array in sampled):
+            return self._open(name, Decisions(reshaped=True).text(kind, of_shape=True))
         beside = beside_masks(other.astype(np.float64).ravel())
         if beside is not None:
-            arrays = [array.ravel()[beside] for array in arrays]
-        own, other, *sampled = arrays
+            own, other, *sampled = (array.ravel()[beside] for array in (own, other, *sampled))
         lost = _may_be_lost(sampled)
         if 2 * int(np.count_nonzero(lost)) > other.size:
-            is_inner, reason = name in self._read, f"rounding to {kind} on its way may make NaN or infinities of it"
-            return Said(is_inner, f"{reason} (measured)", "" if is_inner else "undecided")
+            return self._open(name, f"rounding to {kind} on its way may make NaN or infinities of it (measured)")
         own, *sampled = (np.where(lost, other, own), *(np.where(lost, other, array) for array in sampled))
         scales = scales_of(other)
         levels = sampled_levels(sampled[0], sampled[1:], scales) if sampled else None
@@ -173,24 +175,31 @@ class PairNoise:
         least = one_rounding(other, share, scales)
         how = "estimated" if levels is None else "measured"
         noise = least if levels is None else tuple(item.at_least(one) for item, one in zip(levels, least, strict=True))
-        is_inner, flips = name in self._read, name in self._flips
+        is_inner, flips = self._is_inner(name), name in self._flips
         said = explained(own, other, noise, scales, unit_of(kind), kind, is_inner=is_inner, flips=flips)
         return self._verdict(name, said, noise, own, other, how)
 
     def _turned(self, name: str, own: NDArray[Any], other: NDArray[Any], samples: Samples) -> Said | None:
         """Judge decisions and what they shape: those inside pass, outputs are undecided; None for other differences."""
-        kind, made, is_inner = self.kind(name), self._own[name], name in self._read
+        kind, made = self.kind(name), self._own[name]
         decisions = sampled_decisions(samples.exact[made], [sample[made] for sample in samples.perturbed])
         reshaped = own.shape != other.shape
         what = shape_reason(own, other) if reshaped else f"{np.count_nonzero(own != other)} elements differ"
         if decisions.explain(own, other):
-            reason = f"{what}; {decisions.text(kind, of_shape=reshaped)}"
-            return Said(is_inner, reason, "" if is_inner else "undecided")
-        if is_inner and is_steps(kind):
+            return self._open(name, f"{what}; {decisions.text(kind, of_shape=reshaped)}")
+        if self._is_inner(name) and is_steps(kind):
             return Said(
                 False, f"{what}; steps of {kind} make numbers equal that are not, as no sample does", "undecided"
             )
         return None
+
+    def _open(self, name: str, reason: str) -> Said:
+        """Return the judgement of a difference that rounding may make: it is open for outputs, and passes inside."""
+        is_inner = self._is_inner(name)
+        return Said(is_inner, reason, "" if is_inner else "undecided")
+
+    def _is_inner(self, name: str) -> bool:
+        return name in self._read and self._own[name] not in self._ends
 
     def _verdict(
         self, name: str, said: Explained, noise: tuple[Level, ...], own: NDArray[Any], other: NDArray[Any], how: str
@@ -201,12 +210,12 @@ class PairNoise:
         )
         if said.word == "fault":
             return Said(False, f"{said.why}; {bound}")
-        if name not in self._read:
+        if not self._is_inner(name):
             doubt = said.why if said.word and not is_steps(kind) else lost_channels(own, other)
             if doubt:
                 return Said(False, f"{doubt}; {bound}", "undecided")
         noise_left = max(_shares(own, other))
-        if name not in self._read and noise_left > NO_DIGIT_LEFT:
+        if not self._is_inner(name) and noise_left > NO_DIGIT_LEFT:
             return Said(
                 False,
                 f"noise of {noise_left:.2g} times the signal, which all parts together bring: polycmp locate --rank "
