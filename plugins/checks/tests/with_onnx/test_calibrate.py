@@ -204,6 +204,16 @@ def test_wrong_usage(polycmp, tmp_path, words, says):
 
 def test_a_backend_that_fails_leaves_no_profile(polycmp, tmp_path):
     save(tmp_path / "m.onnx")
-    done = polycmp("calibrate", "m.onnx", *PAIR, "-b", "onnxrt:providers=nope", *SEEDS, "-o", "p.toml")
-    assert done.status in {2, 3}
+    done = polycmp("calibrate", "m.onnx", *PAIR, "-b", "onnxrt:op_libs=no.so,name=odd", *SEEDS, "-o", "p.toml")
+    assert done.status == 3
+    assert "ERROR: odd failed" in words(done)
+    assert not (tmp_path / "p.toml").exists()
+
+
+def test_backends_with_other_outputs_leave_no_profile(polycmp, tmp_path):
+    save(tmp_path / "m.onnx")
+    save(tmp_path / "other.onnx", [helper.make_node("Softmax", ["h"], ["z"])], (("z", FLOAT),))
+    done = polycmp("calibrate", "m.onnx", *PAIR, "-b", "onnxrt:model=other.onnx,name=odd", *SEEDS, "-o", "p.toml")
+    assert done.status == 3
+    assert "only one of onnxrt and odd has an output 'y'" in done.err
     assert not (tmp_path / "p.toml").exists()
