@@ -193,3 +193,25 @@ def test_products_of_half_precision_are_added_up_in_float32_and_rounded_once():
     assert node.kinds == ["float32", "float32"]
     assert made.dtype == np.float16
     assert np.array_equal(made, (x.astype(np.float32) @ w.astype(np.float32)).astype(np.float16))
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+@pytest.mark.parametrize(
+    ("operator", "right"),
+    [
+        (helper.make_node("ReduceSum", ["x"], ["y"], axes=[0], keepdims=1), 4000.0),
+        (helper.make_node("ReduceMean", ["x"], ["y"], axes=[0], keepdims=1), 1.0),
+        (
+            helper.make_node("Softmax", ["x"], ["y"], axis=0),
+            1 / 8000,
+        ),  # of all dimensions from the axis on, as before opset 13
+    ],
+    ids=["ReduceSum", "ReduceMean", "Softmax"],
+)
+def test_many_numbers_of_16_bits_are_added_up_in_float32(make_model, operator, right, kind):
+    """NumPy adds them up in their own type: 256 ones are as many as bfloat16 counts, 2048 as float16 does."""
+    model = make_model([operator], [("x", kind, [4000, 2])], [("y", kind, None)], opset=12)
+    x = np.ones((4000, 2), helper.tensor_dtype_to_np_dtype(kind))
+    (made,) = infer(model, {"x": x}).values()
+    assert made.dtype == x.dtype
+    np.testing.assert_allclose(made.astype(np.float64), right, rtol=2.0**-8)
