@@ -79,6 +79,30 @@ def test_a_scale_that_is_too_large_fails_where_noise_would_pass(against, tmp_pat
     assert next(name for name, item in outputs_of(found).items() if not item["passed"]) == "up2"
 
 
+@pytest.mark.parametrize(("zero", "status"), [(0, 0), (1, 1)])
+def test_a_zero_point_that_is_off_is_named_where_rows_move_both_ways(polycmp, tmp_path, zero, status):
+    """What a zero point adds to a row goes with the sum of its numbers, so that no channel is off on average."""
+    rng, node = np.random.default_rng(0), helper.make_node
+    weight = (rng.standard_normal((converted.WIDTH, 32)) / converted.WIDTH**0.5).astype(np.float32)
+    nodes = [node("MatMul", ["x", "w"], ["m"], name="m"), node("Relu", ["m"], ["y"], name="y")]
+    made = graph_model(nodes, [("x", FLOAT, [64, converted.WIDTH])], [("y", FLOAT, [64, 32])], [("w", weight)])
+    onnx.save(made, tmp_path / "good.onnx")
+    converted.dynamic_int8(tmp_path / "good.onnx", tmp_path / "int8.onnx")
+
+    def change(model: onnx.ModelProto) -> None:
+        item = converted.weight(model, "w_zero_point")
+        item.CopyFrom(numpy_helper.from_array(np.full_like(numpy_helper.to_array(item), zero), item.name))
+
+    converted.edited(tmp_path / "int8.onnx", tmp_path / "int8.onnx", change)
+    x = np.abs(rng.standard_normal((64, converted.WIDTH))) * rng.choice([-1, 1], (64, 1))
+    np.savez(tmp_path / "x.npz", x=x.astype(np.float32))
+    sides = ["-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=good.onnx", "--load-inputs", "x.npz"]
+    done = polycmp("locate", "int8.onnx", *sides)
+    assert done.status == status, done.out
+    if zero:
+        assert "on average (root mean square), and rounding to" in " ".join(done.out.split())
+
+
 def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual, tmp_path):
     """A sum beside a number 80 times as large, which is rounded to 255 steps and then taken away."""
     node, shape = helper.make_node, [2, 5, converted.WIDTH]

@@ -56,3 +56,20 @@ def test_locate_knows_what_steps_of_blocks_leave_of_peaked_weights(polycmp, tmp_
     onnx.save(packed(factor, WEIGHT**power), tmp_path / "new.onnx")
     said = polycmp("locate", "new.onnx", "-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx")
     assert said.status == status, said.out
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.2, 1)], ids=["right", "too large"])
+def test_a_factor_of_weights_is_found_for_inputs_that_go_in_one_direction(polycmp, tmp_path, factor, status):
+    """Behind an LSTM 4 bits explained a scale that was far too large: its states lay in one direction."""
+    few = np.random.default_rng(1).standard_normal((ROWS, 4)).astype(np.float32)
+    few[8:] *= 1e-3
+    sizes = [("x", TensorProto.FLOAT, [16, ROWS])], [("y", TensorProto.FLOAT, [16, COLUMNS])]
+    weight = np.concatenate([few, few], axis=1)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
+    onnx.save(graph_model(nodes, *sizes, [("w", weight)]), tmp_path / "old.onnx")
+    onnx.save(packed(factor, weight), tmp_path / "new.onnx")
+    along = np.random.default_rng(2).uniform(0.5, 1.5, (16, 1)) * np.random.default_rng(3).standard_normal((1, ROWS))
+    np.savez(tmp_path / "x.npz", x=along.astype(np.float32))
+    sides = ["-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx", "--load-inputs", "x.npz"]
+    said = polycmp("locate", "new.onnx", *sides)
+    assert said.status == status, said.out

@@ -98,6 +98,14 @@ def shifted(share: float, kind: str) -> str:
     )
 
 
+def noisy(rms: float, limit: float, kind: str) -> str:
+    """Give the size of errors that are larger on average than rounding to steps makes them."""
+    return (
+        f", with errors of {rms:.2g} of the largest number on average (root mean square), and rounding to {kind} was "
+        f"measured to explain {limit:.2g}"
+    )
+
+
 def beyond_steps(share: float, kind: str) -> str:
     """Give the share of elements that rounding to steps does not explain."""
     return f" with {share:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"

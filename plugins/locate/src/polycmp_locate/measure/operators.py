@@ -16,7 +16,7 @@ from polycmp.tensors import dtype_name, dtype_of, is_floating, to_numpy
 from polycmp_locate.decisions import may_have_gain, operator_limit
 from polycmp_locate.measure.compiled import run_together
 from polycmp_locate.measure.requantised import requantised
-from polycmp_locate.pairing.parts import PartNode, last_step, rounds_to_steps, uncut_name
+from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rounds_to_steps, uncut_name
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.figures import figures, row_gain
 from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
@@ -127,7 +127,8 @@ class OperatorTester:
             if not (result.steps.is_doubtful and isinstance(row.node, PartNode)):
                 return result
             rounded = requantised(self.reference, row.node, inputs)
-            return replace(result, steps=_step_error(row, own, other, before, rounded))
+            steps = _step_error(row, own, other, before, rounded)
+            return replace(result, steps=(steps.is_rounding and self._of_few_bits(row, row.node, feed)) or steps)
         if result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation
         again = None if self.reference.can_join else self.reference.run_part(inputs, [row.tensor])
@@ -135,6 +136,30 @@ class OperatorTester:
             expected = again[row.tensor]
             result = _difference(row, own, to_numpy(expected), bool(passed(own, expected)), allowed)
         return self._with_cancelled(self._with_floor(result, row, inputs, own, expected), row, inputs, expected)
+
+    def _of_few_bits(self, row: SweptRow, node: PartNode, inputs: Tensors) -> StepError | None:
+        """Return the error of a part with weights of few bits for inputs that go in all directions, if it is a fault.
+
+        So few steps make large errors, and inputs that lie in few directions see only some of them: a factor of all
+        weights looks like chance then.
+
+        Args:
+            row: The tensor in question.
+            node: The part.
+            inputs: Inputs of the part, in the candidate's types.
+        """
+        if node.unit <= UNITS["int8"] or "MatMulNBits" not in node.candidate_ops:
+            return None  # what is read is rounded, too, to steps that end where a calibration says
+        rng = np.random.default_rng(0)
+        drawn = {name: _drawn(to_numpy(array), rng) for name, array in inputs.items()}
+        made, expected = self.candidate.run_part(drawn, [row.tensor]), self.reference.run_part(drawn, [row.tensor])
+        if made is None or expected is None:
+            return None
+        own, other = to_numpy(made[row.tensor]), to_numpy(expected[row.tensor])
+        if own.shape != other.shape:
+            return None
+        steps = _step_error(row, own, other, 0.0, requantised(self.reference, node, drawn))
+        return None if steps.is_rounding else steps
 
     def _range_before(self, row: SweptRow, inputs: Tensors) -> float:
         """Return the largest magnitude of what the reference cuts to a tensor; 0 if it cuts nothing.
@@ -408,12 +433,23 @@ def _step_error(
     row: SweptRow, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
 ) -> StepError:
     beside = beside_masks(other.reshape(-1).astype(np.float64))
-    return step_error(own, other, worth_running(row.unit), beside, least, last_step(row.node), measured)
+    calibrated = is_calibrated(row.node)
+    return step_error(
+        own, other, worth_running(row.unit), beside, least, last_step(row.node), measured, calibrated=calibrated
+    )
 
 
 def _directions(own: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
     """Count the numbers that are larger than the reference's, and those that are smaller."""
     return int(np.count_nonzero(own > other)), int(np.count_nonzero(own < other))
+
+
+def _drawn(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Return random numbers in place of real ones, as large on average."""
+    if not is_floating(array.dtype) or not array.size:
+        return array
+    size = float(np.sqrt(np.mean(np.square(array.astype(np.float64)))))
+    return (rng.standard_normal(array.shape) * size).astype(array.dtype)
 
 
 def _as_kind(array: Any, kind: np.dtype[Any] | None) -> Any:

@@ -106,6 +106,12 @@ def last_step(node: GraphNode) -> float:
     return node.step if isinstance(node, PartNode) else 0.0
 
 
+def is_calibrated(node: GraphNode) -> bool:
+    """Return whether the candidate rounds to steps in a part that do not follow from the numbers themselves."""
+    kinds = node.candidate_ops if isinstance(node, PartNode) else ()
+    return any(kind in {"QuantizeLinear", "QGemm", "QAttention"} or kind.startswith("QLinear") for kind in kinds)
+
+
 def rounds_to_steps(node: GraphNode, unit: float) -> bool:
     """Return whether an operator's part makes real numbers from steps of a scale.
 

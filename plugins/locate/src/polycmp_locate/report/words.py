@@ -157,6 +157,8 @@ def _stepwise(row: Row, steps: StepError) -> str:
         return say.scaled(steps.gain, kind)
     if steps.is_shifted:
         return say.shifted(steps.shift, kind)
+    if steps.is_noisy and not steps.is_clipped:
+        return say.noisy(steps.rms, steps.rms_limit, kind)
     return say.beyond_steps(steps.beyond, kind)
 
 

@@ -22,7 +22,8 @@ _GAIN = 2.0**-5
 _CLIPPED = 2.0**-6
 #: A channel is shifted if its numbers are off by this share of the largest on average, and by `_MEASURED` times what
 #: rounding to steps was measured to do: rounding has both signs, and biases are kept in 32 bits (choice). Measured on
-#: small networks, without a fault: at most 0.0014 from 16 numbers on; where a bias of 3 % was dropped: 0.022.
+#: small networks, without a fault: at most 0.0014 from 16 numbers on; where a bias of 3 % was dropped: 0.022. Likewise
+#: the errors of all numbers are too large on average (root mean square) beyond both.
 _SHIFT = 2.0**-6
 #: Numbers of a channel below which chance looks like a shift.
 _FEW = 16
@@ -55,6 +56,8 @@ class StepError:
         shift: By which share of the reference's largest number those of a channel are off on average, at most, if that
             is no chance.
         shift_limit: Largest shift that rounding explains; infinite if it was not measured.
+        rms: Root of the mean square of its errors, as a share of the largest number.
+        rms_limit: The same that rounding explains; infinite if it was not measured, or a calibration chose the steps.
     """
 
     gain: float
@@ -69,6 +72,8 @@ class StepError:
     gain_limit: float = _GAIN
     shift: float = 0.0
     shift_limit: float = np.inf
+    rms: float = 0.0
+    rms_limit: float = np.inf
 
     @property
     def is_scaled(self) -> bool:
@@ -97,14 +102,19 @@ class StepError:
         return self.shift > self.shift_limit
 
     @property
+    def is_noisy(self) -> bool:
+        """Whether its errors are larger on average than rounding to steps was measured to make them."""
+        return self.rms > self.rms_limit
+
+    @property
     def is_rounding(self) -> bool:
         """Whether rounding to steps explains it."""
-        return not (self.is_scaled or self.is_clipped or self.is_shifted or self.drowned)
+        return not (self.is_scaled or self.is_clipped or self.is_shifted or self.is_noisy or self.drowned)
 
     @property
     def is_doubtful(self) -> bool:
         """Whether what rounding does has to be measured before anything is said."""
-        return not self.is_rounding or self.shift > _SHIFT
+        return not self.is_rounding or max(self.shift, self.rms) > _SHIFT
 
 
 def step_error(
@@ -115,6 +125,8 @@ def step_error(
     least: float = 0.0,
     step: float = 0.0,
     measured: Iterable[NDArray[Any]] = (),
+    *,
+    calibrated: bool = False,
 ) -> StepError:
     """Return the error of a tensor of real numbers.
 
@@ -126,6 +138,8 @@ def step_error(
         least: The least magnitude to hold errors against: that of what was calculated before it was cut.
         step: The step of the scale to which the candidate's were rounded last; 0 if that is not known.
         measured: The reference's tensor with rounding alone, where that was tried, but for that last step.
+        calibrated: Whether the part rounds to steps that a calibration made, which may end before the numbers do and be
+            coarser than these need: that makes more on average than was measured.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
@@ -138,7 +152,7 @@ def step_error(
         return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
     one = min(step / largest, CLIPPED_BY)  # where little of the range is in use, one step is much
     limit = max(limit * max(1.0, least / largest), one)
-    allowed, shift_limit, noise = _GAIN, np.inf, 0.0
+    allowed, shift_limit, rms_limit, noise = _GAIN, np.inf, np.inf, 0.0
     for made in measured:
         rounded = _to_steps(made.astype(np.float64), one * largest)
         flat = rounded.reshape(-1)[known]
@@ -149,6 +163,7 @@ def step_error(
             allowed = max(allowed, _MEASURED * abs(_gain(flat, b) - 1.0))
             away = (flat - b) / largest
             noise = max(noise, math.sqrt(dot(away, away) / away.size))
+            rms_limit = np.inf if calibrated else max(_SHIFT, _MEASURED * noise)
     # What independent errors of that size have in common with the numbers by chance, where these are few.
     allowed = max(allowed, _MEASURED * noise / math.sqrt(dot(b / largest, b / largest)))
     gap = np.abs(a - b) / largest
@@ -160,9 +175,10 @@ def step_error(
     low, high = _range(a)
     ends = int(np.count_nonzero(off & ((a == low) | (a == high)))) / max(int(np.count_nonzero(off)), 1)
     worst = np.inf if unlike else float(gap.max())
+    rms = math.sqrt(dot(gap, gap) / gap.size) if gap.size else 0.0
     return StepError(
         gain, beyond, share, worst, low, high, ends, drowned, worst <= one, allowed,
-        _shift(own, other, _MEASURED * noise), shift_limit,
+        _shift(own, other, _MEASURED * noise), shift_limit, rms, rms_limit,
     )  # fmt: skip
 
 
