@@ -23,7 +23,7 @@ from polycmp.tensors import as_dtype
 #: Operators that add up. NumPy adds numbers of 16 bits up in their own type, in which a thousand ones make 256 in
 #: bfloat16 and three thousand 2048 in float16; accelerators do so in float32. Products of float16 are slow, too.
 _ADDING_UP = frozenset({
-    "Attention", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "CumSum", "Einsum", "Gemm",
+    "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "CumSum", "Einsum", "Gemm",
     "GlobalAveragePool", "GlobalLpPool", "GroupNormalization", "InstanceNormalization", "LRN", "LayerNormalization",
     "LogSoftmax", "LpNormalization", "LpPool", "MatMul", "Mean", "MeanVarianceNormalization", "RMSNormalization",
     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Softmax",
