@@ -9,7 +9,7 @@ are mostly exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,9 +19,11 @@ from onnx import TensorProto, helper
 
 from polycmp.graph import Rounding
 from polycmp.precision import BESIDE_ONE, HANDING_ON, UNITS, unit_of
+from polycmp_onnx.graph import reads, subgraphs
+from polycmp_onnx.shapes import structure
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import GraphProto, ModelProto
 
 #: The version of ONNX's operators from which on those that are added have the form used here.
 OLDEST = 8
@@ -41,6 +43,8 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
+#: How far apart the seeds of bodies are, so that their random numbers are others than those around them.
+_APART = 7919
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
 _FEWEST_LEVELS = 255.0
 
@@ -85,7 +89,28 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
-    graph, version = made.graph, _version(model)
+    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
+    return made
+
+
+def _move_graph(
+    graph: GraphProto,
+    types: Mapping[str, Any],
+    kinds: Mapping[str, Rounding],
+    version: int,
+    seed: int,
+    outside: Set[str] = frozenset(),
+) -> None:
+    """Have the tensors of a graph move, and those in the bodies of its operators.
+
+    Args:
+        graph: The graph, which is changed.
+        types: Types of the tensors as far as they are known, by name.
+        kinds: Types that tensors are rounded to, by name.
+        version: The version of ONNX's operators.
+        seed: Seed of the random numbers.
+        outside: Tensors of the graphs around this one that depend on the model's inputs.
+    """
     nodes: list[Any] = []
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
@@ -94,9 +119,12 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
         if changed:
             item.name = f"{name}/exact"
             nodes += changed
-    follows = {value.name for value in graph.input}
+    follows = {*outside, *fed}
     for node in graph.node:
         nodes.append(node)
+        bodies = list(subgraphs(node))
+        for body in bodies:
+            _move_graph(body, types, kinds, version, seed + _APART * len(nodes), follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
@@ -104,9 +132,11 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
             if changed:
                 node.output[0] = f"{name}/exact"
                 nodes += changed
-        if node.op_type in _SHAPES or follows.isdisjoint(node.input):
+        if node.op_type in _SHAPES or follows.isdisjoint(reads(node)):
             continue
         follows.update(node.output)
+        if bodies:
+            continue  # what they make has moved in them
         for place, name in enumerate(node.output):
             kind, element = kinds.get(name, kinds.get("", "")), _element(types.get(name))
             moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
@@ -115,7 +145,31 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
                 nodes += _moved(_Tensor(name, kind, element, node.op_type in BESIDE_ONE), seed + len(nodes))
     del graph.node[:]
     graph.node.extend(nodes)
-    return made
+
+
+def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
+    """Return the types of the tensors in the bodies of operators, as far as ONNX infers them, by name."""
+    if not any(True for node in model.graph.node for _ in subgraphs(node)):
+        return {}
+    try:
+        inferred = onnx.shape_inference.infer_shapes(structure(model))
+    except Exception:  # noqa: BLE001 - a body whose types are not known does not move
+        return {}
+    found: dict[str, Any] = {}
+    waiting = [body for node in inferred.graph.node for body in subgraphs(node)]
+    while waiting:
+        body = waiting.pop()
+        found |= {value.name: value for value in (*body.input, *body.output, *body.value_info)}
+        waiting += [inner for node in body.node for inner in subgraphs(node)]
+    return found
+
+
+def _scattered(seed: int) -> float:
+    """Return a seed far from those of the numbers beside one, which make alike first random numbers of ONNX Runtime.
+
+    An attribute holds 24 bits of it.
+    """
+    return float(seed * 2654435761 % 2**24)  # Knuth's multiplicative hash (TAOCP 3, section 6.4)
 
 
 def _is_coarse(kind: Rounding) -> bool:
@@ -216,15 +270,16 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
     else:
         unit, size = UNITS[tensor.kind], f"{name}/size"
         width = unit if unit > UNITS["float32"] else 2.0 * unit
+        beside_one = tensor.beside_one and unit >= UNITS["float32"]
         yield constant(-_LARGEST, "lowest")
         yield constant(_LARGEST, "highest")
         yield node("Max", [exact, f"{name}/lowest"], [f"{name}/from_below"])
         yield node("Min", [f"{name}/from_below", f"{name}/highest"], [f"{name}/finite"])
         yield node("Abs", [f"{name}/finite"], [f"{name}/magnitude"])
-        least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if tensor.beside_one else 0.0)
+        least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
         yield constant(least, "least")
         yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}/at_least"])
-        if tensor.beside_one:
+        if beside_one:
             size = f"{name}/at_least"
         else:  # whole numbers that the type holds are often exact, and what counts or compares them jumps
             yield constant(unit, "unit")
@@ -238,7 +293,7 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
             yield node("Min", [f"{name}/either", f"{name}/one"], [f"{name}/is_rounded"])
             yield node("Mul", [f"{name}/at_least", f"{name}/is_rounded"], [size])
     yield node(
-        "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=float(seed % 65521)
+        "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=_scattered(seed)
     )
     yield node("Mul", [size, f"{name}/random"], [f"{name}/away"])
     yield node("Add", [exact, f"{name}/away"], [result])
