@@ -383,9 +383,10 @@ def explained(
         unit: Unit roundoff of the coarser of the types of both.
         kind: That type's name.
         is_inner: Whether operators read the tensor: what is lost in a channel of it shows in what they make.
-        flips: Whether codes on the way may be a step away: that moves numbers by much, however little is amplified.
+        flips: Whether codes on the way may be a step away: that moves few numbers by much, however little is amplified.
     """
-    share = EXPLAINED_SHARE if flips else explained_share(unit_of(kind))
+    share = explained_share(unit_of(kind))
+    shares = (EXPLAINED_SHARE if flips else share, share)
     least = _least_error(reference)
     # Rounding makes 0 of what is below half a step, which had an error of that size before it arrived there.
     lost = [2.0 * level.largest for level in noise] if is_inner else []
@@ -403,7 +404,7 @@ def explained(
         fault = _beyond(made, most, unit, is_steps=of_steps, alike=alike)
         if fault:
             return Explained("fault", f"{fault}{where}")
-        doubt = _doubt(made, most, other, scales.axis, least, kind, share)
+        doubt = _doubt(made, most, other, scales.axis, least, kind, shares)
         if doubt and not undecided.word:
             undecided = Explained("undecided", f"{doubt}{where}")
     return undecided
@@ -426,9 +427,11 @@ def _least_error(reference: Array) -> float:
     return MARGIN * operator_rounding(UNITS["float32"]) * float(_magnitudes(reference).max(initial=0.0))
 
 
-def _doubt(made: Level, noise: Level, reference: Array, axis: int | None, least: float, kind: str, share: float) -> str:
+def _doubt(
+    made: Level, noise: Level, reference: Array, axis: int | None, least: float, kind: str, shares: tuple[float, float]
+) -> str:
     """Return in words why an error within the bound may be a fault all the same; empty if rounding explains it."""
-    of_largest, of_rms, reach = _too_far(made, reference, axis, least, share)
+    of_largest, of_rms, reach = _too_far(made, reference, axis, least, shares)
     if max(of_largest, of_rms) > 1.0:
         bound = f"up to {MARGIN * noise.largest:.2g}", f"{MARGIN * noise.rms:.2g} on average"
         what = bound[0] if of_largest >= of_rms else bound[1]
@@ -458,11 +461,16 @@ def explained_share(unit: float) -> float:
 
 
 def _too_far(
-    made: Level, reference: Array, axis: int | None, least: float, share: float = EXPLAINED_SHARE
+    made: Level,
+    reference: Array,
+    axis: int | None,
+    least: float,
+    shares: tuple[float, float] = (EXPLAINED_SHARE, EXPLAINED_SHARE),
 ) -> tuple[float, float, float]:
     """Return how many times its limit the largest error is, and the average one, and by how much values vary."""
     spread, reach = _spread(reference, axis)
-    return _over(made.largest, max(share * reach, least)), _over(made.rms, max(share * spread, least)), reach
+    of_largest, of_rms = shares
+    return _over(made.largest, max(of_largest * reach, least)), _over(made.rms, max(of_rms * spread, least)), reach
 
 
 def _beyond(made: Level, noise: Level, unit: float, *, is_steps: bool, alike: bool = False) -> str:
