@@ -207,12 +207,11 @@ CHANGES = {
     r"\bmallopt\b|gc\.(freeze|disable|set_threshold)\(|setrlimit|sched_setaffinity|umask\(|faulthandler\.": set(),
     r"os\.environ\[[^]]*\] *=[^=]|os\.environ\.(setdefault|update|pop)|putenv|\bsetlocale\(": {
         "model.py",
-        "main.py",
-        "_supervisor.py",
+        "_environment.py",
         "_command.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
-    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py"},
+    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py", "program.py"},
 }
 
 

@@ -55,7 +55,7 @@ IMPORT_ALL = """
     for top in sorted(tops):
         package = importlib.import_module(top)
         for found in pkgutil.walk_packages(package.__path__, f"{top}."):
-            if found.name.endswith("__main__"):
+            if found.name.endswith("__main__") or ".startup." in found.name:  # what starts in a program of the user
                 continue
             try:
                 importlib.import_module(found.name)
