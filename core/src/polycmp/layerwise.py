@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from polycmp.builtin.judging.structure import (
+    final_outputs,
+    makers,
+    same_operators,
+    same_structure,
+    static_tensors,
+    tensor_outputs,
+    tensors_behind,
+)
 from polycmp.builtin.layerwise.observable import a_few, real_numbers
 from polycmp.builtin.layerwise.open import (
     MANY_OUTPUTS,
@@ -22,28 +31,7 @@ from polycmp.builtin.layerwise.partition import (
     tensor_sizes,
 )
 from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
-from polycmp.builtin.layerwise.perturbed import PerturbedRuns, Samples, coarsest, perturbed_runs
-from polycmp.builtin.layerwise.quantised import (
-    accumulated_tensors,
-    behind_codes,
-    folded_factors,
-    own_types,
-    quantised_tensors,
-    rounded_weights,
-    rounds_alike,
-    types_inside,
-    types_on_the_way,
-)
 from polycmp.builtin.layerwise.segment_runner import MakeRunner
-from polycmp.builtin.layerwise.structure import (
-    final_outputs,
-    makers,
-    same_operators,
-    same_structure,
-    static_tensors,
-    tensor_outputs,
-    tensors_behind,
-)
 from polycmp.builtin.layerwise.variants import Switches, Variants
 from polycmp.builtin.layerwise.windows import Window, Windows, can_run_side_by_side, comparable
 
@@ -57,40 +45,27 @@ __all__ = [
     "MakeRunner",
     "Paired",
     "PartitionedRun",
-    "PerturbedRuns",
-    "Samples",
     "Segment",
     "Switches",
     "Variants",
     "Window",
     "Windows",
     "a_few",
-    "accumulated_tensors",
-    "behind_codes",
     "can_run_side_by_side",
-    "coarsest",
     "comparable",
     "crossing",
     "final_outputs",
-    "folded_factors",
     "makers",
     "memory_budget",
     "open_partitioned_runs",
     "open_precise_run",
     "open_windows",
-    "own_types",
-    "perturbed_runs",
     "plan_segments",
-    "quantised_tensors",
     "real_numbers",
-    "rounded_weights",
-    "rounds_alike",
     "same_operators",
     "same_structure",
     "static_tensors",
     "tensor_outputs",
     "tensor_sizes",
     "tensors_behind",
-    "types_inside",
-    "types_on_the_way",
 ]

@@ -33,20 +33,21 @@ __all__ = [
     "UNMOVED",
     "UNMOVED_BY_INPUTS",
     "Meaning",
-    "anything_explained",
     "backends_failed",
     "channels_lost",
     "counted",
+    "decide_by_the_task",
     "elements_differ",
-    "explained_by_rounding",
+    "explained",
     "heading_of",
     "listed",
     "nan_differs",
     "no_elements",
+    "not_seen",
     "outputs_differ",
     "outputs_inconclusive",
     "outputs_passed",
-    "small_fault_or_rounding",
+    "rounding_or_fault",
     "statistic_too_large",
     "too_small",
     "whole_numbers_differ",
@@ -217,25 +218,40 @@ def no_elements(output: str) -> str:
     return f"{output!r} has no elements: nothing was compared"
 
 
-def anything_explained(kind: str, bound: str, reach: float) -> str:
-    """Compare the error that rounding explains with the spread of the values.
+MAY_BE_LOST: Final = "rounding may make NaN or infinities of most of it (measured)"
+
+
+def explained(kind: str, bound: float, source: str, *, on_average: bool = False) -> str:
+    """Give the error that rounding explains.
 
     Args:
         kind: The type that is rounded to.
-        bound: The errors that rounding explains, in words.
-        reach: By how much the values vary.
+        bound: The largest error that it explains.
+        source: Origin of the bound, in words.
+        on_average: Whether it is a root mean square.
     """
-    return f"rounding to {kind} may explain any error {bound}, and the values vary by only {reach:.2g}"
+    return f"rounding explains up to {bound:.2g}{' on average' if on_average else ''} ({source or kind})"
 
 
-def small_fault_or_rounding(kind: str, times: float) -> str:
-    """Compare errors with rounding that they exceed by little."""
-    return f"the errors are {times:.2g} times what rounding to {kind} causes here: rounding, or a small fault"
+def not_seen(resolution: float) -> str:
+    """Give the size of the faults that a pass would not have shown, as a share of what values vary by."""
+    return f"; a fault below {100.0 * resolution:.2g} % of what its values vary by would not show" if resolution else ""
 
 
-# --- notes
+def rounding_or_fault(error: float, bound: float, spread: float, kind: str) -> str:
+    """Say of an error that rounding may make it, and that it is no small one."""
+    could = f"rounding to {kind} alone could move it by {bound:.2g}"
+    return f"it is off by {error:.2g}, {could}, and its values span {spread:.2g}"
 
 
-def explained_by_rounding(kind: str, depth: int, share: float) -> str:
-    """Give the error that rounding explains, by estimate."""
-    return f"rounding to {kind} in {depth} operators in a row explains up to {share:.1g} of the largest value"
+def decide_by_the_task(output: str, shape: Sequence[int], *, is_real: bool) -> str:
+    """Propose a way to decide where rounding may explain a difference.
+
+    Args:
+        output: The output's name.
+        shape: Its shape.
+        is_real: Whether the inputs are the user's own.
+    """
+    metric = "--compare topk_agreement" if len(shape) > 1 and shape[-1] > 1 else "--compare cosine_similarity"
+    own = "" if is_real else ", on inputs of your own (--load-inputs FILE)"
+    return f"judge what it is used for instead, such as {metric}{own}"

@@ -1,4 +1,4 @@
-"""Comparing arrays, feeds of backends and whole runs: verdicts, figures, noise, and what a pass is worth.
+"""Comparing arrays, feeds of backends and whole runs: verdicts, figures, and what a pass is worth.
 
 The package itself can be called, because the function `polycmp.compare(new, old)` has its name.
 """
@@ -14,28 +14,11 @@ from polycmp._builtin_options import SimpleOptions
 from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 from polycmp.compare.blindness import PairImpostors, blind, blind_by_figures, impostors_judge, without_elements
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
-from polycmp.compare.decisions import Decisions, are_decisions, sampled_decisions
+from polycmp.compare.channels import FEWEST_IN_CHANNEL, channel_axis, dead_channels, describe_dead
 from polycmp.compare.difference import difference_of, is_extended
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
-from polycmp.compare.noise import (
-    CLIPPED_BY,
-    MARGIN,
-    SAMPLES,
-    Explained,
-    Level,
-    Scales,
-    explained,
-    is_too_far,
-    lost_channels,
-    one_rounding,
-    perturbed_inputs,
-    root_mean_square,
-    sampled_levels,
-    scales_of,
-    usual,
-    with_clipping,
-)
 from polycmp.compare.pair import CompareFunction, PairComparer
+from polycmp.compare.scales import Scales, scales_of
 from polycmp.compare.scripted import (
     PairFunction,
     as_pair_function,
@@ -60,16 +43,11 @@ from polycmp.compare.words import as_scalar, at_index, shape_reason, worst_reaso
 
 __all__ = [
     "BLOCK",
-    "CLIPPED_BY",
-    "MARGIN",
-    "SAMPLES",
+    "FEWEST_IN_CHANNEL",
     "CompareFunction",
-    "Decisions",
     "DetailedVerdict",
     "ErrorStats",
-    "Explained",
     "Histogram",
-    "Level",
     "OutputComparison",
     "OutputJudge",
     "Pair",
@@ -82,41 +60,33 @@ __all__ = [
     "SimpleOptions",
     "Worst",
     "WorstIterations",
-    "are_decisions",
     "as_pair_function",
     "as_scalar",
     "as_verdict",
     "at_index",
     "blind",
     "blind_by_figures",
+    "channel_axis",
     "compare_strings",
+    "dead_channels",
+    "describe_dead",
     "difference_of",
     "differences",
-    "explained",
     "find_invalid",
     "for_each_block",
     "impostors_judge",
     "inconclusive",
     "is_extended",
-    "is_too_far",
     "judged_together",
     "judging",
     "load_compare_script",
-    "lost_channels",
     "mean_of",
     "named_reason",
-    "one_rounding",
-    "perturbed_inputs",
     "read_only_outputs",
     "require_metric",
-    "root_mean_square",
-    "sampled_decisions",
-    "sampled_levels",
     "scales_of",
     "shape_reason",
-    "usual",
     "verdict_over",
-    "with_clipping",
     "without_elements",
     "worst_reason",
 ]

@@ -4,3 +4,4 @@ from __future__ import annotations
 
 DEFAULT_COMPARE = "simple"
 DEFAULT_DATA_LOADER = "random"
+DEFAULT_TOLERANCE = "auto"

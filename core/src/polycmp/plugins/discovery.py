@@ -38,6 +38,7 @@ BUILTIN_PLUGINS: Mapping[str, str] = {
     "debug": "polycmp.builtin.debug.plugin",
     "formats": "polycmp.builtin.formats.plugin",
     "functions": "polycmp.builtin.functions.plugin",
+    "judging": "polycmp.builtin.judging.plugin",
     "layerwise": "polycmp.builtin.layerwise.plugin",
     "observers": "polycmp.builtin.observers.plugin",
     "plugin_tools": "polycmp.builtin.plugin_tools.plugin",

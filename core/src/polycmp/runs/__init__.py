@@ -23,7 +23,7 @@ from polycmp.runs.pairing import (
 from polycmp.runs.resolution import MakeSampleFinder, Resolved, open_sample_finder, resolve
 from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
 from polycmp.runs.sizes import ShapeSearch
-from polycmp.runs.tolerances import Tolerances, open_tolerances
+from polycmp.runs.tolerances import Tolerances, is_measured, open_tolerances
 from polycmp.runs.trial import Arrays, Trial, open_trial
 from polycmp.runs.windows import MakeWindows, Windows, all_in_memory_note, open_windows
 from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments, open_workers
@@ -70,6 +70,7 @@ __all__ = [
     "copy_feed",
     "copy_outputs",
     "ends_of",
+    "is_measured",
     "make_functions",
     "open_environments",
     "open_feedback",

@@ -15,7 +15,7 @@ from polycmp.plan import ComparePlan
 from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.compare_functions import PlannedFunctions
-from polycmp.runs.tolerances import Tolerances
+from polycmp.runs.tolerances import Tolerances, check_tolerance
 from polycmp.spec import CompareFunction
 
 if TYPE_CHECKING:
@@ -128,26 +128,6 @@ def comparer_maker(
         )
 
     return make
-
-
-def check_tolerance(plan: ComparePlan) -> None:
-    """Check that `--tolerance NAME` makes sense for a plan.
-
-    Raises:
-        UsageError: It does not.
-    """
-    options = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
-    why = ""
-    if plan.script or options is None:
-        why = f"it sets the tolerance of the compare function {DEFAULT_COMPARE}, which does not take part"
-    elif options.atol or options.rtol:
-        why = "--atol and --rtol are given, too"
-    elif set(options.check_error_stat.values()) != {("elemwise",)}:
-        why = "--check-error-stat is given, and it looks at every element and at the mean square"
-    elif plan.check_average:
-        why = "--check-average judges means, and it judges each iteration by its own inputs"
-    if why:
-        raise UsageError(f"--tolerance {plan.tolerance} has no meaning here", why=why, hint="give only one of them")
 
 
 class ScriptedComparer:

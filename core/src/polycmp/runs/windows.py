@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.loop import Schedule, Step
     from polycmp.runs.resolution import Resolved
+    from polycmp.runs.tolerances import Tolerances
     from polycmp.tensors import Source
 
 
@@ -20,11 +21,13 @@ class Windows(Protocol):
     Tensors that belong together have one name in its steps, those of `--map-output` the candidate's.
 
     Attributes:
-        judge: Wraps a comparer so that it uses what is known of the models, such as the error to expect of each tensor.
+        judge: Wraps a comparer so that it uses what is known of the models, such as the names of their tensors.
+        rounding: Tells by how much rounding moves the tensors of models that differ; None where they do not.
         to_reference: Names in the reference's model of tensors, by those in the steps, as far as they differ.
     """
 
     judge: Callable[[Any], Any]
+    rounding: Tolerances | None
     to_reference: Mapping[str, str]
 
     def steps(self, source: Source, schedule: Schedule, /) -> Generator[Step, None, None]:

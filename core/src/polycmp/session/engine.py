@@ -27,7 +27,7 @@ from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
-from polycmp.runs.tolerances import open_tolerances
+from polycmp.runs.tolerances import is_measured, open_tolerances
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
@@ -203,7 +203,8 @@ class _Session:
         self._to_reference = prepared.windows.to_reference if prepared.windows is not None else plan.map_output
         names = replace(resolved.plan.compare, map_output=self._to_reference)
         under_names = replace(resolved, plan=replace(resolved.plan, compare=names))
-        self._tolerances = open_tolerances(under_names, outcome.reference)
+        paired = prepared.windows.rounding if prepared.windows is not None and is_measured(plan) else None
+        self._tolerances = paired or open_tolerances(under_names, outcome.reference)
         self._make_comparer = comparer_maker(
             plan, resolved.registry, resolved.functions, self._tolerances, watching=True
         )
@@ -261,8 +262,9 @@ class _Session:
                 raise
             self._observers.errors.append(error)  # it shall not hide the difference that was found before
             return False
-        if self._tolerances is not None and not step.window:
-            self._tolerances.begin(step.feed)
+        if self._tolerances is not None:
+            shown = None if self._prepared.windows is None else list(step.outputs.get(reference, ()))
+            self._tolerances.begin(step.feed, shown)
         compared = self._compare(changed)
         self.outcome.invalid += compared.invalid
         same = all(item.verdict != "failed" for found in compared.compared.values() for item in found)

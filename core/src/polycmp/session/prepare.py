@@ -13,6 +13,7 @@ from polycmp.runs.feedback import Feedback
 from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
+from polycmp.runs.tolerances import is_measured
 from polycmp.runs.windows import Windows, all_in_memory_note, open_windows
 from polycmp.session.names import check_names
 from polycmp.tensors import DataSource
@@ -85,11 +86,11 @@ def prepare(
         return Prepared(runs, resolved.source, checked, pairing)
     if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
-    tolerance = f"--tolerance {compare.tolerance}" if compare.tolerance else ""
+    tolerance = f"--tolerance {compare.tolerance}" if compare.tolerance and not is_measured(compare) else ""
     windows, notes = None, list[str]()
     if not memory.all_for and (not tolerance or may_need_pairs(resolved.backends)):
         windows = open_windows(resolved, runs, memory.most, compare.reference, notes)
-    if windows is None and tolerance:
+    if windows is None and compare.tolerance:
         _check_names_in_common(resolved, memory.all_for)
     if memory.all_for or tolerance:
         notes.append(all_in_memory_note(memory.all_for or tolerance))

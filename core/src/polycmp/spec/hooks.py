@@ -302,7 +302,7 @@ class Hooks:
                 class Share:
                     def __init__(self, resolved, reference):
                         pass
-                    def begin(self, feed):
+                    def begin(self, feed, outputs=None):
                         pass
                     def close(self):
                         pass

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from polycmp.spec import (
     CommandSpec,
     DataLoaderSpec,
-    ObserverSpec,
     RunnerSpec,
     ToleranceSpec,
     hookimpl,
@@ -111,20 +110,8 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
 
 
 @hookimpl
-def polycmp_run_observers() -> Iterable[ObserverSpec]:
-    """Contribute the judgement of whether rounding explains differences."""
-    yield ObserverSpec(
-        "rounding",
-        "Whether rounding may explain a difference",
-        "polycmp_checks.rounding.explanation:explain",
-        changes=True,
-    )
-
-
-@hookimpl
 def polycmp_tolerances() -> Iterable[ToleranceSpec]:
-    """Contribute tolerances by rounding."""
-    yield ToleranceSpec("auto", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
+    """Contribute the tolerances of profiles."""
     yield ToleranceSpec(
         "profile",
         "Tolerances that polycmp calibrate measured",

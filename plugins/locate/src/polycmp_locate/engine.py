@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.data import merge_inputs, renamed
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, UsageError
-from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_runs, open_precise_run, perturbed_runs
+from polycmp.judging import perturbed_runs
+from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_runs, open_precise_run
 from polycmp.plan import Plan
 from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, make_functions, resolve
 from polycmp.tensors import Feed
-from polycmp_locate.judge.by_noise import judge_by_noise
 from polycmp_locate.judge.failure import judge_failure
+from polycmp_locate.judge.inside import judge_inside
 from polycmp_locate.judge.judge import judge
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
 from polycmp_locate.pairing.lacking import lacking_outputs
-from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.report.report import report
 from polycmp_locate.setting import LocateOptions, Setting, Stage, Tensors
 from polycmp_locate.setup.drawing import draw
@@ -30,7 +30,7 @@ from polycmp_locate.setup.sides import left_out_notes, make_setting, reference_o
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
-from polycmp_locate.trials.outputs import OutputRounding
+from polycmp_locate.trials.noise import rounding_inside
 from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import Failure, Judged
@@ -62,7 +62,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        return report(judge_by_noise(judged, setting, sweep(way, on_stage).windows), setting)
+        return report(judge_inside(judged, setting, feed, sweep(way, on_stage).windows), setting)
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:
@@ -133,7 +133,7 @@ def _against_backend(
     reference = reference_of(partitioned_runs, plan.compare.reference)
     candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
-    perturbed = perturbed_runs(resolved, reference)
+    perturbed = perturbed_runs(resolved, reference.label, reference.graph)
     functions = make_functions(for_tensors(plan.compare), registry)
     chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
@@ -145,13 +145,11 @@ def _against_backend(
             if setting is None:
                 setting = Setting(candidate, reference, precise, functions, plan.max_memory, perturbed=perturbed)
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
-                graph = setting.reference.graph
-                own = graph.own if isinstance(graph, SharedGraph) else None
-                rounding = OutputRounding(resolved, candidate.label, reference.label, own)
+                rounding = rounding_inside(resolved, setting, perturbed)
                 names = setting.pairing.to_reference if setting.pairing is not None else {}
                 lacking = lacking_outputs(resolved, candidate, reference, names)
                 judge = output_judge(resolved, candidate.label, reference.label)
-                setting = replace(setting, explains=rounding.explains, lacking=lacking, judge_outputs=judge)
+                setting = replace(setting, rounding=rounding, lacking=lacking, judge_outputs=judge)
             one = _search_with_draws(
                 replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
             )

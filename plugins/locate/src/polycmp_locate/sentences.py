@@ -112,7 +112,6 @@ def beyond_steps(share: float, kind: str) -> str:
 
 
 OUTPUTS_AGREE: Final = "; even so, the outputs are within tolerance"
-EXPLAINED_ALL_THE_SAME: Final = "; even so, the outputs are off by no more than rounding explains"
 ALONE_WRONG: Final = "; run alone on the reference's tensors, it is wrong as well"
 NOT_ALONE: Final = "; it could not be run alone, but its inputs are right"
 ALONE_RIGHT: Final = (

@@ -8,10 +8,11 @@ from typing import Any
 
 from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise import PartitionedRun, PerturbedRuns
+from polycmp.judging import PerturbedRuns
+from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
+from polycmp.runs import Tolerances
 from polycmp.spec import Compared
-from polycmp.tensors import Feed
 from polycmp_locate.pairing.lacking import Lacking
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.whole_outputs import JudgeOutputs
@@ -48,8 +49,7 @@ class Setting:
         max_memory: Bytes for tensors.
         pairing: Pairs of tensors of two different models; None where both have the same operators.
         perturbed: Runs the reference's model with its tensors moved; None where nothing can.
-        explains: Tells of inputs and both sides' outputs whether measured rounding explains these; None where that
-            is not asked, as against a saved run.
+        rounding: Tells by how much rounding moves the tensors inside; None where a tolerance was given.
         judge_outputs: Judges the outputs of the whole model; None where `functions` do.
         lacking: Outputs that only one of the models has; None where both have the same.
     """
@@ -61,7 +61,7 @@ class Setting:
     max_memory: int = 0
     pairing: Pairing | None = None
     perturbed: PerturbedRuns | None = None
-    explains: Callable[[Feed, Tensors, Tensors], bool] | None = None
+    rounding: Tolerances | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
 

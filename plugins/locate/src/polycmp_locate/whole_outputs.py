@@ -10,7 +10,7 @@ from polycmp.compare import OutputComparison, SimpleOptions
 from polycmp.errors import UsageError
 from polycmp.plan import DEFAULT_COMPARE, Choice, ComparePlan
 from polycmp.results import Outcome
-from polycmp.runs import Resolved, copy_outputs
+from polycmp.runs import Resolved, copy_outputs, is_measured
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
 
@@ -31,7 +31,8 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
         reference: Label of the run to believe.
     """
     plan = resolved.plan.compare
-    if not (plan.script or plan.postprocess or plan.postprocess_script or plan.validate or not plan.shape_check):
+    by_others = plan.script or plan.postprocess or plan.postprocess_script or plan.validate or not plan.shape_check
+    if not (by_others or is_measured(plan)):
         return None
     same_names = replace(resolved, plan=replace(resolved.plan, compare=replace(plan, map_output={})))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare import DetailedVerdict, OutputJudge, as_scalar, at_index, lost_channels, shape_reason
+from polycmp.builtin.judging.verdict import lost_channels
+from polycmp.compare import DetailedVerdict, OutputJudge, as_scalar, at_index, shape_reason
 from polycmp.options import pick
 from polycmp.tensors import dtype_class, is_low_bit
 

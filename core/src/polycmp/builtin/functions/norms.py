@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.judging.verdict import lost_channels
 from polycmp.compare import (
     BLOCK,
     DetailedVerdict,
@@ -25,7 +26,6 @@ from polycmp.compare import (
     differences,
     for_each_block,
     is_extended,
-    lost_channels,
     require_metric,
     shape_reason,
     worst_reason,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.judging.verdict import lost_channels
 from polycmp.compare import (
     DetailedVerdict,
     OutputJudge,
@@ -21,7 +22,6 @@ from polycmp.compare import (
     differences,
     for_each_block,
     is_extended,
-    lost_channels,
     require_metric,
     shape_reason,
     worst_reason,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import compress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from polycmp.builtin.judging.samples import PerturbedRuns, perturbed_runs
+from polycmp.builtin.judging.structure import final_outputs
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.perturbed import perturbed_runs
 from polycmp.builtin.layerwise.segment_runner import MakeRunner
-from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.builtin.layerwise.variants import Variants
 from polycmp.builtin.layerwise.windows import Windows, can_run_side_by_side, comparable
 from polycmp.errors import ModelError, OthersCode, PluginError, UsageError
@@ -21,7 +20,7 @@ from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan
 from polycmp.results import BackendResult
 from polycmp.runner import Runner
-from polycmp.runs import BackendRun, Comparer, InputPairing, Resolved, ResolvedBackend, all_in_memory_note
+from polycmp.runs import BackendRun, Comparer, InputPairing, Resolved, ResolvedBackend, Tolerances, all_in_memory_note
 
 __all__ = ["MANY_OUTPUTS", "Graphs", "Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
 
@@ -126,13 +125,15 @@ class Paired(NamedTuple):
         partitioned_runs: The same runs in the same order; their graphs have the same operators between tensors of
             the same names.
         notes: Remarks for the reader on how the tensors were paired.
-        judge: Makes of a comparer one that knows by how much tensors of these models may differ.
+        judge: Makes of a comparer one that knows how the tensors of these models are called.
+        rounding: Tells by how much rounding moves them; None to measure it as of one model.
         to_reference: Names in the reference's model of paired tensors, by their common names.
     """
 
     partitioned_runs: list[PartitionedRun]
     notes: list[str]
     judge: Callable[[Comparer], Comparer]
+    rounding: Tolerances | None = None
     to_reference: Mapping[str, str] = MappingProxyType({})
 
 
@@ -192,6 +193,7 @@ def open_windows(
         whole,
         concurrent=concurrent,
         judge=paired.judge,
+        rounding=paired.rounding,
         pairing=pairing,
         to_reference=paired.to_reference,
     )
@@ -215,7 +217,10 @@ def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], referenc
     ends = [frozenset(file.outputs) for file in files if file is not None]
     ends = [frozenset.intersection(*ends)] if len(ends) == len(files) else []
     given = GivenNames(plan.data.map_input, plan.compare.map_output, *ends)
-    perturbed = partial(perturbed_runs, resolved)
+
+    def perturbed(run: PartitionedRun) -> PerturbedRuns | None:
+        return perturbed_runs(resolved, run.label, run.graph)
+
     for item in registry.pairings.values():
         pair = registry.load(item)
         with OthersCode(PluginError, "cannot pair the tensors of these models", whose=item.label):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from polycmp.builtin.layerwise.structure import makers, static_tensors
+from polycmp.builtin.judging.structure import makers, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorEntry
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from polycmp.builtin.layerwise.structure import static_tensors
+from polycmp.builtin.judging.structure import static_tensors
 from polycmp.graph import ModelGraph
 
 #: Operators whose outputs tell the shape of what they read, and nothing of its content.

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from polycmp.builtin.judging.structure import final_outputs
 from polycmp.builtin.layerwise.attempt import restrict
 from polycmp.builtin.layerwise.observable import real_numbers
 from polycmp.builtin.layerwise.partition import GraphCuts, Segment, crossing
 from polycmp.builtin.layerwise.pieces import Piece, run_in_pieces, shape_tensors
 from polycmp.builtin.layerwise.segment_runner import SegmentRunner
-from polycmp.builtin.layerwise.structure import final_outputs
 
 #: How many times over the search for pieces may make the operators of a segment, successes included; by count and not
 #: by time, so that a busy machine shows the same. Where the whole model was made before, and all of its tensors were

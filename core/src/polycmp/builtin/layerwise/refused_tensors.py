@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from polycmp.builtin.judging.structure import final_outputs, static_tensors
 from polycmp.builtin.layerwise.attempt import Attempt, restrict
 from polycmp.builtin.layerwise.observable import MOST_ATTEMPTS, MOST_BUILDS, a_few, largest_working, real_numbers
 from polycmp.builtin.layerwise.partition import Segment
 from polycmp.builtin.layerwise.piecewise import PiecewiseRunner
 from polycmp.builtin.layerwise.segment_runner import SegmentRunner
-from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
 
 _HIDDEN = "does not show"
 _SHAPES_ALONE = "shapes alone decide them"

@@ -9,10 +9,10 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
+from polycmp.builtin.judging.structure import final_outputs, same_structure
 from polycmp.builtin.layerwise.parallel import ParallelCalls
 from polycmp.builtin.layerwise.partition import MOST_WEIGHTS, GraphCuts, Segment, memory_budget, plan_segments
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import final_outputs, same_structure
 from polycmp.builtin.layerwise.window_tensors import WindowTensors
 from polycmp.graph import ModelGraph
 from polycmp.messages import only_errors
@@ -23,6 +23,7 @@ from polycmp.runs import (
     InputPairing,
     Schedule,
     Step,
+    Tolerances,
     copy_feed,
     copy_outputs,
     open_feeds,
@@ -61,6 +62,7 @@ class Windows:
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
         concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
         judge: Makes of a comparer one that also knows what to expect of the models.
+        rounding: Tells by how much rounding moves the tensors of models that differ; None where they do not.
         pairing: Tells which inputs of closed backends are the graph's where they call them otherwise.
         to_reference: Names in the reference's model of the graph's tensors, as far as they are called otherwise there.
     """
@@ -74,12 +76,14 @@ class Windows:
         *,
         concurrent: bool = False,
         judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
+        rounding: Tolerances | None = None,
         pairing: InputPairing | None = None,
         to_reference: Mapping[str, str] | None = None,
     ) -> None:
         self._pairing = pairing or InputPairing()
         self.to_reference = to_reference or {}
         self.judge = judge
+        self.rounding = rounding
         self.partitioned_runs = list(partitioned_runs)
         self._parallel: ParallelCalls[PartitionedRun] = ParallelCalls(len(self.partitioned_runs), concurrent=concurrent)
         self._closed = list(closed)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare import Simple, SimpleOptions, scales_of
+from polycmp.compare import Simple, SimpleOptions
 from polycmp.errors import ModelError
-from polycmp.layerwise import PerturbedRuns
+from polycmp.judging import PerturbedRuns, RoundingTolerances
 from polycmp.messages import only_errors
 from polycmp.plan import Plan
 from polycmp.precision import UNITS, unit_of
@@ -27,7 +27,6 @@ from polycmp.runs import InputPairing, Resolved, Schedule, Step, resolve, run_st
 from polycmp.session import check_names
 from polycmp.tensors import Feed, dtype_class, to_numpy
 from polycmp_checks.profiles.profile import Limit, Profile, digest_of
-from polycmp_checks.rounding.floors import NoiseFloors
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -205,7 +204,7 @@ class _Rounding:
     def __init__(self, resolved: Resolved, outputs: Mapping[str, Measured], on_stage: Callable[[str], None]) -> None:
         self._labels = [backend.label for backend in resolved.backends]
         self._outputs, self._on_stage = outputs, on_stage
-        self._floors = NoiseFloors(resolved, self._labels[-1])
+        self._floors = RoundingTolerances(resolved, self._labels[-1])
         last = resolved.backends[-1]
         self._moved = PerturbedRuns(last, last.model.graph())
 
@@ -219,9 +218,9 @@ class _Rounding:
             if found.whole or found.problem or not reference.size:
                 continue
             for one, two in combinations(self._labels, 2):
-                floor = self._floors.between(one, two)(name, reference, scales_of(reference))
+                floor = self._floors.between(one, two).floor(name, reference)
                 kinds.add(floor.kind)
-                found.add(floor.largest, f"rounding to {floor.kind} on both sides")
+                found.add(max(level.largest for level in floor.levels), f"rounding to {floor.kind} on both sides")
         self._add_coarser(step.feed, max(kinds, key=unit_of))
         self._floors.close()
 

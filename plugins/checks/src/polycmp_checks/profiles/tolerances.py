@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +85,7 @@ class ProfileTolerances:
                 hint=_measuring(resolved, model, path),
             )
 
-    def begin(self, feed: Feed) -> None:
+    def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
         """Take other inputs."""
         known = self._profile.inputs
         other = [name for name, array in feed.items() if name in known and to_numpy(array).shape != known[name]]

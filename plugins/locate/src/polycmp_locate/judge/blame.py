@@ -158,16 +158,16 @@ class _Blame:
             return False
         reached = self._reached_outputs(row)
         if not reached:
-            steps = row.standalone is not None and row.standalone.steps is not None and not row.passed
-            if not self.evidence.failing and (
-                steps or is_refuted(row) or (self._is_off(row) and self._touches_outputs(row))
-            ):
-                return True  # as `run --mark-all` says
+            error = row.standalone.steps if row.standalone is not None else None
+            clipped = error is not None and error.is_only_clipped
+            steps = error is not None and not clipped and not row.passed
+            if not self.evidence.failing and (steps or (not clipped and not row.passed)):
+                return True
             if steps or (not row.passed and self._is_off(row)):  # a wrong scale is one however much others round
                 self.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:
-            if row.standalone.steps.lost_few and self._are_within_rounding(reached):
+            if row.standalone.steps.is_only_clipped and self._are_within_rounding(reached):
                 self.harmless.append(row)
                 return False
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error

@@ -28,7 +28,6 @@ from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import (
     BENIGN,
     NARROWED,
-    OF_NUMBERS,
     UNDECIDED,
     UNSTEADY,
     WITHIN_ROUNDING,
@@ -58,8 +57,7 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
         judged = _Judge(measured, whole, before).last()
     if judged.open_until is not None:
         return judged
-    is_hidden = judged.verdict in OF_NUMBERS and whole.is_hidden()
-    return replace(judged, is_hidden=is_hidden, hints=tuple(hints_of(judged, whole.setting, whole.feed)))
+    return replace(judged, hints=tuple(hints_of(judged, whole.setting, whole.feed)))
 
 
 def _judge_few(measured: Measured, whole: WholeModel) -> Judged:

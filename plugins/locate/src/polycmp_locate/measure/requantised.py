@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.graph import weight_values
+from polycmp.judging import beside_masks
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.rounding.masks import beside_masks
 
 #: To the nearest step as quantisers do, then up or down at random, so that one chance does not speak for all.
 _DRAWS = (None, 0, 1, 2)
@@ -61,7 +61,7 @@ def _in_steps(
         rng: Says which of the two steps around a number becomes it; the nearer one if it is None.
         both: Whether there are as many steps below 0 as above.
     """
-    if not is_floating(dtype_of(array)) or not array.size or beside_masks(array.reshape(-1)) is not None:
+    if not is_floating(dtype_of(array)) or not array.size or beside_masks(array, array) is not None:
         return array
     low, high = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
     step = (2.0 * max(high, -low) if both else high - low) / levels

@@ -1,54 +1,35 @@
-"""Error of the tensors of two paired models that rounding explains, measured on the reference's."""
+"""What rounding does to the tensors of two paired models, measured on the reference's."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare import (
+from polycmp.graph import ModelGraph, Rounding
+from polycmp.judging import (
     MARGIN,
     Decisions,
-    Explained,
-    Level,
-    explained,
-    lost_channels,
-    one_rounding,
-    root_mean_square,
-    sampled_decisions,
-    sampled_levels,
-    scales_of,
-    shape_reason,
+    Floor,
+    MeasuredJudge,
+    PerturbedRuns,
+    Samples,
+    Side,
+    depths_of,
+    floor_of,
+    lost_in,
+    quantised_tensors,
+    rounded_weights,
+    turned_in,
 )
-from polycmp.graph import ModelGraph, Rounding
-from polycmp.layerwise import PartitionedRun, PerturbedRuns, Samples, quantised_tensors, rounded_weights
+from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
-from polycmp.tensors import dtype_of, is_floating, to_numpy
+from polycmp.sentences import decide_by_the_task
+from polycmp.tensors import Feed
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.rounding.difference import relative_to
-from polycmp_locate.rounding.figures import largest_of
-from polycmp_locate.rounding.masks import beside_masks
-from polycmp_locate.rounding.thresholds import AT_LIMIT, NO_DIGIT_LEFT
-
-Tensors = Mapping[str, Any]
-
-
-class Said(NamedTuple):
-    """Judgement of a tensor by the noise.
-
-    Attributes:
-        passed: Whether rounding explains its error.
-        reason: Reason in words.
-        inconclusive: `undecided` where it may explain anything.
-    """
-
-    passed: bool
-    reason: str
-    inconclusive: str = ""
 
 
 def rounded_to(graph: SharedGraph, quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
@@ -84,14 +65,15 @@ def _beside_ties(node: PartNode) -> dict[str, Rounding]:
     return {name: 2.0 * MARGIN * operator_rounding(unit) * reach for name, reach in node.shared_steps.items()}
 
 
-class PairNoise:
-    """The noise of the tensors of two paired models.
+class PairedRounding:
+    """The noise of the tensors of two paired models, as `polycmp.runs.Tolerances` describes it.
 
     Args:
         graph: The reference's model under the names of the pairs.
         reference: Run of the reference under these names.
         perturbed: Runs it with its tensors moved; None where nothing can.
         kinds: Types and steps that its tensors are rounded to in the candidate's model, by its names.
+        is_real: Whether the inputs are the user's own.
     """
 
     def __init__(
@@ -100,156 +82,67 @@ class PairNoise:
         reference: PartitionedRun,
         perturbed: PerturbedRuns | None,
         kinds: Mapping[str, Rounding],
+        *,
+        is_real: bool = False,
     ) -> None:
         self._own = graph.own
         self._reference = reference
         self._moved = perturbed
-        self._on_the_way: dict[str, str] = {}
-        self._depth: dict[str, int] = {}
-        self._place: dict[str, int] = {}
-        self._flips: set[str] = set()
-        self._kinds = kinds
+        self._depth = depths_of(graph)
+        self._kinds, self._is_real = kinds, is_real
         self._ends = graph.side.finals
         self._read = frozenset(name for node in graph.nodes for name in node.inputs)
-        for place, node in enumerate(graph.nodes):
+        self._on_the_way: dict[str, str] = {}
+        for node in graph.nodes:
             known = node.apart if isinstance(node, PartNode) else ""
             coarsest = max((known, *(self._on_the_way.get(name, "") for name in node.inputs)), key=unit_of)
-            behind = bool(isinstance(node, PartNode) and node.shared_steps) or not self._flips.isdisjoint(node.inputs)
-            self._flips.update(node.outputs if behind else ())
-            depth = 1 + max((self._depth.get(name, 0) for name in node.inputs), default=0)
-            for name in node.outputs:
-                self._on_the_way[name], self._depth[name], self._place[name] = coarsest, depth, place
+            self._on_the_way.update(dict.fromkeys(node.outputs, coarsest))
+        self._names: Sequence[str] = ()
+        self._samples: Samples | None = None
 
-    def kind(self, name: str) -> str:
-        """Return the coarsest type on a tensor's way; empty where nothing is rounded."""
-        return self._on_the_way.get(name, "")
+    def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
+        """Take the names of the next tensors; inputs are those that the reference runs with."""
+        self._names, self._samples = outputs or (), None
 
-    def place(self, name: str) -> int:
-        """Return the position of the operator that makes a tensor."""
-        return self._place.get(name, -1)
+    def close(self) -> None:
+        """Drop the noise measured so far."""
+        self._samples = None
 
-    def explain(self, candidate: Tensors, reference: Tensors) -> dict[str, Said]:
-        """Judge tensors that differ by the noise, by name; those that rounding may not change are left out.
+    def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> MeasuredJudge:
+        """Return the compare function that judges by this noise."""
+        return MeasuredJudge(options, self, detail)
 
-        Args:
-            candidate: The candidate's.
-            reference: The reference's, of the same names.
-        """
-        names = [name for name in candidate if self.kind(name)]
-        samples = self._samples(names) if names else None
-        found = {}
-        for name in names:
-            own, other = to_numpy(candidate[name]), to_numpy(reference[name])
-            if own.shape == other.shape and is_floating(dtype_of(own)) and is_floating(dtype_of(other)):
-                found[name] = self._said(name, own, other, samples)
-            elif samples is not None and is_floating(dtype_of(own)) == is_floating(dtype_of(other)):
-                turned = self._turned(name, own, other, samples)
-                found |= {name: turned} if turned is not None else {}
-        return found
+    def floor(self, output: str, reference: NDArray[Any], keep: NDArray[np.bool_] | None = None) -> Floor:
+        """Return the noise of a tensor of real numbers, of both sides together."""
+        kind = self._on_the_way.get(output, "") or "float32"
+        other = kind if unit_of(kind) <= UNITS["float32"] else "float32"  # both round to it, each in its own order
+        sides = [Side(self._kinds, kind), Side(self._kinds, other)]
+        samples = self._sampled()
+        return floor_of(self._own_name(output), reference, sides, [samples, samples], self._depth.get(output, 1), keep)
 
-    def _samples(self, names: list[str]) -> Samples | None:
-        if self._moved is None:
-            return None
-        feed = {self._own.get(name, name): array for name, array in self._reference.given.items()}
-        return self._moved.samples(feed, self._kinds, list(dict.fromkeys(self._own[name] for name in names)))
+    def lost(self, output: str, reference: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """Return which of its numbers rounding may make NaN or infinite; None where none."""
+        return lost_in(self._own_name(output), reference, [self._sampled()])
 
-    def _said(self, name: str, own: NDArray[Any], other: NDArray[Any], samples: Samples | None) -> Said:
-        kind, made = self.kind(name), self._own[name]
-        sampled: list[NDArray[Any]] = []
-        if samples is not None and made in samples.exact:
-            sampled = [samples.exact[made], *(sample[made] for sample in samples.perturbed)]
-        if any(array.shape != other.shape for array in sampled):
-            return self._open(name, Decisions(reshaped=True).text(kind, of_shape=True))
-        beside = beside_masks(other.astype(np.float64).ravel())
-        if beside is not None:
-            own, other, *sampled = (array.ravel()[beside] for array in (own, other, *sampled))
-        lost = _may_be_lost(sampled)
-        if 2 * int(np.count_nonzero(lost)) > other.size:
-            return self._open(name, f"rounding to {kind} on its way may make NaN or infinities of it (measured)")
-        own, *sampled = (np.where(lost, other, own), *(np.where(lost, other, array) for array in sampled))
-        scales = scales_of(other)
-        levels = sampled_levels(sampled[0], sampled[1:], scales) if sampled else None
-        if levels is not None and unit_of(kind) <= UNITS["float32"]:
-            levels = tuple(level + level for level in levels)  # both sides round to it, each in an order of its own
-        share = unit_of(kind) * (math.sqrt(self._depth[name]) if levels is None else 1.0)
-        least = one_rounding(other, share, scales)
-        how = "estimated" if levels is None else "measured"
-        noise = least if levels is None else tuple(item.at_least(one) for item, one in zip(levels, least, strict=True))
-        is_inner, flips = self._is_inner(name), name in self._flips
-        said = explained(own, other, noise, scales, unit_of(kind), kind, is_inner=is_inner, flips=flips)
-        return self._verdict(name, said, noise, own, other, how)
+    def decisions(self, output: str, reference: NDArray[Any]) -> tuple[Decisions, str]:
+        """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
+        kind = self._on_the_way.get(output, "") or "float32"
+        return turned_in(self._own_name(output), reference, [self._sampled()]), kind
 
-    def _turned(self, name: str, own: NDArray[Any], other: NDArray[Any], samples: Samples) -> Said | None:
-        """Judge decisions and what they shape: those inside pass, outputs are undecided; None for other differences."""
-        kind, made = self.kind(name), self._own[name]
-        decisions = sampled_decisions(samples.exact[made], [sample[made] for sample in samples.perturbed])
-        reshaped = own.shape != other.shape
-        what = shape_reason(own, other) if reshaped else f"{np.count_nonzero(own != other)} elements differ"
-        if decisions.explain(own, other):
-            return self._open(name, f"{what}; {decisions.text(kind, of_shape=reshaped)}")
-        if self._is_inner(name) and is_steps(kind):
-            return Said(
-                False, f"{what}; steps of {kind} make numbers equal that are not, as no sample does", "undecided"
-            )
-        return None
+    def is_inner(self, output: str) -> bool:
+        """Return whether operators read the tensor, which is no output of the model."""
+        return output in self._read and self._own_name(output) not in self._ends
 
-    def _open(self, name: str, reason: str) -> Said:
-        """Return the judgement of a difference that rounding may make: it is open for outputs, and passes inside."""
-        is_inner = self._is_inner(name)
-        return Said(is_inner, reason, "" if is_inner else "undecided")
+    def advice(self, output: str, reference: NDArray[Any]) -> str:
+        """Return what to do where rounding may explain a difference that is no small one."""
+        return decide_by_the_task(output, reference.shape, is_real=self._is_real)
 
-    def _is_inner(self, name: str) -> bool:
-        return name in self._read and self._own[name] not in self._ends
+    def _own_name(self, output: str) -> str:
+        return self._own.get(output, output)
 
-    def _verdict(
-        self, name: str, said: Explained, noise: tuple[Level, ...], own: NDArray[Any], other: NDArray[Any], how: str
-    ) -> Said:
-        kind = self.kind(name)
-        bound = (
-            f"rounding to {kind} on its way explains up to {MARGIN * max(level.largest for level in noise):.2g} ({how})"
-        )
-        if said.word == "fault":
-            return Said(False, f"{said.why}; {bound}")
-        if not self._is_inner(name):
-            doubt = said.why if said.word and not is_steps(kind) else lost_channels(own, other)
-            if doubt:
-                return Said(False, f"{doubt}; {bound}", "undecided")
-        noise_left = max(_shares(own, other))
-        if not self._is_inner(name) and noise_left > NO_DIGIT_LEFT:
-            return Said(
-                False,
-                f"noise of {noise_left:.2g} times the signal, which all parts together bring: polycmp locate --rank "
-                f"says which of them most, with rounding to {kind}",
-                "undecided",
-            )
-        return Said(True, bound)
-
-
-def _may_be_lost(sampled: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-    """Return which numbers rounding may make NaN or infinite, as in the samples of a tensor after the exact one."""
-    finite = [np.isfinite(array.astype(np.float64)) for array in sampled]
-    lost: NDArray[np.bool_] = finite[0] & ~np.logical_and.reduce(finite[1:]) if sampled else np.zeros((), np.bool_)
-    return lost
-
-
-def _shares(own: NDArray[Any], other: NDArray[Any]) -> Iterator[float]:
-    """Yield the error of a tensor as a share of its numbers: on average (root mean square), and of the largest."""
-    error, size = own.astype(np.float64) - other, other.astype(np.float64)
-    yield relative_to(root_mean_square(error), root_mean_square(size))
-    yield relative_to(float(np.abs(error).max(initial=0.0)), float(np.abs(size).max(initial=0.0)))
-
-
-def held_alike(candidate: Any, reference: Any) -> tuple[Any, Any]:
-    """Return two tensors in which what only masks others is one number, where the candidate's type has none so large.
-
-    Large negative numbers mask others, and the largest that a type has, or its infinity, does so, too.
-    """
-    kind, other = dtype_of(candidate), dtype_of(reference)
-    if kind == other or not (is_floating(kind) and is_floating(other)):
-        return candidate, reference
-    own, expected = to_numpy(candidate), to_numpy(reference)
-    border = -largest_of(kind.name)
-    if own.shape != expected.shape or not expected.size or not float(expected.min()) < border:
-        return candidate, reference
-    masks = (expected < border) & (own <= AT_LIMIT * border)
-    return np.where(masks, own.dtype.type(border), own), np.where(masks, expected.dtype.type(border), expected)
+    def _sampled(self) -> Samples | None:
+        if self._samples is None and self._moved is not None and self._names:
+            feed = {self._own_name(name): array for name, array in self._reference.given.items()}
+            names = list(dict.fromkeys(map(self._own_name, self._names)))
+            self._samples = self._moved.samples(feed, self._kinds, names)
+        return self._samples

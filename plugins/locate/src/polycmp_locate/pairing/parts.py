@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.graph import GraphNode, weight_values
-from polycmp.layerwise import folded_factors
+from polycmp.judging import folded_factors
 from polycmp.precision import STEPS, UNITS
 from polycmp_locate.pairing.result import GIVEN, Match, Pairing
 from polycmp_locate.pairing.side import MOVING, Side, plain_type

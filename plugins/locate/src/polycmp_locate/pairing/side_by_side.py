@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycmp.compare import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
+from polycmp.compare import OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
-from polycmp.layerwise import GivenNames, Paired, PartitionedRun, PerturbedRuns, final_outputs, same_structure
+from polycmp.judging import PerturbedRuns
+from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
-from polycmp_locate.pairing.pair_noise import PairNoise, Said, held_alike, rounded_to
+from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
 
 Outputs = Mapping[str, Any]
-#: The default tolerance of `simple` for real numbers.
-_USUAL = 1e-5
 
 
 def pair_runs(
@@ -75,44 +74,30 @@ def pair_runs(
     ]
     under = made[list(partitioned_runs).index(reference_run)]
     kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
-    noise = PairNoise(aligned.reference_graph, under, perturbed(reference_run), kinds)
+    rounding = PairedRounding(aligned.reference_graph, under, perturbed(reference_run), kinds)
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
     to_reference = aligned.pairing.to_reference
-    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs, ends), to_reference)
+    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, outputs, ends), rounding, to_reference)
 
 
 class PairedComparer:
-    """A comparer that lets tensors pass which are off by no more than rounding to the types of their models explains.
+    """A comparer that knows how paired tensors are called, and which names optimisers gave to other ones.
 
     Args:
-        comparer: Compares them by the tolerances.
-        noise: Noise of the paired tensors, which rounding explains.
+        comparer: Compares them.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
         ends: The models' outputs that no operator reads.
     """
 
-    def __init__(
-        self, comparer: Comparer, noise: PairNoise, given: Mapping[str, str], ends: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, comparer: Comparer, given: Mapping[str, str], ends: Sequence[str] = ()) -> None:
         self._comparer = comparer
         self._ends = ends
         self._given = given
-        self._noise = noise
-        self._said: dict[str, Said] = {}
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and return its verdicts."""
-        mine, expected = dict(candidate), dict(reference)
-        for name in candidate.keys() & reference.keys():
-            mine[name], expected[name] = held_alike(candidate[name], reference[name])
-        found = self._comparer.add(mine, expected)
-        names = [item.output for item in found if _may_be_rounding(item)]
-        said = self._noise.explain({name: mine[name] for name in names}, {name: expected[name] for name in names})
-        for name, one in said.items():
-            if name not in self._said or _weight(one) > _weight(self._said[name]):
-                self._said[name] = one  # an iteration that fails represents all
-        return [self._named(_judged(item, said)) for item in found]
+        return [self._named(item) for item in self._comparer.add(candidate, reference)]
 
     def _named(self, item: OutputComparison) -> OutputComparison:
         """Return a verdict with the reference's own name of a tensor that the user paired."""
@@ -122,52 +107,22 @@ class PairedComparer:
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None
     ) -> PairComparison:
         """Return the verdict over all iterations."""
-        found = self._comparer.result(candidate_iterations, reference_iterations)
-        outputs = {name: self._named(_judged(item, self._said)) for name, item in found.outputs.items()}
+        compared = self._comparer.result(candidate_iterations, reference_iterations)
+        outputs = {name: self._named(item) for name, item in compared.outputs.items()}
         if all(outputs[name].passed for name in self._ends if name in outputs):
             outputs = {name: _other(item) if _is_other(item) else item for name, item in outputs.items()}
-        verdict = "failed" if found.reason else verdict_over(outputs.values())
-        return replace(found, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
-
-
-def _judged(item: OutputComparison, said: Mapping[str, Said]) -> OutputComparison:
-    """Return the verdict on a tensor, given what rounding explains of those that differ."""
-    about = said.get(item.output)
-    if about is None or not _may_be_rounding(item):
-        return item
-    if about.passed:
-        return replace(item, passed=True, reason=about.reason, failed_iterations=0)
-    return replace(item, reason=about.reason, inconclusive=about.inconclusive)
+        verdict = "failed" if compared.reason else verdict_over(outputs.values())
+        return replace(compared, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
 
 def _is_other(item: OutputComparison) -> bool:
     """Return whether both sides have a tensor of one name, each of another shape."""
     kinds = [kind.partition("[")[::2] for kind in (item.candidate_type, item.reference_type)]
-    return item.verdict == "failed" and not item.verdicts and kinds[0][0] == kinds[1][0] and kinds[0] != kinds[1]
+    return item.verdict == "failed" and item.stats is None and kinds[0][0] == kinds[1][0] and kinds[0] != kinds[1]
 
 
 def _other(item: OutputComparison) -> OutputComparison:
     """Return the verdict on a name that an optimiser gave to another tensor, as all that is made of both agrees."""
     return replace(
         item, passed=True, failed_iterations=0, reason=f"another tensor of that name: {item.reason}; all outputs agree"
-    )
-
-
-def _weight(said: Said) -> int:
-    return 0 if said.passed else 1 if said.inconclusive else 2
-
-
-def _may_be_rounding(item: OutputComparison) -> bool:
-    """Return whether a tensor fails by nothing but its errors against default tolerances, or by its shape."""
-    if item.verdict != "failed":
-        return False
-    if not item.verdicts:
-        return bool(item.candidate_type and item.reference_type)
-    stats = item.stats
-    if stats is None or not stats.share or stats.nan_failed:
-        return False
-    usual = 0.0 if stats.whole else _USUAL
-    failed = [verdict for verdict in item.verdicts.values() if not verdict.passed]
-    return all(
-        isinstance(verdict, DetailedVerdict) and set(verdict.tolerance.values()) == {usual} for verdict in failed
     )

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.precision import UNITS
-from polycmp_locate import sentences as say
 from polycmp_locate.report.causes import cause_sentence
 from polycmp_locate.report.words import explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
@@ -36,8 +35,6 @@ def report(judged: Judged, setting: Setting) -> Located:
         if judged.unseen:
             found.notes.append(f"not seen: {a_few(judged.unseen)}; if the error begins there, a later tensor is named")
     found.sentence = found.sentence or sentence(found)
-    if judged.is_hidden:
-        found.sentence += say.EXPLAINED_ALL_THE_SAME
     if judged.borrowed and not found.exit_code:
         are, them = ("is", "it") if len(judged.borrowed) == 1 else ("are", "them")
         found.judged = replace(judged, verdict=NOT_JUDGED)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from polycmp.compare import MARGIN as NOISE_MARGIN
-from polycmp.compare import Scales, sampled_levels
+from polycmp.compare import Scales
 from polycmp.graph import Rounding
-from polycmp.layerwise import PartitionedRun, types_inside
+from polycmp.judging import MARGIN as NOISE_MARGIN
+from polycmp.judging import PerturbedRuns, RoundingTolerances, sampled_levels, types_inside
+from polycmp.layerwise import PartitionedRun
+from polycmp.runs import Resolved, Tolerances, is_measured
 from polycmp.tensors import Feed, dtype_of, is_floating
-from polycmp_locate.pairing.pair_noise import rounded_to
+from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.figures import figures
@@ -118,3 +120,24 @@ def _share(exact: Any, moved: Sequence[Any]) -> float:
     known = figures(exact)
     levels = sampled_levels(exact, moved, Scales()) if is_floating(dtype_of(exact)) else None
     return 0.0 if known is None or levels is None or not known.scale else 2.0 * levels[0].largest / known.scale
+
+
+def rounding_inside(resolved: Resolved, setting: Setting, perturbed: PerturbedRuns | None) -> Tolerances | None:
+    """Return what tells by how much rounding moves the tensors inside; None where a tolerance was given.
+
+    Args:
+        resolved: The backends.
+        setting: The two sides.
+        perturbed: Runs the reference's model with its tensors moved; None where nothing can.
+    """
+    graph, candidate = setting.reference.graph, setting.candidate.graph
+    if not is_measured(resolved.plan.compare) or perturbed is None or perturbed.graph is None:
+        return None
+    data = resolved.plan.data
+    if isinstance(graph, SharedGraph) and isinstance(candidate, SharedGraph):
+        if graph.side.graph is not perturbed.graph:
+            return None
+        kinds = rounded_to(graph, candidate.side.graph, perturbed.graph)
+        is_real = bool(data.files or data.script)
+        return PairedRounding(graph, setting.reference, perturbed, kinds, is_real=is_real)
+    return RoundingTolerances(resolved, setting.reference.label) if graph is perturbed.graph else None

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
-from polycmp.compare import OutputComparison, PairComparer, is_too_far
+from polycmp.compare import OutputComparison, PairComparer
+from polycmp.judging import is_ruined
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_locate.rounding.difference import distance
@@ -76,12 +77,7 @@ class WholeModel:
     def is_too_far(self, name: str) -> bool:
         """Return whether an output is so far off that rounding cannot be told from a fault."""
         own, other = to_numpy(self.plain[name]), to_numpy(self.expected[name])
-        return own.shape == other.shape and is_floating(other.dtype) and is_too_far(own, other)
-
-    def is_hidden(self) -> bool:
-        """Return whether outputs are outside the tolerance, and rounding explains what all are off by."""
-        explains = self.setting.explains
-        return explains is not None and bool(self.failing) and explains(self.feed, self.plain, self.expected)
+        return own.shape == other.shape and is_floating(other.dtype) and is_ruined(own, other)
 
     def leads(self, row: Row, outputs: Set[str]) -> bool:
         """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""

@@ -29,8 +29,6 @@ NOT_JUDGED = "not judged"
 LACKING = "an output is missing"
 #: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
-#: Verdicts on numbers, which rounding may explain in the outputs all the same.
-OF_NUMBERS = frozenset({WRONG, WORSE, CONSTANT, FUSION, NARROWED})
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
 
@@ -265,7 +263,6 @@ class Judged(Judgement):
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
         unseen: Tensors that could not be looked at.
         borrowed: Operators that the reference lacks, of whose own errors nothing is known.
-        is_hidden: Whether rounding explains what the outputs are off by, all the same.
         hints: Usual causes of such a fault that a trial confirms, and remedies, in words.
         is_whole: Whether all tensors of the model were looked at, and not only a few.
         open_until: Operators to measure again before this verdict is final; None if it is.
@@ -280,7 +277,6 @@ class Judged(Judgement):
     usual_type: str = ""
     unseen: tuple[str, ...] = ()
     borrowed: tuple[GraphNode, ...] = ()
-    is_hidden: bool = False
     hints: tuple[str, ...] = ()
     is_whole: bool = True
     open_until: Extent | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.layerwise.structure import final_outputs
+from polycmp.builtin.judging.structure import final_outputs
 from polycmp.errors import PolycmpError
 from polycmp.results import Outcome
 

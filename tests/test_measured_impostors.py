@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from small_models import graph_model
 
-from polycmp.compare.noise import Level, Scales, explained, lost_channels, scales_of
+from polycmp.builtin.judging.verdict import lost_channels
 from polycmp.precision import UNITS
 
 FLOAT = TensorProto.FLOAT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toymodels import residual, small
 
-from polycmp.builtin.layerwise.structure import final_outputs, makers, same_structure, static_tensors
+from polycmp.builtin.judging.structure import final_outputs, makers, same_structure, static_tensors
 from polycmp.plugins import Registry
 
 

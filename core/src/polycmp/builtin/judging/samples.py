@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.compare import SAMPLES, perturbed_inputs
+from polycmp.builtin.judging.levels import perturbed_inputs
+from polycmp.builtin.judging.limits import SAMPLES
 from polycmp.errors import PolycmpError
 from polycmp.graph import ModelGraph, PerturbableGraph, Rounding
 from polycmp.loader import Loader
@@ -129,15 +129,16 @@ class PerturbedRuns:
             yield made
 
 
-def perturbed_runs(resolved: Resolved, run: PartitionedRun) -> PerturbedRuns | None:
+def perturbed_runs(resolved: Resolved, label: str, graph: ModelGraph) -> PerturbedRuns | None:
     """Make the runs of a model with perturbed tensors; None where the backend has a graph of its own.
 
     Args:
         resolved: The backends.
-        run: The run of one of them, under its model's own names.
+        label: Label of the run of one of them.
+        graph: Its model, under the model's own names.
     """
-    backend = next((item for item in resolved.backends if item.label == run.label), None)
-    return None if backend is None or not isinstance(backend.inside, str) else PerturbedRuns(backend, run.graph)
+    backend = next((item for item in resolved.backends if item.label == label), None)
+    return None if backend is None or not isinstance(backend.inside, str) else PerturbedRuns(backend, graph)
 
 
 def coarsest(kinds: Mapping[str, Rounding]) -> str:

@@ -225,19 +225,6 @@ def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
     return rounded
 
 
-def behind_codes(graph: ModelGraph) -> frozenset[str]:
-    """Return the tensors that are made of numbers which a model rounds to steps while it runs, by name."""
-    follows, found = set(graph.inputs), set[str]()
-    for node in graph.nodes:
-        if follows.isdisjoint(node.inputs):
-            continue
-        follows.update(node.outputs)
-        rounds = node.op_type in _STATIC | _DYNAMIC or node.op_type.startswith("QLinear")
-        if rounds or not found.isdisjoint(node.inputs):
-            found.update(node.outputs)
-    return frozenset(found)
-
-
 def _step(graph: ModelGraph, node: GraphNode) -> float:
     """Return the size of an operator's steps, of the largest where there are several; 0 if that is not known."""
     return _largest(weight_values(graph, [node.operand(1)]).get(node.operand(1)))

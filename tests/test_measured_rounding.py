@@ -69,14 +69,14 @@ def test_rounding_passes_whatever_the_type(polycmp, model, backends, seed):
 
 
 def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
-    monkeypatch.setattr("polycmp.builtin.layerwise.perturbed._NOTICEABLE", 0.0)
+    monkeypatch.setattr("polycmp.builtin.judging.samples._NOTICEABLE", 0.0)
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
     assert "measuring what rounding to float16 does, with onnxrt: about" in " ".join(done.err.split())
     assert "runs of a model of" not in done.err
 
 
 def test_how_often_a_large_model_runs_is_said_before_its_first_run(polycmp, model, monkeypatch):
-    monkeypatch.setattr("polycmp.builtin.layerwise.perturbed._LARGE", 0)
+    monkeypatch.setattr("polycmp.builtin.judging.samples._LARGE", 0)
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
     said = " ".join(done.err.split())
     assert "measuring what rounding to float16 does, with onnxrt: 5 runs of a model of" in said

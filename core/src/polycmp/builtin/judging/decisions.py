@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.noise import MARGIN
+from polycmp.builtin.judging.limits import MARGIN
 from polycmp.tensors import dtype_class
 
 #: Kinds of numbers that a decision makes.

@@ -1,0 +1,362 @@
+"""The noise that rounding makes of tensors: one rule for one file and for two, for outputs and tensors inside.
+
+*What is moved.* The reference's model runs as it is, and again with every tensor that an operator calculates moved;
+numbers that operators only hand on stay. Where a side's type is coarser than the model's, its weights are rounded to
+it, and inputs move, too.
+
+*By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums round
+several times, by up to two. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
+(`polycmp.precision.BESIDE_ONE`) move by no less than a rounding of 1 in float32. Where a tensor is rounded to steps of
+a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
+range. Rounding is random: its errors have both signs, they add up like a random walk, and no row keeps a factor
+because of it (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
+2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
+
+*How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
+of any sample, the root mean square of all, and the largest factor.
+
+*Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
+eight bits or more adds no more than that, and is not run.
+
+Where no backend can run a model so, the noise is estimated: a rounding for each operator on the way to the tensor,
+which add up like a random walk. The source says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
+from polycmp.builtin.judging.levels import Level, rounded_levels, sampled_levels
+from polycmp.builtin.judging.measured import MeasuredJudge
+from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
+from polycmp.builtin.judging.structure import same_structure
+from polycmp.builtin.judging.types import (
+    accumulated_tensors,
+    own_types,
+    quantised_tensors,
+    rounds_alike,
+    types_inside,
+    types_on_the_way,
+)
+from polycmp.builtin.judging.verdict import Floor
+from polycmp.compare import Scales, scales_of
+from polycmp.errors import UsageError
+from polycmp.graph import ModelGraph, Rounding
+from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
+from polycmp.runs import Resolved, ResolvedBackend
+from polycmp.sentences import decide_by_the_task
+from polycmp.tensors import Feed
+
+Array = NDArray[Any]
+#: A side that rounds so much less than the other one is not run with its own roundings (choice: the sum of both noises
+#: is off by less than half a per cent).
+_NEGLIGIBLE = 2.0**-8
+
+
+class Side(NamedTuple):
+    """Rounding of one of two runs.
+
+    Attributes:
+        kinds: Type or step that each tensor is rounded to, by its name in the reference's model; that of all others
+            under the empty name.
+        kind: The coarsest type that the other run does not round to alike.
+        on_the_way: The coarsest type on the way to a tensor, by name, where that is less.
+    """
+
+    kinds: Mapping[str, Rounding]
+    kind: str
+    on_the_way: Mapping[str, str] = MappingProxyType({})
+
+    def kind_of(self, name: str) -> str:
+        """Return the coarsest type on the way to a tensor."""
+        return self.on_the_way.get(name, self.kind)
+
+
+def floor_of(
+    name: str,
+    reference: Array,
+    sides: Sequence[Side],
+    samples: Sequence[Samples | None],
+    depth: int,
+    keep: NDArray[np.bool_] | None = None,
+) -> Floor:
+    """Return the noise of a tensor, of both sides together.
+
+    Args:
+        name: The tensor's name in the reference's model.
+        reference: The tensor.
+        sides: The rounding of both sides.
+        samples: Samples of the tensors of each side; None where nothing can run the model so.
+        depth: Number of operators that follow each other up to the tensor.
+        keep: Mask of the numbers that are judged; None for all.
+    """
+    shape, reference = reference.shape, reference if keep is None else reference[keep]
+    scales = scales_of(reference)
+    kinds = [side.kind_of(name) for side in sides]
+    kind = max(kinds, key=unit_of)
+    levels: list[tuple[Level, ...]] = []
+    sources = []
+    for own, known in zip(kinds, samples, strict=True):
+        one = rounded_levels(reference, operator_rounding(unit_of(own)), scales)
+        if unit_of(own) <= _NEGLIGIBLE * unit_of(kind):
+            levels.append(one)
+            continue
+        measured = _measured(name, shape, scales, known, keep)
+        if measured is None and known is not None and known.inside and name in known.exact:
+            source = f"{own} measured with {known.backend}, which makes other shapes, NaN or infinities of it"
+            return Floor(rounded_levels(reference, 1.0, scales), scales, own, source)
+        if known is None or not known.inside or measured is None:
+            one = rounded_levels(reference, unit_of(own) * math.sqrt(depth), scales)
+            sources.append(f"{own} in {depth} operators in a row, estimated")
+        else:
+            sources.append(f"{own} measured with {known.backend}")
+        levels.append(one if measured is None else tuple(a.at_least(b) for a, b in zip(measured, one, strict=True)))
+    both = tuple(a + b for a, b in zip(*levels, strict=True))
+    return Floor(both, scales, kind, " and ".join(dict.fromkeys(sources)))
+
+
+def _measured(
+    name: str, shape: tuple[int, ...], scales: Scales, samples: Samples | None, keep: NDArray[np.bool_] | None
+) -> tuple[Level, ...] | None:
+    exact = samples.exact.get(name) if samples is not None else None
+    if samples is None or exact is None or exact.shape != shape:
+        return None
+    arrays = [exact, *(made[name] for made in samples.perturbed)]
+    if any(array.shape != shape for array in arrays):
+        return None
+    exact, *perturbed = arrays if keep is None else [array[keep] for array in arrays]
+    return sampled_levels(exact, perturbed, scales)
+
+
+def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> NDArray[np.bool_] | None:
+    """Return which numbers of a tensor samples make NaN or infinite; None where none, or they have other shapes."""
+    lost: NDArray[np.bool_] | None = None
+    for known in samples:
+        if known is None or name not in known.exact:
+            continue
+        arrays = [known.exact[name], *(made[name] for made in known.perturbed)]
+        if any(array.shape != reference.shape for array in arrays):
+            return None
+        finite = [np.isfinite(array.astype(np.float64)) for array in arrays]
+        here: NDArray[np.bool_] = finite[0] & ~np.logical_and.reduce(finite[1:])
+        lost = here if lost is None else lost | here
+    return lost if lost is not None and lost.any() else None
+
+
+def turned_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> Decisions:
+    """Return what samples turn of whole numbers, and of shapes."""
+    turned = Decisions()
+    for known in samples:
+        exact = known.exact.get(name) if known is not None else None
+        if known is not None and exact is not None:
+            turned += Decisions(reshaped=exact.shape != reference.shape)
+            turned += sampled_decisions(exact, [made[name] for made in known.perturbed])
+    return turned
+
+
+class RoundingTolerances:
+    """What rounding does to the tensors of runs, as `polycmp.runs.Tolerances` describes it.
+
+    Args:
+        resolved: The backends and their models.
+        reference: Label of the reference; another than a backend's means the last backend.
+
+    Raises:
+        UsageError: There is no backend.
+    """
+
+    def __init__(self, resolved: Resolved, reference: str) -> None:
+        if not resolved.backends:
+            raise UsageError("--tolerance auto needs a backend", why="rounding is measured by running the model")
+        labels = [backend.label for backend in resolved.backends]
+        self.resolved = resolved
+        self._reference = resolved.backend(reference if reference in labels else labels[-1])
+        self._graphs: dict[str, ModelGraph | None] = {}
+        self._alike: dict[tuple[str, ...], bool] = {}
+        self._types: dict[str, frozenset[str]] = {}
+        self._feed: Feed = {}
+        self._outputs: Sequence[str] | None = None
+        self._samples: dict[frozenset[tuple[str, Rounding]], Samples | None] = {}
+
+    def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
+        """Take other inputs, or the names of other tensors; None for the model's outputs."""
+        if feed is not self._feed:
+            self._types = {}
+        self._feed, self._outputs, self._samples = feed, outputs, {}
+
+    def close(self) -> None:
+        """Drop the noise measured so far."""
+        self._samples = {}
+
+    def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> MeasuredJudge:
+        """Return the compare function that judges by the noise of two runs."""
+        return MeasuredJudge(options, self.between(candidate, reference), detail)
+
+    def between(self, one: str, two: str) -> PairRounding:
+        """Return what tells of the noise between two runs."""
+        return PairRounding(self, one, two)
+
+    def name_of(self, output: str) -> str:
+        """Return an output's name in the reference's model."""
+        return self.resolved.plan.compare.map_output.get(output, output)
+
+    def samples(self, kinds: Mapping[str, Rounding]) -> Samples | None:
+        """Return the tensors moved as rounding to these types moves them; None where nothing can."""
+        key = frozenset(kinds.items())
+        if key not in self._samples:
+            names = list(dict.fromkeys(map(self.name_of, self._outputs))) if self._outputs is not None else None
+            self._samples[key] = self._moved.samples(self._feed, kinds, names)
+        return self._samples[key]
+
+    @cached_property
+    def _moved(self) -> PerturbedRuns:
+        return PerturbedRuns(self._reference, self._graph(self._reference))
+
+    def sides(self, *labels: str) -> list[Side]:
+        """Return the types that each run rounds to: what its options allow, or what is inside its model.
+
+        Codes in a model that both run are the same on both sides, and so is what they are multiplied out to.
+        """
+        backends = [self._backend(label) for label in labels]
+        if labels not in self._alike:  # asked for each output, of which there may be thousands
+            graphs = [self._graph(backend) for backend in backends]
+            first = graphs[0]
+            self._alike[labels] = first is not None and all(
+                graph is not None and (same_structure(first, graph) or rounds_alike(first, graph, self._feed))
+                for graph in graphs
+            )
+        return [self._side(backend, alike=self._alike[labels]) for backend in backends]
+
+    def _side(self, backend: ResolvedBackend, *, alike: bool) -> Side:
+        """Return the types that a backend rounds to: of what its model quantises by name, of all else under no name."""
+        graph, exact = self._graph(backend), self._graph(self._reference)
+        whole, real = self._kind(backend, whole=True), self._kind(backend, whole=False)
+        if graph is None or exact is None:
+            return Side({"": whole}, whole)
+        if alike:
+            return self._inside_both(backend, exact, real)
+        if whole != "int8":
+            return Side({"": whole}, whole)
+        rounded = quantised_tensors(graph, exact)
+        kinds = {"": real, **rounded} if rounded else {"": whole}
+        return Side(kinds, coarsest(kinds))
+
+    def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> Side:
+        """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
+        steps = accumulated_tensors(exact)
+        if self._allowed(backend):
+            return Side({"": real, **steps}, real)
+        own = own_types(exact, self._feed)
+        finest = min(own.values(), key=unit_of, default=real)
+        on_the_way = types_on_the_way(exact, own)
+        kinds = {name: kind or finest for name, kind in on_the_way.items()}
+        return Side({"": finest, **own, **steps}, real, kinds)
+
+    def _backend(self, label: str) -> ResolvedBackend:
+        labels = [backend.label for backend in self.resolved.backends]
+        return self.resolved.backend(label) if label in labels else self._reference
+
+    def _kind(self, backend: ResolvedBackend, *, whole: bool) -> str:
+        return self._allowed(backend) or self._inside(backend, whole=whole)
+
+    @staticmethod
+    def _allowed(backend: ResolvedBackend) -> str:
+        """Return the type that a backend's options let it calculate in; empty if they say nothing of it."""
+        if backend.contribution is None:
+            return ""
+        return allowed_precision(dict(backend.contribution.spec.narrows), backend.plan.options)
+
+    def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
+        """Return the coarsest type inside a model, steps of a scale among them if `whole` is true."""
+        path = backend.model.path
+        if path not in self._types:
+            graph = self._graph(backend)
+            self._types[path] = frozenset() if graph is None else types_inside(graph, self._feed)
+        known = self._types[path] if whole else self._types[path] - {"int8"}
+        return max(known, key=UNITS.__getitem__, default="float32")
+
+    def _graph(self, backend: ResolvedBackend) -> ModelGraph | None:
+        path = backend.model.path
+        if path not in self._graphs:
+            self._graphs[path] = backend.model.graph()
+        return self._graphs[path]
+
+    def depth(self, name: str) -> int:
+        """Return the number of operators that follow each other up to a tensor; 1 where no graph is known."""
+        return self._depths.get(name, max(self._depths.values(), default=1))
+
+    def is_inner(self, name: str) -> bool:
+        """Return whether a tensor is none of the outputs that the reference's file has."""
+        return bool(self._finals) and name not in self._finals
+
+    @cached_property
+    def _finals(self) -> frozenset[str]:
+        described = self._reference.model.describe_file()
+        return frozenset() if described is None else frozenset(described.outputs)
+
+    @cached_property
+    def _depths(self) -> Mapping[str, int]:
+        others = (self._graph(backend) for backend in self.resolved.backends)
+        graph = next((graph for graph in (self._graph(self._reference), *others) if graph is not None), None)
+        return {} if graph is None else depths_of(graph)
+
+
+class PairRounding:
+    """The noise of the tensors of two runs, as `polycmp.builtin.judging.measured` asks for it.
+
+    Args:
+        tolerances: Runs the reference's model.
+        one: Label of a run.
+        two: Label of the other.
+    """
+
+    def __init__(self, tolerances: RoundingTolerances, one: str, two: str) -> None:
+        self._tolerances, self._labels = tolerances, (one, two)
+
+    def floor(self, output: str, reference: Array, keep: NDArray[np.bool_] | None = None) -> Floor:
+        """Return the noise of a tensor of real numbers, of both sides together."""
+        name, sides = self._tolerances.name_of(output), self._tolerances.sides(*self._labels)
+        return floor_of(name, reference, sides, self._samples(sides), self._tolerances.depth(name), keep)
+
+    def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
+        """Return which of its numbers rounding may make NaN or infinite; None where none."""
+        sides = self._tolerances.sides(*self._labels)
+        return lost_in(self._tolerances.name_of(output), reference, self._samples(sides))
+
+    def decisions(self, output: str, reference: Array) -> tuple[Decisions, str]:
+        """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
+        sides = self._tolerances.sides(*self._labels)
+        turned = turned_in(self._tolerances.name_of(output), reference, self._samples(sides))
+        return turned, max((side.kind for side in sides), key=unit_of)
+
+    def is_inner(self, output: str) -> bool:
+        """Return whether operators read the tensor, which is no output of the model."""
+        return self._tolerances.is_inner(self._tolerances.name_of(output))
+
+    def advice(self, output: str, reference: Array) -> str:
+        """Return what to do where rounding may explain a difference that is no small one."""
+        data = self._tolerances.resolved.plan.data
+        return decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
+
+    def _samples(self, sides: Sequence[Side]) -> list[Samples | None]:
+        most = max(unit_of(side.kind) for side in sides)
+        return [
+            self._tolerances.samples(side.kinds) if unit_of(side.kind) > _NEGLIGIBLE * most else None for side in sides
+        ]
+
+
+def depths_of(graph: ModelGraph) -> dict[str, int]:
+    """Return the number of operators that follow each other up to each tensor, by name."""
+    depths: dict[str, int] = {}
+    for node in graph.nodes:
+        depth = 1 + max((depths.get(name, 0) for name in node.inputs), default=0)
+        depths.update(dict.fromkeys(node.outputs, depth))
+    return depths

@@ -1,0 +1,228 @@
+"""Size of the noise that rounding makes of a tensor, and of the error between two tensors, in the same figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.builtin.judging.limits import FEW, SYSTEMATIC, SYSTEMATIC_IN_ROW
+from polycmp.compare import FEWEST_IN_CHANNEL, Scales
+from polycmp.precision import is_steps, operator_rounding, unit_of
+from polycmp.tensors import dtype_class, dtype_name, is_floating, to_numpy
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Level:
+    """Size of the noise of a tensor, or of its part of one scale.
+
+    Figures that an estimate does not give are infinite.
+
+    Attributes:
+        largest: The largest error of any element.
+        rms: The root of the mean square of the errors.
+        factor: By how much the factor between both sides differs from 1.
+        shift: The mean of the errors, over the root of the mean square of the numbers.
+        row: The largest error of a row or column that a factor and a shift of its own make, over the root of the mean
+            square of its numbers, or of all.
+    """
+
+    largest: float
+    rms: float
+    factor: float = math.inf
+    shift: float = math.inf
+    row: float = math.inf
+
+    def __add__(self, other: Level) -> Level:
+        return Level(*(one + two for one, two in zip(self.figures, other.figures, strict=True)))
+
+    @property
+    def figures(self) -> tuple[float, float, float, float, float]:
+        """All figures, in their order."""
+        return self.largest, self.rms, self.factor, self.shift, self.row
+
+    def at_least(self, other: Level) -> Level:
+        """Return the larger of two levels, figure by figure; what one does not tell is the other's."""
+        pairs = zip(self.figures, other.figures, strict=True)
+        return Level(*(max(pair) if all(map(math.isfinite, pair)) else min(pair) for pair in pairs))
+
+
+def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> tuple[Level, ...] | None:
+    """Return the noise of a tensor, for each of its scales; None where samples have other shapes, or are not finite.
+
+    Args:
+        exact: The tensor.
+        perturbed: Samples of it, from runs with moved tensors.
+        scales: The tensor's scales.
+    """
+    samples = list(perturbed)
+    finite = np.isfinite(wide(exact))
+    if any(item.shape != exact.shape or not np.isfinite(wide(item))[finite].all() for item in samples):
+        return None
+    measured = [
+        [level_between(*parts) for parts in zip(scales.parts(item), scales.parts(exact), strict=True)]
+        for item in samples
+    ]
+    if not measured:
+        return None
+    of_scales = zip(map(_largest_level, zip(*measured, strict=True)), scales.parts(exact), strict=True)
+    return tuple(level.at_least(_by_chance(level, part)) for level, part in of_scales)
+
+
+def _largest_level(levels: Sequence[Level]) -> Level:
+    rms = math.sqrt(sum(level.rms**2 for level in levels) / len(levels))
+    most = [max(figures) for figures in zip(*(level.figures for level in levels), strict=True)]
+    return Level(most[0], rms, *most[2:])
+
+
+def _by_chance(noise: Level, part: Array) -> Level:
+    """Return the factor, shift and row that independent errors of a tensor's noise leave by chance.
+
+    A few samples of few numbers may leave far less: the errors themselves say more. The mean of n of them, and what
+    they have in common with other n numbers, is a root of n smaller than one (n as Kish's effective sample size where
+    the numbers are of different size).
+    """
+    values = magnitudes(part)
+    squares, fourths = float(np.sum(values**2)), float(np.sum(values**4))
+    if part.size < FEW or not fourths > 0.0:
+        return noise
+    share = noise.rms / math.sqrt(squares / part.size)
+    rows = max((part.shape[axis] for axis in _row_axes(part.ndim)), default=1)
+    of_row = share * math.sqrt(2.0 * rows / part.size)
+    return Level(noise.largest, noise.rms, share * math.sqrt(fourths) / squares, share / math.sqrt(part.size), of_row)
+
+
+def perturbed_inputs(
+    feed: Mapping[str, Any], kinds: Mapping[str, str | float | tuple[float, ...]], seed: int, *, all_types: bool = False
+) -> dict[str, Any]:
+    """Return inputs moved by up to one rounding to a type that is coarser than their own; others as they are.
+
+    Args:
+        feed: Arrays by name.
+        kinds: The type that an input is rounded to, by name; of all others under the empty name.
+        seed: Seed of the random numbers.
+        all_types: Whether the others move, too, by a rounding to their own type.
+    """
+    moved, random = {}, np.random.default_rng(seed)
+    for name, value in feed.items():
+        array = to_numpy(value)
+        if not is_floating(array.dtype):
+            moved[name] = array
+            continue
+        kind, own = kinds.get(name, kinds.get("", "")), unit_of(dtype_name(array.dtype))
+        values = wide(array)
+        width: Any = 0.0
+        if not isinstance(kind, str):
+            width = 0.5 * float(np.max(kind))
+        elif is_steps(kind):
+            width = unit_of(kind) / 2 * (max(values.max(initial=0.0), 0.0) - min(values.min(initial=0.0), 0.0))
+        elif all_types or unit_of(kind) > own:
+            width = operator_rounding(max(unit_of(kind), own)) * np.abs(values)
+        if np.any(width):
+            array = (values + width * random.uniform(-1.0, 1.0, array.shape)).astype(array.dtype)
+        moved[name] = array
+    return moved
+
+
+def level_between(candidate: Array, reference: Array, *, gated: bool = False) -> Level:
+    """Measure the distance between two tensors.
+
+    Args:
+        candidate: The tensor.
+        reference: The other, of the same shape.
+        gated: Whether factors and shifts count only where they make a good share of an error.
+    """
+    a, b = wide(candidate), wide(reference)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(a - b)
+    if not finite.all():
+        a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
+    errors = a - b
+    largest, rms = float(np.abs(errors).max(initial=0.0)), root_mean_square(errors)
+    size = root_mean_square(b)
+    if b.size < FEW or not 0.0 < size < math.inf or not math.isfinite(rms):
+        return Level(largest, rms)
+    factor, shift = abs(float(np.mean(np.conj(b) * errors).real)) / size**2, abs(float(np.mean(errors).real)) / size
+    least = SYSTEMATIC * rms / size if gated else 0.0
+    row = 0.0 if np.iscomplexobj(b) else _row(errors, b, SYSTEMATIC_IN_ROW if gated else 0.0)
+    return Level(largest, rms, factor if factor >= least else 0.0, shift if shift >= least else 0.0, row)
+
+
+def _row(errors: Array, reference: Array, least_share: float) -> float:
+    """Return the largest error of a row, along the axes that rows lie along, that its own factor and shift make."""
+    axes = _row_axes(reference.ndim)
+    pairs = ((np.moveaxis(errors, axis, 0), np.moveaxis(reference, axis, 0)) for axis in axes)
+    return max((_of_rows(*pair, least_share) for pair in pairs), default=0.0)
+
+
+def _row_axes(rank: int) -> set[int]:
+    return {0, 1, rank - 1} if rank > 1 else set()
+
+
+def _of_rows(errors: Array, reference: Array, least_share: float) -> float:
+    rows = reference.shape[0]
+    if rows < 2 or reference.size < rows * FEWEST_IN_CHANNEL:
+        return 0.0
+    x, error = reference.reshape(rows, -1), errors.reshape(rows, -1)
+    with np.errstate(all="ignore"):
+        mean, centred = error.mean(axis=1), x - x.mean(axis=1, keepdims=True)
+        of_x, along = (centred * centred).mean(axis=1), (centred * error).mean(axis=1)
+        systematic = mean * mean + np.where(of_x > 0.0, along * along / of_x, 0.0)
+        size = (x * x).mean(axis=1)
+        share = np.sqrt(systematic / np.maximum(size, size.mean()))
+        counts = np.isfinite(share) & (systematic >= least_share**2 * (error * error).mean(axis=1))
+    return float(share[counts].max(initial=0.0))
+
+
+def rounded_levels(reference: Array, share: float, scales: Scales) -> tuple[Level, ...]:
+    """Return the noise of errors that are a share of a tensor's largest magnitude, for each of its scales.
+
+    Args:
+        reference: The tensor.
+        share: The share.
+        scales: The tensor's scales.
+    """
+    values = map(magnitudes, scales.parts(reference))
+    return tuple(Level(share * float(part.max(initial=0.0)), share * root_mean_square(part)) for part in values)
+
+
+def spread_of(part: Array, axis: int | None) -> tuple[float, float]:
+    """Return by how much values vary: their standard deviation and range, of each slice along an axis by itself.
+
+    A tensor of one value varies by that value.
+    """
+    values = wide(part)
+    values = np.where(np.isfinite(values), values, 0.0)
+    if not values.size:
+        return 0.0, 0.0
+    if np.iscomplexobj(values):
+        return root_mean_square(np.abs(values)), float(np.abs(values).max())
+    others = tuple(other for other in range(values.ndim) if other != axis) if axis is not None else None
+    deviation = float(np.sqrt(np.mean(values.var(axis=others))))
+    reach = float((values.max(axis=others) - values.min(axis=others)).max())
+    if reach == 0.0:
+        return root_mean_square(values), float(np.abs(values).max())
+    return deviation, reach
+
+
+def wide(array: Array) -> Array:
+    """Return a tensor in float64, or in complex128."""
+    kind = np.complex128 if dtype_class(array.dtype) == "complex" else np.float64
+    return array.astype(kind)
+
+
+def magnitudes(array: Array) -> Array:
+    """Return the magnitudes of a tensor, 0 for what is not finite."""
+    values = np.abs(wide(array))
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def root_mean_square(errors: Array) -> float:
+    """Return the root of the mean square; 0 for nothing."""
+    return float(np.sqrt(np.mean(np.square(np.abs(errors))))) if errors.size else 0.0

@@ -1,0 +1,182 @@
+"""Judging outputs by how much rounding moves them: the default, and `--tolerance auto`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp import sentences
+from polycmp.builtin.judging.decisions import Decisions, are_decisions
+from polycmp.builtin.judging.levels import Level, rounded_levels
+from polycmp.builtin.judging.masks import beside_masks
+from polycmp.builtin.judging.verdict import Floor, Judgement, judge
+from polycmp.compare import DetailedVerdict, OutputJudge, Simple, scales_of
+from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
+from polycmp.spec import IMPOSTORS
+from polycmp.tensors import dtype_class, dtype_name
+
+if TYPE_CHECKING:
+    from polycmp.compare import SimpleOptions
+
+Array = NDArray[Any]
+
+
+class RoundingSource(Protocol):
+    """Tells what rounding does to the tensors of a run."""
+
+    def floor(self, output: str, reference: Array, keep: NDArray[np.bool_] | None) -> Floor:
+        """Return the noise of a tensor of real numbers, of both sides together.
+
+        Args:
+            output: The tensor's name in the candidate.
+            reference: The tensor.
+            keep: Mask of the numbers that are judged; None for all.
+        """
+        ...
+
+    def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
+        """Return which of its numbers rounding may make NaN or infinite; None where none."""
+        ...
+
+    def decisions(self, output: str, reference: Array) -> tuple[Decisions, str]:
+        """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
+        ...
+
+    def is_inner(self, output: str) -> bool:
+        """Return whether operators read the tensor, which is no output of the model."""
+        ...
+
+    def advice(self, output: str, reference: Array) -> str:
+        """Return what to do where rounding may explain a difference that is no small one."""
+        ...
+
+
+@dataclass(frozen=True)
+class MeasuredJudge(OutputJudge):
+    """Compare function that judges by what rounding explains.
+
+    What agrees to a few roundings is not measured. A tolerance that was given for an output is final; whole numbers
+    are compared as `simple` does it, and undecided where they differ as decisions between nearly equal values do.
+
+    Args:
+        options: Options of `simple`.
+        rounding: Tells what rounding does.
+        detail: Whether to compute what only a report shows, too.
+    """
+
+    options: SimpleOptions
+    rounding: RoundingSource
+    detail: bool = False
+    #: Whether its bound could explain anything it says itself.
+    ignores: ClassVar[frozenset[str]] = frozenset(IMPOSTORS)
+    #: Whether it judges arrays of different shapes, too.
+    any_shape: ClassVar[bool] = True
+
+    def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
+        """Return the verdict on one output."""
+        given = {*self.options.atol, *self.options.rtol}
+        if "" in given or output in given:
+            return Simple(self.options, self.detail).judge(candidate, reference, output)
+        kinds = {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
+        if candidate.shape != reference.shape or not kinds <= {"float", "complex"} or not reference.size:
+            return self._exact(candidate, reference, output)
+        keep = beside_masks(candidate, reference)
+        verdict = self._simply(candidate, reference, output, 0.0)
+        stats = verdict.stats
+        if verdict.passed or stats is None:
+            return verdict
+        if (
+            stats.max_abs == 0.0
+            and not stats.nan_mismatched
+            and not self._simply(candidate, reference, output, 1.0).passed
+        ):
+            return verdict  # nothing but NaN and infinities, of which options decide
+        floor = few_roundings(_kept(candidate, keep), _kept(reference, keep))
+        judgement = judge(_kept(candidate, keep), _kept(reference, keep), floor)
+        if judgement.word != "passed" or stats.nan_mismatched:
+            lost = self.rounding.lost(output, reference)
+            if lost is not None:
+                if 2 * int(np.count_nonzero(lost)) > lost.size:
+                    return self._open(verdict, output, reference, sentences.MAY_BE_LOST)
+                keep = ~lost if keep is None else keep & ~lost
+            floor = self.rounding.floor(output, reference, keep)
+            is_inner = self.rounding.is_inner(output)
+            judgement = judge(_kept(candidate, keep), _kept(reference, keep), floor, is_inner=is_inner)
+        if keep is not None:
+            candidate = np.where(keep, candidate, reference)
+        return self._said(candidate, reference, output, floor, judgement)
+
+    def _simply(self, candidate: Array, reference: Array, output: str, atol: float) -> DetailedVerdict:
+        options = replace(self.options, atol={"": atol}, rtol={"": 0.0}, scale_atol=False)
+        return Simple(options, self.detail).judge(candidate, reference, output)
+
+    def _said(
+        self, candidate: Array, reference: Array, output: str, floor: Floor, judgement: Judgement
+    ) -> DetailedVerdict:
+        """Return the verdict that follows from a judgement, with its figures and its sentence."""
+        most = floor.bound
+        verdict = self._simply(candidate, reference, output, most.largest)
+        verdict = replace(verdict, tolerance={"atol": most.largest, "rms": most.rms})
+        bound = sentences.explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average)
+        if judgement.word == "failed":
+            details = f"; {verdict.reason}" if verdict.reason else ""
+            return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{details}")
+        if not verdict.passed and not _is_number(verdict):
+            return verdict
+        if judgement.word == "passed":
+            return replace(verdict, passed=True, reason=f"{bound}{sentences.not_seen(judgement.resolution)}")
+        why = sentences.rounding_or_fault(judgement.error, judgement.bound, judgement.spread, floor.kind)
+        return self._open(verdict, output, reference, why)
+
+    def _open(self, verdict: DetailedVerdict, output: str, reference: Array, why: str) -> DetailedVerdict:
+        """Return the verdict on a difference that rounding may make: outputs are undecided; inside it passes."""
+        if self.rounding.is_inner(output):
+            return replace(verdict, passed=True, reason=why)
+        advice = self.rounding.advice(output, reference)
+        return replace(verdict, passed=False, reason=f"{why}: {advice}", inconclusive="undecided")
+
+    def _exact(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
+        """Return the verdict on whole numbers, and on what has another shape."""
+        verdict = Simple(self.options, self.detail).judge(candidate, reference, output)
+        reshaped = candidate.shape != reference.shape
+        if verdict.passed or not (reshaped or are_decisions(reference)):
+            return verdict
+        turned, kind = self.rounding.decisions(output, reference)
+        if not turned.explain(candidate, reference):
+            is_open = self.rounding.is_inner(output) and is_steps(kind)  # steps make more numbers equal than samples do
+            return replace(verdict, inconclusive="undecided") if is_open else verdict
+        return self._open(verdict, output, reference, f"{verdict.reason}; {turned.text(kind, of_shape=reshaped)}")
+
+
+def _is_number(verdict: DetailedVerdict) -> bool:
+    """Return whether a verdict fails by numbers alone, and by no NaN or infinity."""
+    stats = verdict.stats
+    if stats is None or not math.isfinite(stats.max_abs):
+        return False
+    return not stats.nan_failed and stats.inf_matched <= stats.inf_forgiven
+
+
+def _kept(array: Array, keep: NDArray[np.bool_] | None) -> Array:
+    return array if keep is None else array[keep]
+
+
+def few_roundings(candidate: Array, reference: Array) -> Floor:
+    """Return the noise that every operator makes on both sides, in the types that two tensors have themselves.
+
+    What is within it has passed whatever is measured, so that most tensors cost no further run.
+
+    Args:
+        candidate: A tensor of real numbers.
+        reference: The other, of the same shape.
+    """
+    kinds = [dtype_name(array.dtype) for array in (candidate, reference)]
+    units = [unit_of(kind) or UNITS["float32"] for kind in kinds]
+    scales = scales_of(reference)
+    share = sum(map(operator_rounding, units))
+    # Nothing that values have in common: that is held against what chance leaves, which only samples show.
+    levels = (Level(item.largest, item.rms, 0.0, 0.0, 0.0) for item in rounded_levels(reference, share, scales))
+    return Floor(tuple(levels), scales, max(kinds, key=unit_of), f"a few roundings to {max(kinds, key=unit_of)}")

@@ -1,0 +1,235 @@
+"""The one judge: whether two tensors differ by more than rounding explains, and what a pass is worth.
+
+Three values judge a tensor, each for every scale that it has: its *error*, the *bound* on what rounding explains, and
+its *spread*, by how much its values vary. Each is looked at twice, as the largest of all elements and on average (root
+mean square).
+
+- Off by more than the bound: failed. So is a tensor whose channels are dead, or that is off by more than half of its
+  spread on average, whatever explains it: it is of no use.
+- Else off by at most a twentieth of its spread: passed. The bound over the spread says what that is worth: a fault
+  below it would not show.
+- Else undecided: rounding explains it, and a fault of that size would look the same.
+
+No value of a tensor is known more exactly than a few roundings of float32: an error below that is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.builtin.judging.levels import Level, level_between, magnitudes, spread_of
+from polycmp.builtin.judging.limits import LEAST_OF_STEPS, LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
+from polycmp.compare import Scales, channel_axis, dead_channels, describe_dead, scales_of
+from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
+
+Array = NDArray[Any]
+Word = Literal["passed", "failed", "undecided"]
+
+_KEPT = {
+    "factor": "all values together keep a factor that is {:.2g} away from 1",
+    "shift": "all values together are shifted by {:.2g} of their size",
+    "row": "a row or column is off by {:.2g} of its size, all in the same way",
+}
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The noise that rounding makes of a tensor, of both sides together.
+
+    Attributes:
+        levels: The noise of each scale of the tensor.
+        scales: The scales of the tensor.
+        kind: The coarsest type that either side rounds to.
+        source: Origin of the noise, in words.
+    """
+
+    levels: tuple[Level, ...]
+    scales: Scales
+    kind: str
+    source: str = ""
+
+    @property
+    def bound(self) -> Level:
+        """The largest error, and the largest root mean square, that rounding explains of any scale."""
+        return Level(
+            MARGIN * max(level.largest for level in self.levels), MARGIN * max(level.rms for level in self.levels)
+        )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The judge's answer on a tensor.
+
+    Attributes:
+        word: The verdict.
+        why: The part of the error that decides, in words; empty where it passed.
+        error: The error that decides, of an element or on average.
+        bound: The bound on it.
+        spread: By how much the values vary that it is an error of.
+        on_average: Whether these three are root mean squares.
+        resolution: The largest fault that need not show, as a share of what the values vary by.
+    """
+
+    word: Word
+    why: str
+    error: float
+    bound: float
+    spread: float
+    on_average: bool = False
+    resolution: float = 0.0
+
+
+def judge(candidate: Array, reference: Array, floor: Floor, *, is_inner: bool = False) -> Judgement:
+    """Judge a tensor of real numbers.
+
+    Args:
+        candidate: The tensor to judge.
+        reference: The expected tensor, of the same shape.
+        floor: The noise of rounding.
+        is_inner: Whether operators read the tensor, so that what a range of steps leaves out shows in what they make.
+    """
+    scales, unit, in_steps = floor.scales, unit_of(floor.kind), is_steps(floor.kind)
+    least = least_error(reference)
+    lost = [2.0 * level.largest for level in floor.levels] if is_inner else []
+    dead = _dead_channels(candidate, reference, scales, unit, least, lost)
+    judged = []
+    for index, (level, own, other) in enumerate(
+        zip(floor.levels, scales.parts(candidate), scales.parts(reference), strict=True)
+    ):
+        judged.append(_judge_part(level, own, other, scales, index, least, unit, in_steps=in_steps, is_inner=is_inner))
+    order = ("failed", "undecided", "passed")
+    worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
+    if dead:
+        return Judgement("failed", dead, worst.error, worst.bound, worst.spread, worst.on_average)
+    return Judgement(**{**vars(worst), "resolution": max(item.resolution for item in judged)})
+
+
+def _judge_part(
+    noise: Level,
+    candidate: Array,
+    reference: Array,
+    scales: Scales,
+    index: int,
+    least: float,
+    unit: float,
+    *,
+    in_steps: bool,
+    is_inner: bool,
+) -> Judgement:
+    """Judge the part of a tensor that has one scale."""
+    error = level_between(candidate, reference, gated=True)
+    deviation, reach = spread_of(reference, scales.axis)
+    where = scales.where(index)
+    of_largest = Judgement("passed", "", error.largest, MARGIN * noise.largest, reach)
+    of_rms = Judgement("passed", "", error.rms, MARGIN * noise.rms, deviation, on_average=True)
+    # A range of steps leaves single numbers out; how much is lost with them shows on average, and in the outputs.
+    looked_at = (of_rms,) if is_inner and in_steps else (of_largest, of_rms)
+    for item in looked_at:
+        if item.error > item.bound:
+            return _with(item, "failed", _off(item) + where)
+    if error.rms > max(RUINED_SHARE * deviation, least):
+        why = f"off by {error.rms:.2g} on average, more than half of what its values vary by ({deviation:.2g})"
+        return _with(of_rms, "failed", why + where)
+    kept = _kept_by_all(error, noise, unit, in_steps=in_steps, alike=in_steps and reach <= 2.0 * noise.largest)
+    if kept:
+        return _with(of_rms, "failed", kept + where)
+    for item in (of_largest, of_rms):
+        if item.error > max(SMALL_SHARE * item.spread, least):
+            return _with(item, "undecided", _off(item) + where)
+    worst = max(looked_at, key=lambda item: _over(item.error, item.bound))
+    resolution = max(_over(item.bound, item.spread) for item in looked_at)
+    return Judgement(**{**vars(worst), "resolution": resolution})
+
+
+def _with(item: Judgement, word: Word, why: str) -> Judgement:
+    return Judgement(word, why, item.error, item.bound, item.spread, item.on_average)
+
+
+def _off(item: Judgement) -> str:
+    return f"off by {item.error:.3g} on average" if item.on_average else f"an element is off by {item.error:.3g}"
+
+
+def _kept_by_all(error: Level, noise: Level, unit: float, *, in_steps: bool, alike: bool) -> str:
+    """Return in words what all values, or a row of them, have in common of an error; empty if nothing beyond chance.
+
+    Errors of rounding are independent of each other. Numbers that vary by less than a step are all rounded alike, so
+    that the same error in all of them is no fault.
+    """
+    if unit <= UNITS["float32"] or alike:
+        return ""
+    least = LEAST_OF_STEPS if in_steps else LEAST_UNITS * unit
+    for figure, words in _KEPT.items():
+        share, of_noise = getattr(error, figure), getattr(noise, figure)
+        if math.isfinite(share) and share > max(MARGIN * of_noise, least):
+            return words.format(share)
+    return ""
+
+
+def is_ruined(candidate: Array, reference: Array) -> bool:
+    """Return whether a tensor is off by more than half of what its values vary by, or dead, whatever explains it.
+
+    Args:
+        candidate: The tensor to judge.
+        reference: The expected tensor, of the same shape.
+    """
+    least, scales = least_error(reference), scales_of(reference)
+    for own, other in zip(scales.parts(candidate), scales.parts(reference), strict=True):
+        if level_between(own, other).rms > max(RUINED_SHARE * spread_of(other, scales.axis)[0], least):
+            return True
+    return bool(lost_channels(candidate, reference))
+
+
+def least_error(reference: Array) -> float:
+    """Return the error that every tensor may have, however little it varies: a few roundings of float32."""
+    return MARGIN * operator_rounding(UNITS["float32"]) * float(magnitudes(reference).max(initial=0.0))
+
+
+def _dead_channels(
+    candidate: Array, reference: Array, scales: Scales, unit: float, least: float, lost: Sequence[float]
+) -> str:
+    """Return in words which slices of a tensor are constant in the candidate alone; empty while half of them are alive.
+
+    Args:
+        candidate: The tensor to judge.
+        reference: The expected tensor.
+        scales: Its scales.
+        unit: Unit roundoff of the coarser of the types of both.
+        least: The error that every tensor may have.
+        lost: For each scale, how large numbers may be that rounding makes 0 of; none where nothing may be lost.
+    """
+    axis = scales.axis if scales.axis is not None else channel_axis(reference.shape)
+    dead, every = (dead_channels(candidate, reference, axis, LEAST_UNITS * unit, size) for size in (least, 0.0))
+    if dead is None or every is None:
+        return ""
+    high = magnitudes(np.take(reference, np.flatnonzero(dead), axis=axis)).max(initial=0.0)
+    members = scales.members if scales.axis is not None else (tuple(range(dead.size)),)
+    for index, positions in enumerate(members):
+        inside = dead[list(positions)]
+        if 2 * int(inside.sum()) >= inside.size and not (lost and high <= lost[index]):
+            return describe_dead(every, candidate, axis)  # those next to nothing decide nothing, and are lost as well
+    return ""
+
+
+def lost_channels(candidate: Array, reference: Array) -> str:
+    """Return in words which channels are constant in the candidate alone; empty where half of a scale's are alive.
+
+    One figure for a whole output does not show them where others are larger.
+
+    Args:
+        candidate: The tensor to judge.
+        reference: The expected tensor, of the same shape.
+    """
+    unit, axis = UNITS["float32"], channel_axis(reference.shape)
+    if dead_channels(candidate, reference, axis, LEAST_UNITS * unit, 0.0) is None:
+        return ""
+    return _dead_channels(candidate, reference, scales_of(reference), unit, least_error(reference), [])
+
+
+def _over(error: float, most: float) -> float:
+    return error / most if most > 0.0 else (math.inf if error > 0.0 else 0.0)

@@ -1,1 +1,0 @@
-"""`--tolerance auto`: how far rounding takes the outputs of a model, and judging by it."""
