@@ -98,7 +98,8 @@ class OnnxGraph:
             if entry is not None and entry.shape is not None:
                 # Nothing runs on inputs of another rank; onnx up to 1.21 ends the process on what it infers from them.
                 shape = entry.shape if _has_rank(value, len(entry.shape)) else None
-                value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, _elem_type(entry, value), shape))
+                declared = value.type.tensor_type.elem_type or _elem_type(entry, value)  # runtimes take no other
+                value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, declared, shape))
         for noted in (small.graph.output, small.graph.value_info):
             del noted[:]  # their declared dimensions may be names that say less than what follows
         small.graph.output.extend(

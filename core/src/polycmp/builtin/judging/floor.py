@@ -42,7 +42,7 @@ from polycmp.builtin.judging.types import (
     accumulated_tensors,
     own_types,
     quantised_tensors,
-    rounds_alike,
+    round_alike,
     types_inside,
     types_on_the_way,
 )
@@ -184,7 +184,8 @@ class RoundingTolerances:
         self._types: dict[str, frozenset[str]] = {}
         self._feed: Feed = {}
         self._outputs: Sequence[str] | None = None
-        self._samples: dict[frozenset[tuple[str, Rounding]], Samples | None] = {}
+        self._moved: dict[str, PerturbedRuns] = {}
+        self._samples: dict[tuple[str, frozenset[tuple[str, Rounding]]], Samples | None] = {}
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
         """Take other inputs, or the names of other tensors; None for the model's outputs."""
@@ -204,40 +205,47 @@ class RoundingTolerances:
         """Return what tells of the noise between two runs."""
         return PairRounding(self, one, two)
 
-    def name_of(self, output: str) -> str:
-        """Return an output's name in the reference's model."""
-        return self.resolved.plan.compare.map_output.get(output, output)
+    def name_of(self, output: str, base: ResolvedBackend) -> str:
+        """Return an output's name in the model that is moved, by its name in the candidate's."""
+        return self.resolved.plan.compare.map_output.get(output, output) if base is self._reference else output
 
-    def samples(self, kinds: Mapping[str, Rounding]) -> Samples | None:
-        """Return the tensors moved as rounding to these types moves them; None where nothing can."""
-        key = frozenset(kinds.items())
+    def samples(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
+        """Return the tensors moved as rounding to these types moves them; None where nothing can.
+
+        Args:
+            base: The backend whose model is moved.
+            kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
+        """
+        key = base.label, frozenset(kinds.items())
         if key not in self._samples:
-            names = list(dict.fromkeys(map(self.name_of, self._outputs))) if self._outputs is not None else None
-            self._samples[key] = self._moved.samples(self._feed, kinds, names)
+            moved = self._moved.setdefault(base.label, PerturbedRuns(base, self._graph(base)))
+            names = [self.name_of(name, base) for name in self._outputs or ()]
+            self._samples[key] = moved.samples(self._feed, kinds, list(dict.fromkeys(names)) or None)
         return self._samples[key]
 
-    @cached_property
-    def _moved(self) -> PerturbedRuns:
-        return PerturbedRuns(self._reference, self._graph(self._reference))
+    def sides(self, one: str, two: str) -> tuple[ResolvedBackend, list[Side]]:
+        """Return the run whose model is moved, and the types that both round to.
 
-    def sides(self, *labels: str) -> list[Side]:
-        """Return the types that each run rounds to: what its options allow, or what is inside its model.
-
-        Codes in a model that both run are the same on both sides, and so is what they are multiplied out to.
+        The model that rounds less is moved, which is the reference's if both do alike: of a model that rounds to steps
+        nothing tells how far they are from the numbers that were rounded. Codes in a model that both run are the same
+        on both sides, and so is what they are multiplied out to.
         """
-        backends = [self._backend(label) for label in labels]
-        if labels not in self._alike:  # asked for each output, of which there may be thousands
+        backends = [self._backend(label) for label in (one, two)]
+        if (one, two) not in self._alike:  # asked for each output, of which there may be thousands
             graphs = [self._graph(backend) for backend in backends]
             first = graphs[0]
-            self._alike[labels] = first is not None and all(
-                graph is not None and (same_structure(first, graph) or rounds_alike(first, graph, self._feed))
+            self._alike[one, two] = first is not None and all(
+                graph is not None and (same_structure(first, graph) or round_alike(first, graph, self._feed))
                 for graph in graphs
             )
-        return [self._side(backend, alike=self._alike[labels]) for backend in backends]
+        alike = self._alike[one, two]
+        units = [unit_of(self._inside(backend, whole=True)) for backend in backends]
+        base = backends[0] if not alike and units[0] < units[1] else backends[1]
+        return base, [self._side(backend, self._graph(base), alike=alike) for backend in backends]
 
-    def _side(self, backend: ResolvedBackend, *, alike: bool) -> Side:
+    def _side(self, backend: ResolvedBackend, exact: ModelGraph | None, *, alike: bool) -> Side:
         """Return the types that a backend rounds to: of what its model quantises by name, of all else under no name."""
-        graph, exact = self._graph(backend), self._graph(self._reference)
+        graph = self._graph(backend)
         whole, real = self._kind(backend, whole=True), self._kind(backend, whole=False)
         if graph is None or exact is None:
             return Side({"": whole}, whole)
@@ -293,9 +301,9 @@ class RoundingTolerances:
         """Return the number of operators that follow each other up to a tensor; 1 where no graph is known."""
         return self._depths.get(name, max(self._depths.values(), default=1))
 
-    def is_inner(self, name: str) -> bool:
+    def is_inner(self, output: str) -> bool:
         """Return whether a tensor is none of the outputs that the reference's file has."""
-        return bool(self._finals) and name not in self._finals
+        return bool(self._finals) and self.name_of(output, self._reference) not in self._finals
 
     @cached_property
     def _finals(self) -> frozenset[str]:
@@ -323,34 +331,37 @@ class PairRounding:
 
     def floor(self, output: str, reference: Array, keep: NDArray[np.bool_] | None = None) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
-        name, sides = self._tolerances.name_of(output), self._tolerances.sides(*self._labels)
-        return floor_of(name, reference, sides, self._samples(sides), self._tolerances.depth(name), keep)
+        name, sides, samples = self._known(output)
+        return floor_of(name, reference, sides, samples, self._tolerances.depth(name), keep)
 
     def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
-        sides = self._tolerances.sides(*self._labels)
-        return lost_in(self._tolerances.name_of(output), reference, self._samples(sides))
+        name, _, samples = self._known(output)
+        return lost_in(name, reference, samples)
 
     def decisions(self, output: str, reference: Array) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
-        sides = self._tolerances.sides(*self._labels)
-        turned = turned_in(self._tolerances.name_of(output), reference, self._samples(sides))
-        return turned, max((side.kind for side in sides), key=unit_of)
+        name, sides, samples = self._known(output)
+        return turned_in(name, reference, samples), max((side.kind for side in sides), key=unit_of)
 
     def is_inner(self, output: str) -> bool:
         """Return whether operators read the tensor, which is no output of the model."""
-        return self._tolerances.is_inner(self._tolerances.name_of(output))
+        return self._tolerances.is_inner(output)
 
     def advice(self, output: str, reference: Array) -> str:
         """Return what to do where rounding may explain a difference that is no small one."""
         data = self._tolerances.resolved.plan.data
         return decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
 
-    def _samples(self, sides: Sequence[Side]) -> list[Samples | None]:
+    def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
+        """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""
+        base, sides = self._tolerances.sides(*self._labels)
         most = max(unit_of(side.kind) for side in sides)
-        return [
-            self._tolerances.samples(side.kinds) if unit_of(side.kind) > _NEGLIGIBLE * most else None for side in sides
+        samples = [
+            self._tolerances.samples(base, side.kinds) if unit_of(side.kind) > _NEGLIGIBLE * most else None
+            for side in sides
         ]
+        return self._tolerances.name_of(output, base), sides, samples
 
 
 def depths_of(graph: ModelGraph) -> dict[str, int]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.levels import perturbed_inputs
@@ -18,7 +19,7 @@ from polycmp.messages import only_errors
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
-from polycmp.precision import unit_of
+from polycmp.precision import UNITS, unit_of
 from polycmp.results import BackendResult
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, to_numpy
@@ -30,6 +31,9 @@ AFFORDABLE = 1 << 30
 #: From so many seconds on it is said how long measuring takes; and before the first run what it costs, from so many
 #: bytes of weights on, whose sessions take about that long (choice).
 _NOTICEABLE, _LARGE = 2.0, 1 << 26
+#: Number of models that are made where weights are rounded: one that rounds them to the nearest step, and one that
+#: moves them at random.
+_MODELS = 2
 
 
 class Samples(NamedTuple):
@@ -119,14 +123,22 @@ class PerturbedRuns:
         kinds: Mapping[str, Rounding],
         outputs: Sequence[str],
     ) -> Iterator[Tensors]:
-        for seed in range(1, SAMPLES + 1):
+        """Yield samples: several of each session, whose random numbers go on, as making it is what takes long."""
+        is_coarse = unit_of(coarsest(kinds)) > UNITS["float32"]
+        seeds = range(1, 1 + (_MODELS if is_coarse else 1))  # weights that are rounded differ from model to model
+        for seed in seeds:
             changed = graph.perturbed(kinds, seed)
-            made = None
-            if changed is not None:
-                made = _run(backend, changed.mark(outputs), perturbed_inputs(feed, kinds, seed))
-            if made is None:
+            if changed is None:
                 return
-            yield made
+            count = SAMPLES // len(seeds)
+            feeds = [perturbed_inputs(feed, kinds, seed + len(seeds) * place) for place in range(count)]
+            made = list(_run_all(backend, changed.mark(outputs), feeds))
+            if len(made) > 1 and _are_equal(*made[:2]) and made[0]:
+                made = made[:1]  # its random numbers do not go on
+                others = (graph.perturbed(kinds, seed + len(seeds) * place) for place in range(1, count))
+                for place, other in enumerate(others, 1):
+                    made += _run_all(backend, (other or changed).mark(outputs), [feeds[place]])
+            yield from made
 
 
 def perturbed_runs(resolved: Resolved, label: str, graph: ModelGraph) -> PerturbedRuns | None:
@@ -156,15 +168,30 @@ def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: 
 
 def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Tensors | None:
     """Run a part, or the backend's own model, and copy its outputs; None if the backend cannot run it."""
+    return next(_run_all(backend, loader, [feed]), None)
+
+
+def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Sequence[Feed]) -> Iterator[Tensors]:
+    """Yield the outputs of a part, or the backend's own model, for several inputs, up to the first that fails."""
     run = BackendRun(
         BackendResult(backend.label, backend.plan.backend), lambda: backend.make_runner(loader), backend.needs
     )
-    with only_errors():
-        run.activate()
-        made = run.infer(feed)
-        kept = None if made is None else {name: to_numpy(array) for name, array in copy_outputs(made).items()}
-        run.deactivate()
-    return kept
+    try:
+        with only_errors():
+            run.activate()
+        for feed in feeds:
+            with only_errors():
+                made = run.infer(feed)
+            if made is None:
+                return
+            yield {name: to_numpy(array) for name, array in copy_outputs(made).items()}
+    finally:
+        with only_errors():
+            run.deactivate()
+
+
+def _are_equal(one: Tensors, two: Tensors) -> bool:
+    return all(np.array_equal(array, two[name]) for name, array in one.items())
 
 
 def _able(backend: ResolvedBackend) -> Iterator[ResolvedBackend]:

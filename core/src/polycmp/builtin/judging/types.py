@@ -76,18 +76,20 @@ def types_on_the_way(graph: ModelGraph, own: Mapping[str, str]) -> dict[str, str
     return found
 
 
-def rounds_alike(candidate: ModelGraph, reference: ModelGraph, feed: Feed) -> bool:
-    """Return whether a model rounds nothing that another one does not: neither to a coarser type, nor to steps.
+def round_alike(one: ModelGraph, two: ModelGraph, feed: Feed) -> bool:
+    """Return whether neither of two models rounds what the other one does not: to a coarser type, or to steps.
 
     Then what both round to inside is part of the network, and no reason why they differ.
 
     Args:
-        candidate: The model.
-        reference: The other one.
+        one: A model.
+        two: The other one.
         feed: Inputs of both; types are known with them alone.
     """
-    if not feed:
-        return False
+    return bool(feed) and _rounds_no_more(one, two, feed) and _rounds_no_more(two, one, feed)
+
+
+def _rounds_no_more(candidate: ModelGraph, reference: ModelGraph, feed: Feed) -> bool:
     own, known = (graph.types(TensorMetadata.from_feed_dict(feed)) for graph in (candidate, reference))
     if any(_unit(own, name) > _unit(known, name) for name in own if name in known):
         return False
