@@ -64,7 +64,6 @@ def test_rounding_passes_whatever_the_type(polycmp, model, backends, seed):
     done = polycmp("run", model, "-b", backends[0], "-b", backends[1], *AUTO, "--seed", seed)
     assert done.status == 0, done.out
     assert "rounding explains up to" in words(done)
-    assert "measured with onnxrt" in words(done)
     assert verdict(done)["functions"]["simple"]["tolerance"]["atol"] > 0
 
 
@@ -82,11 +81,16 @@ def test_how_often_a_large_model_runs_is_said_before_its_first_run(polycmp, mode
     assert "measuring what rounding to float16 does, with onnxrt: 5 runs of a model of" in said
 
 
-def test_rounding_to_float16_fails_the_defaults_and_the_row_says_what_it_is(polycmp, model):
-    done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx")
-    assert done.status == 1
-    assert "rounding to float16 in" in words(done)
-    assert "try --tolerance auto" in words(done)
+@pytest.mark.parametrize("command", ["run", "locate"])
+def test_rounding_to_float16_passes_where_nobody_gave_a_tolerance_and_fails_one_that_was_typed(polycmp, model, command):
+    pair = (command, model, "-b", "onnx:dtype=float16", "-b", "onnx")
+    assert polycmp(*pair).status == 0
+    assert polycmp("run", *pair[1:], "--atol", "1e-5", "--rtol", "1e-5").status == 1
+
+
+def test_a_tolerance_for_one_output_is_final(polycmp, model):
+    pair = ("run", model, "-b", "onnx:dtype=float16", "-b", "onnx")
+    assert polycmp(*pair, "--atol", "y:1e-9", "--rtol", "y:1e-9").status == 1
 
 
 @pytest.mark.parametrize("fault", ["fp16", "int32", "saturate", "layout", "shuffle", "row-noise"])
@@ -116,7 +120,7 @@ def test_a_converted_file_is_judged_by_the_type_inside_it(polycmp, model):
     done = polycmp("run", model, "-b", "onnxrt:model=half.onnx", "-b", "onnxrt", *AUTO)
     assert done.status == 0, done.out
     assert "float16" in words(done)
-    assert polycmp("run", model, "-b", "onnxrt:model=half.onnx", "-b", "onnxrt").status == 1
+    assert polycmp("run", model, "-b", "onnxrt:model=half.onnx", "-b", "onnxrt", "--atol", "1e-5").status == 1
 
 
 def test_whole_numbers_are_compared_exactly(polycmp, tmp_path):
@@ -193,7 +197,7 @@ def test_tensors_inside_a_file_of_other_names_are_judged_by_rounding(polycmp, tm
     assert "'data' of new is fed what 'x' of old gets" in done.out
     said = json.loads(Path("r.json").read_text())["comparison_results"][0]["outputs"]
     assert said["result"]["reference_output"] == "y"
-    assert said["inner_m0"]["verdict"] == "passed" and "rounding explains up to" in said["inner_m0"]["reason"]
+    assert said["inner_m0"]["verdict"] == "passed"
     assert (said["inner_m1"]["verdict"] == "failed") is bool(status)
 
 
@@ -255,8 +259,8 @@ def test_rounding_to_int8_is_measured(polycmp, tmp_path, fault, status):
             item.CopyFrom(onnx.numpy_helper.from_array(np.asarray(other, value.dtype), item.name))
     onnx.save(wrong, tmp_path / "wrong.onnx")
     done = polycmp("run", "wrong.onnx", "m.onnx", "-b", "onnxrt", *AUTO)
-    assert "int8 measured with onnxrt" in words(done)
     assert done.status == status, done.out
+    assert "int8 measured with onnxrt" in words(done)
 
 
 # --- what rows show
@@ -314,14 +318,14 @@ def cancelling(path, factor=1.0):
     onnx.save(graph_model(nodes, [("x", FLOAT, [4, 32])], [("y", FLOAT, None)], weights, opset=18), path)
 
 
-def test_a_wrong_weight_behind_rounding_that_is_amplified_is_undecided(polycmp, tmp_path):
+def test_a_pass_says_which_faults_rounding_that_is_amplified_hides(polycmp, tmp_path):
     cancelling(tmp_path / "m.onnx")
     cancelling(tmp_path / "wrong.onnx", factor=1.01)
     assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnxrt:optimization=off", *AUTO).status == 0
     done = polycmp("run", "wrong.onnx", "-b", "onnxrt", "-b", "onnxrt:model=m.onnx,name=right", *AUTO)
-    assert done.status == 3, done.out
-    assert "rounding to float32 may explain any error" in words(done)
-    assert "next: polycmp locate wrong.onnx" in words(done)
+    assert done.status == 0, done.out
+    assert "a fault below 4" in words(done)
+    assert polycmp("locate", "wrong.onnx", "-b", "onnxrt", "-b", "onnxrt:model=m.onnx,name=right").status == 1
 
 
 COARSE = {
@@ -357,7 +361,7 @@ def test_a_coarse_type_elsewhere_explains_nothing_of_an_output(polycmp, tmp_path
     assert done.status == status, done.out
 
 
-@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.004, 3), (1.2, 1)])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.004, 0), (1.2, 1)])
 def test_an_estimate_accuses_nothing_of_what_a_row_keeps(polycmp, tmp_path, factor, status):
     """ONNX's operators of version 7 cannot be perturbed inside a model, and a loop may carry an error along a row."""
     weight = np.random.default_rng(0).standard_normal((32, 32)).astype(np.float32)

@@ -120,7 +120,8 @@ def floor_of(
             sources.append(f"{own} measured with {known.backend}")
         levels.append(one if measured is None else tuple(a.at_least(b) for a, b in zip(measured, one, strict=True)))
     both = tuple(a + b for a, b in zip(*levels, strict=True))
-    return Floor(both, scales, kind, " and ".join(dict.fromkeys(sources)))
+    finest = min(zip(kinds, levels, strict=True), key=lambda pair: unit_of(pair[0]))[1]
+    return Floor(both, scales, kind, " and ".join(dict.fromkeys(sources)), finest)
 
 
 def _measured(

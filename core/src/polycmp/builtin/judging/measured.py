@@ -99,9 +99,12 @@ class MeasuredJudge(OutputJudge):
         judgement = judge(_kept(candidate, keep), _kept(reference, keep), floor)
         if judgement.word != "passed" or stats.nan_mismatched:
             lost = self.rounding.lost(output, reference)
-            if lost is not None:
-                if 2 * int(np.count_nonzero(lost)) > lost.size:
-                    return self._open(verdict, output, reference, sentences.MAY_BE_LOST)
+            if lost is not None and 2 * int(np.count_nonzero(lost)) > lost.size:
+                if self.rounding.is_inner(output):
+                    return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST)
+                if 2 * int(np.count_nonzero(np.isfinite(candidate.astype(np.float64)))) < candidate.size:
+                    return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}")
+            elif lost is not None:
                 keep = ~lost if keep is None else keep & ~lost
             floor = self.rounding.floor(output, reference, keep)
             is_inner = self.rounding.is_inner(output)

@@ -4,8 +4,9 @@ Three values judge a tensor, each for every scale that it has: its *error*, the 
 its *spread*, by how much its values vary. Each is looked at twice, as the largest of all elements and on average (root
 mean square).
 
-- Off by more than the bound: failed. So is a tensor whose channels are dead, or that is off by more than half of its
-  spread on average, whatever explains it: it is of no use.
+- Off by more than the bound: failed. So is an output whose channels are dead, or that is off by more than half of its
+  spread on average, whatever explains it: it is of no use. Only where the side that rounds less is all noise itself,
+  that is nothing about the other one.
 - Else off by at most a twentieth of its spread: passed. The bound over the spread says what that is worth: a fault
   below it would not show.
 - Else undecided: rounding explains it, and a fault of that size would look the same.
@@ -47,12 +48,14 @@ class Floor:
         scales: The scales of the tensor.
         kind: The coarsest type that either side rounds to.
         source: Origin of the noise, in words.
+        finest: The noise of the side that rounds less, for each scale; none where that is not known.
     """
 
     levels: tuple[Level, ...]
     scales: Scales
     kind: str
     source: str = ""
+    finest: tuple[Level, ...] = ()
 
     @property
     def bound(self) -> Level:
@@ -102,7 +105,9 @@ def judge(candidate: Array, reference: Array, floor: Floor, *, is_inner: bool = 
     for index, (level, own, other) in enumerate(
         zip(floor.levels, scales.parts(candidate), scales.parts(reference), strict=True)
     ):
-        judged.append(_judge_part(level, own, other, scales, index, least, unit, in_steps=in_steps, is_inner=is_inner))
+        useless = max(least, MARGIN * floor.finest[index].rms) if floor.finest else least
+        limits = level, least, useless, unit
+        judged.append(_judge_part(own, other, scales, index, limits, in_steps=in_steps, is_inner=is_inner))
     order = ("failed", "undecided", "passed")
     worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
     if dead:
@@ -111,18 +116,28 @@ def judge(candidate: Array, reference: Array, floor: Floor, *, is_inner: bool = 
 
 
 def _judge_part(
-    noise: Level,
     candidate: Array,
     reference: Array,
     scales: Scales,
     index: int,
-    least: float,
-    unit: float,
+    limits: tuple[Level, float, float, float],
     *,
     in_steps: bool,
     is_inner: bool,
 ) -> Judgement:
-    """Judge the part of a tensor that has one scale."""
+    """Judge the part of a tensor that has one scale.
+
+    Args:
+        candidate: The part of the tensor to judge.
+        reference: The part of the expected tensor.
+        scales: The scales of the tensor.
+        index: The place of the part's scale.
+        limits: Its noise; the error that every tensor may have; that from which on half of the spread is too much; and
+            the unit roundoff of the type.
+        in_steps: Whether the type holds steps of a scale.
+        is_inner: Whether operators read the tensor.
+    """
+    noise, least, useless, unit = limits
     error = level_between(candidate, reference, gated=True)
     deviation, reach = spread_of(reference, scales.axis)
     where = scales.where(index)
@@ -133,7 +148,7 @@ def _judge_part(
     for item in looked_at:
         if item.error > item.bound:
             return _with(item, "failed", _off(item) + where)
-    if error.rms > max(RUINED_SHARE * deviation, least):
+    if not is_inner and error.rms > max(RUINED_SHARE * deviation, useless):
         why = f"off by {error.rms:.2g} on average, more than half of what its values vary by ({deviation:.2g})"
         return _with(of_rms, "failed", why + where)
     kept = _kept_by_all(error, noise, unit, in_steps=in_steps, alike=in_steps and reach <= 2.0 * noise.largest)
