@@ -22,7 +22,19 @@ def records(path):
 def differing(polycmp, model, other, tmp_path):
     """A file of metrics of two models that differ, over two iterations."""
     path = tmp_path / "m.json"
-    words = ("--compare", "simple", "l2", "cosine_similarity", "psnr", "--iterations", 2)
+    words = (
+        "--compare",
+        "simple",
+        "l2",
+        "cosine_similarity",
+        "psnr",
+        "--iterations",
+        2,
+        "--atol",
+        "1e-5",
+        "--rtol",
+        "1e-5",
+    )
     done = polycmp(
         "run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other},name=ref", *words, "--save-accuracy-results", path
     )

@@ -77,7 +77,8 @@ def statuses(polycmp, new: str, old: str, backend: str, *words: str) -> dict[str
     found = {name: WORDS.get(done.status, done.out + done.err) for name, done in said.items()}
     lines = [
         "[[case]]", f"model = {json.dumps(new)}",
-        f"backend = {json.dumps([f'{backend}:name=new', f'{backend}:name=old,model={old}'])}", 'load-inputs = ["x.npz"]',
+        f"backend = {json.dumps([f'{backend}:name=new', f'{backend}:name=old,model={old}'])}",
+        'load-inputs = ["x.npz"]',
     ]  # fmt: skip
     lines += [f"{word.removeprefix('--')} = [{value}]" for word, value in zip(words[::2], words[1::2], strict=True)]
     Path("suite.toml").write_text("\n".join(lines) + "\n", "utf-8")

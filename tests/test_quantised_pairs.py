@@ -64,19 +64,20 @@ def outputs_of(document: dict) -> dict:
 def test_noise_that_adds_up_in_good_layers_does_not_fail_a_tensor(against, tmp_path):
     good = converted.peaked(tmp_path / "good.onnx")
     done, found = against("run", converted.dynamic_int8(good, tmp_path / "int8.onnx"), good, "--mark-all")
-    assert done.status == 0, done.out
-    reasons = [item["reason"] for item in outputs_of(found).values()]
-    assert any("on its way explains up to" in reason and "(measured)" in reason for reason in reasons)
+    words = {name: item["verdict"] for name, item in outputs_of(found).items()}
+    assert words.pop("y") == "undecided", done.out  # a third of what small channels of the output vary by
+    assert set(words.values()) == {"passed"}
+    assert any("rounding explains up to" in item["reason"] for item in outputs_of(found).values())
 
 
 @pytest.mark.parametrize("times", [2.0, 1.6])
-def test_a_scale_that_is_too_large_fails_where_noise_would_pass(against, tmp_path, times):
+def test_a_scale_that_is_too_large_is_named_where_noise_would_hide_it(against, tmp_path, times):
     good = converted.peaked(tmp_path / "good.onnx")
     made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
     converted.edited(made, made, converted.scaled("2.up.weight_scale", times))
-    done, found = against("run", made, good, "--mark-all")
-    assert done.status == 1, done.out
-    assert next(name for name, item in outputs_of(found).items() if not item["passed"]) == "up2"
+    assert against("run", made, good, "--mark-all")[0].status != 0
+    done, found = against("locate", made, good)
+    assert (done.status, "up2" in found["sentence"]) == (1, True), found["sentence"]
 
 
 @pytest.mark.parametrize(("zero", "status"), [(0, 0), (1, 1)])
@@ -103,7 +104,7 @@ def test_a_zero_point_that_is_off_is_named_where_rows_move_both_ways(polycmp, tm
         assert "on average (root mean square), and rounding to" in " ".join(done.out.split())
 
 
-def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual, tmp_path):
+def test_an_output_without_any_signal_left_fails_in_every_command(usual, tmp_path):
     """A sum beside a number 80 times as large, which is rounded to 255 steps and then taken away."""
     node, shape = helper.make_node, [2, 5, converted.WIDTH]
     ends = {"good": [], "int8": [
@@ -120,10 +121,10 @@ def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual,
         made = graph_model(nodes, [("x", FLOAT, shape)], [("y", FLOAT, None)], weights if rounding else weights[:1])
         onnx.save(made, tmp_path / f"{name}.onnx")
     done, found = usual("run", tmp_path / "int8.onnx", tmp_path / "good.onnx", "--mark-all")
-    assert (done.status, outputs_of(found)["y"]["verdict"]) == (3, "undecided"), done.out
-    assert "times the signal, which all parts together bring: polycmp locate --rank" in outputs_of(found)["y"]["reason"]
+    assert (done.status, outputs_of(found)["y"]["verdict"]) == (1, "failed"), done.out
+    assert "more than half of what its values vary by" in outputs_of(found)["y"]["reason"]
     done, found = usual("locate", tmp_path / "int8.onnx", tmp_path / "good.onnx")
-    assert done.status == 3, found["sentence"]
+    assert done.status == 1, found["sentence"]
 
 
 def test_an_operator_that_amplifies_the_noise_of_steps_is_no_ill_conditioned_model(against, tmp_path):
@@ -442,10 +443,8 @@ def on_an_offset(path: Path, offset: float) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("offset", "status", "word"), [(0.5, 0, "passed"), (10.0, 3, "undecided")])
-def test_steps_that_take_more_than_a_share_of_the_outputs_are_decided_by_no_command(
-    polycmp, tmp_path, offset, status, word
-):
+@pytest.mark.parametrize(("offset", "status", "word"), [(0.5, 0, "passed"), (10.0, 1, "failed")])
+def test_steps_that_take_more_than_half_of_the_outputs_fail_in_every_command(polycmp, tmp_path, offset, status, word):
     good = on_an_offset(tmp_path / "good.onnx", offset)
     made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
     for words in (["locate"], ["run", "--tolerance", "auto"]):
@@ -497,7 +496,7 @@ def test_weights_that_are_rounded_once_for_rows_that_are_alike_are_no_fault(poly
         "run", made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}",
         "--load-inputs", "alike.npz", "--mark-all",
     )  # fmt: skip
-    assert done.status == 0, done.out
+    assert done.status == 3, done.out  # a twentieth of the spread and more, which nobody can tell from a small fault
 
 
 @pytest.mark.parametrize("command", [("locate",), ("run", "--mark-all")], ids=" ".join)
@@ -564,12 +563,11 @@ def cancelling(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", ["locate", "run"])
-def test_a_tensor_inside_that_is_all_noise_leaves_no_command_in_doubt_where_the_outputs_are_not(
-    polycmp, tmp_path, command
-):
+@pytest.mark.parametrize(("command", "status"), [("locate", 0), ("run", 3)])
+def test_a_tensor_inside_that_is_all_noise_leaves_the_outputs_to_decide(polycmp, tmp_path, command, status):
+    """A seventh of what the output varies by is noise, and every operator is right by itself."""
     good = cancelling(tmp_path / "good.onnx")
     quantize_dynamic(good, tmp_path / "int8.onnx")
     more = ["--mark-all"] if command == "run" else []
     done = polycmp(command, "int8.onnx", "-b", "onnxrt", "-b", f"onnxrt:name=float,model={good}", *more)
-    assert done.status == 0, done.out
+    assert done.status == status, done.out

@@ -342,7 +342,7 @@ RIGHT = {"standalone": alone()}
         ({"relative": 0.1, "was_postponed": True}, {"relative": 0.1}, {"relative": 0.1}, 0.1,
          ("undecided", None, None, "a")),
         ({"relative": 0.1, "standalone": alone(0.1)}, {"relative": 0.0}, {"relative": 0.0}, 0.0,
-         ("equal", None, None, None)),
+         ("wrong", "a", "a", None)),
     ],
 )  # fmt: skip
 def test_the_verdict_on_a_chain(a, b, y, failing, expected):

@@ -16,6 +16,7 @@ from polycmp.compare.blindness import PairImpostors, blind, blind_by_figures, im
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
 from polycmp.compare.channels import FEWEST_IN_CHANNEL, channel_axis, dead_channels, describe_dead
 from polycmp.compare.difference import difference_of, is_extended
+from polycmp.compare.impostors import same_but_rounding
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.pair import CompareFunction, PairComparer
 from polycmp.compare.scales import Scales, scales_of
@@ -84,6 +85,7 @@ __all__ = [
     "named_reason",
     "read_only_outputs",
     "require_metric",
+    "same_but_rounding",
     "scales_of",
     "shape_reason",
     "verdict_over",

@@ -169,6 +169,7 @@ def test_a_fault_that_hides_from_probes_is_found_though_all_tensors_seen_are_onl
 def test_probing_that_moves_the_result_by_no_more_than_rounding_is_said(polycmp, tmp_path, inputs):
     model = faulty_models.conv_norm(tmp_path / "m.onnx")
     words = inputs(x=np.random.default_rng(0).standard_normal((1, 16, 32, 32)).astype(np.float32))
+    words = (*words, "--atol", "1e-5", "--rtol", "1e-5")
     done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT)
     assert polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *words).status == 1
     assert done.status == 0
@@ -274,7 +275,7 @@ def test_a_sigmoid_that_makes_small_scores_only_is_no_fault(polycmp, tmp_path, i
 def test_what_a_type_rounds_that_was_asked_for_is_no_fault(polycmp, tmp_path, dtype):
     good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     candidate = f"onnx:name=narrow,dtype={dtype}"
-    done = polycmp("run", good, "-b", candidate, "-b", "onnx")
+    done = polycmp("run", good, "-b", candidate, "-b", "onnx", "--atol", "1e-5", "--rtol", "1e-5")
     assert done.status == 1
     assert f"narrow may calculate in {dtype}" in " ".join(done.out.split())
     done = polycmp("locate", good, "-b", candidate, "-b", "onnx", *REPORT)

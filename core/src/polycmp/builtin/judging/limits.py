@@ -12,8 +12,9 @@ SAMPLES = 4
 #: By how much two correct backends may be further apart than the sum of one sample of the rounding of each. Measured on
 #: 2026-11-26 in outputs of the clean scenarios of `truth` and of files that ONNX Runtime's quantisers made of them: at
 #: most 2.6 times in 81 of float32 (sums of 16,384 numbers; 0.6 otherwise), 1.5 in 60 of float16, 1.9 in 55 of
-#: bfloat16 and 1.7 in 74 of int8 whose ranges leave nothing out; twice that, and less than twice the first, is allowed.
-MARGIN = 4.0
+#: bfloat16 and 1.7 in 74 of int8 whose ranges leave nothing out. Where operators read and make codes, whose scales the
+#: file does not show by tensor, ranges that are wider than these inputs need made up to 5.9; a third more is allowed.
+MARGIN = 8.0
 #: An error of at most this share of what a tensor varies by passes, where rounding explains it (choice: an output that
 #: is off by a factor of 1.1, or of which a tenth is noise, never passes for rounding).
 SMALL_SHARE = 0.05

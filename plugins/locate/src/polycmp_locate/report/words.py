@@ -29,6 +29,7 @@ from polycmp_locate.rounding.kinds import SELECTING
 from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
 from polycmp_locate.values.judged import (
+    BEYOND,
     CONSTANT,
     ILL_CONDITIONED,
     NARROWED,
@@ -231,6 +232,9 @@ def _nothing(found: Located) -> str:
         return _ill(found)
     if judged.verdict == UNDECIDED:
         return _undecided(found)
+    if isinstance(judged.cause, Beyond):
+        said = say.nothing_left if judged.cause.is_output else say.beyond_noise
+        return f"{BEYOND}: {said(judged.cause.row.tensor, judged.cause.row.node.label, judged.cause.why)}"
     if outside and all(row.passed or row.is_matched for row in seen) and judged.turning is None:
         return say.alike_not_finite(outside, len(seen))
     if judged.verdict == WITHIN_ROUNDING:
@@ -290,10 +294,7 @@ def _ill(found: Located) -> str:
 
 
 def _undecided(found: Located) -> str:
-    row, probe, cause = found.judged.turning, found.judged.seen_probe, found.judged.cause
-    if isinstance(cause, Beyond):
-        said = say.nothing_left if cause.is_open else say.beyond_noise
-        return f"{UNDECIDED}: {said(cause.row.tensor, cause.row.node.label, cause.why)}"
+    row, probe = found.judged.turning, found.judged.seen_probe
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
         return f"{UNDECIDED}: {say.not_as_probed(error, probe.probed_error)}"

@@ -27,6 +27,7 @@ UNSTEADY = "other numbers in each run"
 NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
 LACKING = "an output is missing"
+BEYOND = "beyond rounding"
 #: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
 #: Operators of a group that are named before the rest is counted.
@@ -215,12 +216,12 @@ class Beyond:
     Attributes:
         row: The tensor.
         why: The part of the error that rounding does not explain, in words.
-        is_open: Whether rounding explains it, and leaves nothing of the output.
+        is_output: Whether it is an output of the model.
     """
 
     row: Row
     why: str
-    is_open: bool = False
+    is_output: bool = False
 
 
 Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure | Beyond
