@@ -19,12 +19,14 @@ __all__ = [
     "keep_items",
     "known_values",
     "nodes_within",
+    "part_weights_from_inputs",
     "reads",
     "rename",
     "shape_of",
     "subgraphs",
     "tensor_metadata",
     "walk_back",
+    "weights_are_fed",
     "with_names",
 ]
 
@@ -109,6 +111,25 @@ def graph_inputs(graph: Any) -> list[Any]:
     """Return the inputs that a caller feeds: those that no initializer of the same name already fills."""
     weights = {item.name for item in graph.initializer} | {item.values.name for item in graph.sparse_initializer}
     return [value for value in graph.input if value.name not in weights]
+
+
+def weights_are_fed(model: Any) -> bool:
+    """Return whether a model lists weights among its inputs, as ONNX's format wants it up to version 3."""
+    return model.ir_version < 4 or len(graph_inputs(model.graph)) != len(model.graph.input)
+
+
+def part_weights_from_inputs(model: Any) -> None:
+    """Make weights no inputs any more, so that each can be changed, replaced or left out by itself.
+
+    A caller may feed such a weight, which nothing here ever does: for a model of ours it is a constant.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+    """
+    fed = graph_inputs(model.graph)
+    if len(fed) != len(model.graph.input):
+        replace_items(model.graph.input, fed)
+    model.ir_version = max(model.ir_version, 4)  # the first version of the format in which weights stand apart
 
 
 def known_values(graph: Any) -> dict[str, Any]:
