@@ -377,11 +377,16 @@ def to_numpy(array: Any) -> NDArray[Any]:
     Subclasses of NumPy's array are taken off: they may bring a `==` and arithmetic of their own.
     Understands NumPy arrays, torch tensors on any device (bfloat16 too), objects with `numpy()`, DLPack or
     `__array__`, scalars and lists.
+
+    Raises:
+        DataError: It is a masked array, whose mask would be lost.
     """
     if isinstance(array, np.ndarray):
-        return array if type(array) is np.ndarray else np.asarray(array)
+        return array if type(array) is np.ndarray else _without_subclass(array)
     if hasattr(array, "detach") and hasattr(array, "cpu"):
         tensor = array.detach().cpu()
+        if hasattr(tensor, "resolve_conj"):  # conjugates and negatives that torch puts off until they are read
+            tensor = tensor.resolve_conj().resolve_neg()
         name = str(tensor.dtype).rpartition(".")[2]
         if name in _LOW_BIT:
             import torch
@@ -392,6 +397,14 @@ def to_numpy(array: Any) -> NDArray[Any]:
         return np.asarray(tensor.numpy())
     if hasattr(array, "numpy") and callable(array.numpy):
         return np.asarray(array.numpy())
+    return np.asarray(array)
+
+
+def _without_subclass(array: NDArray[Any]) -> NDArray[Any]:
+    if np.ma.is_masked(array):
+        raise DataError(
+            "it is a masked array, whose mask would be lost", hint="fill in what is masked: array.filled(VALUE)"
+        )
     return np.asarray(array)
 
 

@@ -58,6 +58,8 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
         return value  # the address of memory on a device: its giver vouches for it
     if not (hasattr(value, "dtype") and hasattr(value, "shape")):
         value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else to_numpy(value)
+    if isinstance(value, np.ma.MaskedArray):
+        value = _unmasked(name, value, owner)
     if not entry.accepts_shape(value.shape):
         raise DataError(
             f"input {name!r} has shape {format_shape(value.shape)}, the model wants {format_shape(entry.shape)}",
@@ -70,6 +72,13 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
     if entry.dtype is None or dtype_of(value) == entry.dtype:
         return value
     return _convert(name, to_numpy(value), entry.dtype, owner)
+
+
+def _unmasked(name: str, value: Any, owner: str) -> NDArray[Any]:
+    try:
+        return to_numpy(value)
+    except DataError as error:
+        raise DataError(f"input {name!r}: {error.what}", whose=owner, hint=error.hint) from error
 
 
 def _convert(name: str, value: NDArray[Any], dtype: np.dtype[Any], owner: str) -> NDArray[Any]:
