@@ -26,7 +26,7 @@ _LOG = logging.getLogger("polycmp.data")
 
 
 def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> dict[str, Any]:
-    """Return one array per input of a model.
+    """Return one array per input of a model, but those of its optional inputs that are left empty.
 
     Names must be equal. An array of another element type is converted, with a warning, if its values survive that;
     shapes are never changed. Arrays that fit are handed on as they are, on the device that they are on.
@@ -42,7 +42,8 @@ def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> 
     extra = [name for name in feed if name not in inputs]
     if extra:
         _LOG.debug("%s: not an input, left out: %s", owner, ", ".join(extra))
-    return {name: _fit(name, entry, feed, extra, owner) for name, entry in inputs.items()}
+    wanted = {name: entry for name, entry in inputs.items() if name in feed or not entry.optional}
+    return {name: _fit(name, entry, feed, extra, owner) for name, entry in wanted.items()}
 
 
 def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str], owner: str) -> Any:

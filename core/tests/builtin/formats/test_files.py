@@ -341,13 +341,13 @@ def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_unpacke
             y.write(bytes(4 << 20))
     assert path.stat().st_size < 2 << 20
     with pytest.raises(FileError, match="would unpack to") as refused:
-        open_runs([path])
+        open_runs(path)
     assert "numpy.savez" in refused.value.hint
 
 
 def test_arrays_that_others_compressed_are_read(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", y=np.zeros((1000, 1000)))
-    (run,) = open_runs([tmp_path / "a.npz"])
+    (run,) = open_runs(tmp_path / "a.npz")
     (iteration,) = run.iterations
     assert iteration["y"].shape == (1000, 1000)
 

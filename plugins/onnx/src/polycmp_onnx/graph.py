@@ -81,15 +81,23 @@ def tensor_metadata(values: Iterable[Any]) -> TensorMetadata:
     """
     metadata = TensorMetadata()
     for value in values:
-        metadata.add(value.name, element_type(value), shape_of(value))
+        optional = value.type.WhichOneof("value") == "optional_type"
+        metadata.add(value.name, element_type(value), shape_of(value), optional=optional)
     return metadata
+
+
+def _tensor_type(value: Any) -> Any:
+    """Return the type of a tensor, or of one that may be left out; None if the value is something else."""
+    kind = value.type.optional_type.elem_type if value.type.WhichOneof("value") == "optional_type" else value.type
+    return kind.tensor_type if kind.WhichOneof("value") == "tensor_type" else None
 
 
 def element_type(value: Any) -> Any:
     """Return the NumPy dtype of a tensor's elements, or None if it is not declared or the value is no tensor."""
-    if value.type.WhichOneof("value") != "tensor_type" or value.type.tensor_type.elem_type == 0:
+    kind = _tensor_type(value)
+    if kind is None or kind.elem_type == 0:
         return None
-    number = value.type.tensor_type.elem_type
+    number = kind.elem_type
     if number in _DTYPES:
         return _DTYPES[number]
     import onnx
@@ -99,11 +107,11 @@ def element_type(value: Any) -> Any:
 
 def shape_of(value: Any) -> list[int | str] | None:
     """Return a tensor's dimensions, an unknown one as its name or -1; None if the rank is unknown."""
-    if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.HasField("shape"):
+    kind = _tensor_type(value)
+    if kind is None or not kind.HasField("shape"):
         return None
     return [
-        dim.dim_value if dim.WhichOneof("value") == "dim_value" else (dim.dim_param or -1)
-        for dim in value.type.tensor_type.shape.dim
+        dim.dim_value if dim.WhichOneof("value") == "dim_value" else (dim.dim_param or -1) for dim in kind.shape.dim
     ]
 
 

@@ -96,7 +96,7 @@ class OnnxGraph:
         small = structure(self.model)
         for value in small.graph.input:
             entry = inputs.get(value.name)
-            if entry is not None and entry.shape is not None:
+            if entry is not None and entry.shape is not None and value.type.HasField("tensor_type"):
                 # Nothing runs on inputs of another rank; onnx up to 1.21 ends the process on what it infers from them.
                 shape = entry.shape if _has_rank(value, len(entry.shape)) else None
                 value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, _elem_type(entry, value), shape))
@@ -205,6 +205,8 @@ class OnnxGraph:
 
     def _fed(self, name: str, entry: Any) -> Any:
         declared = self._types.get(name)
+        if declared is not None and declared.type.WhichOneof("value") == "optional_type":
+            return declared
         return onnx.helper.make_tensor_value_info(name, _elem_type(entry, declared), entry.shape)
 
     def _made(self, name: str, *, marked: bool) -> Any:

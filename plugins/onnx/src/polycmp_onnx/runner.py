@@ -68,27 +68,33 @@ class ReferenceRunner(Runner):
         return tensor_metadata(graph_inputs(self._evaluator.proto_.graph))
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return the model's outputs for one feed.
+        """Return the model's outputs for one feed, but for optional ones that are empty.
 
         Raises:
             BackendError: An operator failed, or an output is no tensor.
         """
         feed = {name: _read_only(to_numpy(value)) for name, value in feed_dict.items()}
         graph = self._evaluator.proto_.graph
-        values = self._evaluator.run(None, feed)
+        left_empty = {value.name: None for value in graph_inputs(graph) if value.name not in feed}
+        values = self._evaluator.run(None, {**feed, **left_empty})
         held = {_owner(array) for array in (*feed.values(), *self._evaluator.rt_inits_.values())}
         declared = tensor_metadata(graph.output)
         outputs: dict[str, Any] = {}
         for (name, entry), value in zip(declared.items(), values, strict=True):
-            outputs[name] = self._output(name, value, entry.dtype, held)
-            held.add(_owner(outputs[name]))
+            held_inside = _inside(value) if entry.optional else value
+            if held_inside is not None:
+                outputs[name] = self._output(name, held_inside, entry.dtype, held)
+                held.add(_owner(outputs[name]))
         return outputs
 
     def _output(self, name: str, value: Any, dtype: np.dtype[Any] | None, held: set[int]) -> Any:
+        if isinstance(value, list):
+            return [self._output(name, item, dtype, held) for item in value] or np.empty(0, dtype or np.float32)
+        if isinstance(value, dict):
+            return value
         if not isinstance(value, np.ndarray):
-            kind = "an empty optional" if value is None else "a sequence" if isinstance(value, list) else "no tensor"
             raise BackendError(
-                f"output {name!r} is {kind}, which cannot be compared",
+                f"output {name!r} is no tensor, nor a sequence or map of such, so it cannot be compared",
                 whose=self.name,
                 hint="choose tensors as outputs with --onnx-outputs",
             )
@@ -97,6 +103,11 @@ class ReferenceRunner(Runner):
         if dtype is not None and self._dtype != "float64" and dtype_class(value.dtype) == dtype_class(dtype):
             value = value.astype(dtype, copy=False)
         return value.copy() if _owner(value) in held else value
+
+
+def _inside(optional: Any) -> Any:
+    """Return what an optional holds, which the evaluator has in a list; None if it is empty."""
+    return next(iter(optional or ()), None) if isinstance(optional, list) else optional
 
 
 def _owner(value: Any) -> int:
