@@ -65,7 +65,7 @@ def flattened(outputs: Mapping[Any, Any], *, masks: bool = True) -> Iterator[tup
         elif hasattr(value, "__dataframe__"):
             yield from flattened({f"{name}.{key}": item for key, item in columns(value).items()}, masks=masks)
         elif masks and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-            yield name, value.filled("" if value.dtype.kind in "OSU" else np.zeros((), value.dtype))
+            yield name, value.filled("" if value.dtype.kind in "OSU" else value.dtype.type(0))
             yield f"{name}.mask", np.ma.getmaskarray(value)
         else:
             yield name, value
