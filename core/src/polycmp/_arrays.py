@@ -57,7 +57,9 @@ def flattened(outputs: Mapping[Any, Any], *, masks: bool = True) -> Iterator[tup
         masks: Whether to take masked arrays apart.
     """
     for name, value in outputs.items():
-        if isinstance(value, Mapping):
+        if type(value) is np.ndarray:  # nearly always
+            yield name, value
+        elif isinstance(value, Mapping):
             yield from flattened({f"{name}.{key}": item for key, item in value.items()}, masks=masks)
         elif isinstance(value, (list, tuple)) and any(map(_is_array_or_holds_some, value)):
             parts = _by_key(value) or dict(enumerate(value))
