@@ -19,37 +19,49 @@ _NEAREST: dict[str, Callable[[Any], Any]] = {
 
 
 class Resize_19(OpRun):  # type: ignore[misc]
-    """Resize; ONNX's takes input size times scale for the length of the output, also where that is no whole number.
+    """Resize; ONNX's takes input size times scale for the length of the output, also where that is no whole number."""
 
-    It resizes one axis after the other, for the interpolation of each is independent of the others.
+    def _run(self, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, **how: Any) -> tuple[Any]:
+        return (resize(x, roi, scales, sizes, **how),)
+
+
+def resize(
+    x: Any,
+    roi: Any = None,
+    scales: Any = None,
+    sizes: Any = None,
+    *,
+    axes: Any = None,
+    keep_aspect_ratio_policy: str = "stretch",
+    mode: str = "nearest",
+    **how: Any,
+) -> Any:
+    """Return an array of another size, one axis after the other, for the interpolation of each is independent.
+
+    Args:
+        x: The array.
+        roi: Inputs and attributes of the operator, like all that follows.
+        scales: An input.
+        sizes: An input.
+        axes: An attribute.
+        keep_aspect_ratio_policy: An attribute.
+        mode: An attribute.
+        how: Attributes that `_resized` takes.
     """
-
-    def _run(
-        self,
-        x: Any,
-        roi: Any = None,
-        scales: Any = None,
-        sizes: Any = None,
-        *,
-        axes: Any = None,
-        keep_aspect_ratio_policy: str = "stretch",
-        mode: str = "nearest",
-        **how: Any,
-    ) -> tuple[Any]:
-        chosen = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
-        lengths = np.array([x.shape[axis] for axis in chosen])
-        factors, made = _factors(lengths, scales, sizes, keep_aspect_ratio_policy)
-        region = None if roi is None or not np.size(roi) else np.reshape(roi, (2, len(chosen)))
-        result = x
-        for place, axis in enumerate(chosen):
-            ends = (0.0, 1.0) if region is None else (float(region[0, place]), float(region[1, place]))
-            if made[place] == lengths[place] and factors[place] == 1 and ends == (0.0, 1.0):
-                continue
-            result = _resized(result, axis, float(factors[place]), int(made[place]), ends, mode, **how)
-        if result.dtype != x.dtype and x.dtype.kind in "iu":
-            limits = np.iinfo(x.dtype)
-            result = np.rint(result).clip(limits.min, limits.max)
-        return (result.astype(x.dtype, copy=False),)
+    chosen = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
+    lengths = np.array([x.shape[axis] for axis in chosen])
+    factors, made = _factors(lengths, scales, sizes, keep_aspect_ratio_policy)
+    region = None if roi is None or not np.size(roi) else np.reshape(roi, (2, len(chosen)))
+    result = x
+    for place, axis in enumerate(chosen):
+        ends = (0.0, 1.0) if region is None else (float(region[0, place]), float(region[1, place]))
+        if made[place] == lengths[place] and factors[place] == 1 and ends == (0.0, 1.0):
+            continue
+        result = _resized(result, axis, float(factors[place]), int(made[place]), ends, mode, **how)
+    if result.dtype != x.dtype and x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        result = np.rint(result).clip(limits.min, limits.max)
+    return result.astype(x.dtype, copy=False)
 
 
 def _factors(lengths: Any, scales: Any, sizes: Any, policy: str) -> tuple[Any, Any]:
@@ -168,25 +180,33 @@ class Pad_18(OpRun):  # type: ignore[misc]
     """Pad; ONNX's refuses negative pads, which take elements away."""
 
     def _run(
-        self, data: Any, pads: Any = None, value: Any = None, axes: Any = None, *, mode: str = "constant", **_: Any
+        self, data: Any, pads: Any, value: Any = None, axes: Any = None, *, mode: str = "constant", **_: Any
     ) -> tuple[Any]:
-        chosen = [axis % data.ndim for axis in (range(data.ndim) if axes is None else np.asarray(axes).tolist())]
-        widths = np.zeros((data.ndim, 2), np.int64)
-        widths[chosen] = np.reshape(pads, (2, len(chosen))).T
-        kept = tuple(
-            slice(-min(low, 0), size + min(high, 0)) for size, (low, high) in zip(data.shape, widths, strict=True)
-        )
-        grown = widths.clip(0)
-        if mode == "constant":
-            filling = 0 if value is None else np.asarray(value).reshape(())
-            made = np.pad(data[kept], grown, constant_values=filling)
-        else:
-            made = np.pad(data[kept], grown, mode=mode)  # type: ignore[call-overload]
-        return (made.astype(data.dtype, copy=False),)
+        chosen = range(data.ndim) if axes is None else np.asarray(axes).tolist()
+        return (_padded(data, pads, [axis % data.ndim for axis in chosen], mode, value),)
 
 
-class Pad_2(Pad_18):
+class Pad_2(OpRun):  # type: ignore[misc]
     """Pad up to opset 10, with attributes."""
 
     def _run(self, data: Any, *, pads: Any = None, value: float = 0.0, mode: str = "constant", **_: Any) -> tuple[Any]:
-        return super()._run(data, pads, value, mode=mode)  # type: ignore[no-any-return]
+        return (_padded(data, pads, range(data.ndim), mode, value),)
+
+
+def _padded(data: Any, pads: Any, axes: Sequence[int], mode: str, value: Any) -> Any:
+    """Return an array with elements added at its ends, or taken away.
+
+    Args:
+        data: The array.
+        pads: Numbers of elements at the beginning of each axis, then those at the end; negative to take them away.
+        axes: The axes.
+        mode: What to add: `constant`, `edge`, `reflect` or `wrap`.
+        value: The constant; None for 0.
+    """
+    widths = np.zeros((data.ndim, 2), np.int64)
+    widths[list(axes)] = np.reshape(pads, (2, len(axes))).T
+    taken = (-widths).clip(0)
+    kept = data[tuple(slice(low, size - high) for size, (low, high) in zip(data.shape, taken, strict=True))]
+    filling = {"constant_values": 0 if value is None else np.reshape(value, ())} if mode == "constant" else {}
+    pad: Any = np.pad
+    return pad(kept, widths.clip(0), mode=mode, **filling).astype(data.dtype, copy=False)

@@ -16,21 +16,21 @@ from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_rnn import RNN_14
 from onnx.reference.ops.op_roi_align import RoiAlign
 
-from polycmp_onnx.operators.resizing import Resize_19
+from polycmp_onnx.operators.resizing import resize
 
 
-class Resize_10(Resize_19):
+class Resize_10(OpRun):  # type: ignore[misc]
     """Resize of opset 10, and Upsample: scales only, corners at the same place, nearest means the one below."""
 
     def _run(self, x: Any, scales: Any = None, *, mode: str = "nearest", **_: Any) -> tuple[Any]:
-        factors = np.asarray(self.scales if scales is None else scales, np.float32)
-        return super()._run(  # type: ignore[no-any-return]
+        resized = resize(
             x,
-            scales=factors,
+            scales=np.asarray(self.scales if scales is None else scales, np.float32),
             mode="linear" if mode == "bilinear" else mode,
             coordinate_transformation_mode="asymmetric",
             nearest_mode="floor",
         )
+        return (resized,)
 
 
 class Upsample_7(Resize_10):
