@@ -146,3 +146,16 @@ def test_an_optional_output_that_is_empty_is_no_output(polycmp, tmp_path):
     outputs = [tensor("y", [2]), helper.make_value_info("o", helper.make_optional_type_proto(kind))]
     save(tmp_path / "m.onnx", nodes, [tensor("x", [2])], outputs)
     assert polycmp("run", "m.onnx", *BOTH).status == 0
+
+
+@pytest.mark.parametrize("backend", ["onnxrt", "onnx"])
+def test_an_input_that_is_a_sequence_is_refused_with_a_way_out(polycmp, tmp_path, backend):
+    nodes = [helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)]
+    save(tmp_path / "m.onnx", nodes, [helper.make_tensor_sequence_value_info("s", FLOAT, [2])], [tensor("y", [None])])
+    done = polycmp("run", "m.onnx", "-b", backend)
+    assert done.status == 3
+    assert "input 's'" in done.out
+    assert "surgeon extract" in done.out
+    lint = polycmp("check", "lint", "m.onnx")
+    assert lint.status == 0
+    assert "no inputs to run the model on" in lint.out

@@ -25,6 +25,7 @@ __all__ = [
     "shape_of",
     "subgraphs",
     "tensor_metadata",
+    "unfed_input",
     "walk_back",
     "weights_are_fed",
     "with_names",
@@ -119,6 +120,13 @@ def graph_inputs(graph: Any) -> list[Any]:
     """Return the inputs that a caller feeds: those that no initializer of the same name already fills."""
     weights = {item.name for item in graph.initializer} | {item.values.name for item in graph.sparse_initializer}
     return [value for value in graph.input if value.name not in weights]
+
+
+def unfed_input(graph: Any) -> str:
+    """Return the name of an input that is a sequence or a map, which nothing here feeds; empty if there is none."""
+    return next(
+        (value.name for value in graph_inputs(graph) if value.type.ByteSize() and _tensor_type(value) is None), ""
+    )
 
 
 def weights_are_fed(model: Any) -> bool:

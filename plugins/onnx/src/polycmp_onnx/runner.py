@@ -12,7 +12,7 @@ from polycmp.loader import load_script
 from polycmp.options import split_script
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
-from polycmp_onnx.graph import graph_inputs, tensor_metadata
+from polycmp_onnx.graph import graph_inputs, tensor_metadata, unfed_input
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -48,7 +48,7 @@ class ReferenceRunner(Runner):
         """Load the model and find an implementation for each of its operators.
 
         Raises:
-            BackendError: There is none; the text names operator, domain and node.
+            BackendError: There is none; the text names operator, domain and node. Or an input is no tensor.
             ModelError: The model cannot be loaded.
         """
         from polycmp_onnx.load import OnnxLoader, given_model
@@ -56,6 +56,12 @@ class ReferenceRunner(Runner):
 
         external = self._source.external() if isinstance(self._source, OnnxLoader) else None
         model = given_model(self._source) if external is None else external.without_weights()
+        if name := unfed_input(model.graph):
+            raise BackendError(
+                f"input {name!r} is no tensor, and only tensors are fed",
+                whose=self.name,
+                hint="make a model of what comes after it: polycmp surgeon extract MODEL --inputs NAME:[…]:auto",
+            )
         weights = {} if external is None else external.arrays()
         self._evaluator = make_evaluator(model, self._new_ops, self._dtype, weights)
 

@@ -70,7 +70,8 @@ class OnnxrtRunner(Runner):
         try:
             return element_type(value.type[len(_OPTIONAL) : -1] if _optional(value) else value.type)
         except (BackendError, DataError) as error:
-            hint = "polycmp feeds tensors: make a model of what comes after it with polycmp surgeon extract"
+            hint = "only tensors are fed; make a model of what comes after it: "
+            hint += "polycmp surgeon extract MODEL --inputs NAME:[…]:auto"
             raise BackendError(f"input {value.name!r} {error.what}", whose=self.name, hint=hint) from error
 
     def _output_type(self, value: Any) -> np.dtype[Any] | None:

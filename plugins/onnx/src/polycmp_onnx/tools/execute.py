@@ -146,10 +146,12 @@ def first_feed(model: Model) -> dict[str, Any]:
         DataError: There is none.
     """
     from polycmp.tensors import DataSource
-    from polycmp_onnx.graph import graph_inputs, tensor_metadata
+    from polycmp_onnx.graph import graph_inputs, tensor_metadata, unfed_input
     from polycmp_onnx.ranges import with_ranges
 
     proto = model.load("onnx")()
+    if name := unfed_input(proto.graph):
+        raise DataError(f"the input {name!r} is no tensor, and only tensors are fed")
     inputs = with_ranges(tensor_metadata(graph_inputs(proto.graph)), proto)
     source = _source(model)
     for feed in source(inputs):
