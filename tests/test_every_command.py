@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -198,3 +199,12 @@ def test_float16_warns_where_it_gains_nothing_or_cuts_numbers_off(polycmp, tmp_p
     done = polycmp("convert", "model.onnx", "--fp-to-fp16", "-o", "half.onnx")
     assert "65504" not in done.err
     assert "no weight was made smaller" not in done.err
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_script_of_a_template_writes_such_a_model(polycmp, tmp_path, form):
+    pytest.importorskip("onnx_graphsurgeon")
+    save_model(tmp_path / "model.onnx", **FORMS[form])
+    assert polycmp("template", "onnx-gs", "model.onnx", "-o", "change.py").status == 0
+    subprocess.run([sys.executable, "change.py"], cwd=tmp_path, check=True, capture_output=True)
+    onnx.checker.check_model(str(tmp_path / "model_updated.onnx"), full_check=True)
