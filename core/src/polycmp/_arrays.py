@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.errors import BackendError
+from polycmp.errors import BackendError, DataError
 from polycmp.tensors import dtype_name, is_low_bit, native
 
 #: Attributes of which an array that is not NumPy's has one: the ways to get at its numbers.
@@ -46,11 +46,66 @@ def refuses_to_write(error: BaseException) -> bool:
     return isinstance(error, ValueError) and any(text in str(error) for text in _REFUSALS)
 
 
+def flattened(outputs: Mapping[Any, Any], *, masks: bool = True) -> Iterator[tuple[Any, Any]]:
+    """Yield names and values; what is nested is called `name.0`, `name.key`.
+
+    A list of mappings from the same keys to single numbers, as classifiers return it, is one array for each key; a
+    table is one for each column. What a masked array hides is not compared, but where it does: its mask is `name.mask`.
+
+    Args:
+        outputs: Arrays by name, or lists, mappings and tables of such.
+        masks: Whether to take masked arrays apart.
+    """
+    for name, value in outputs.items():
+        if type(value) is np.ndarray:  # nearly always
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from flattened({f"{name}.{key}": item for key, item in value.items()}, masks=masks)
+        elif isinstance(value, (list, tuple)) and any(map(_is_array_or_holds_some, value)):
+            parts = _by_key(value) or dict(enumerate(value))
+            yield from flattened({f"{name}.{part}": item for part, item in parts.items()}, masks=masks)
+        elif hasattr(value, "__dataframe__"):
+            yield from flattened({f"{name}.{key}": item for key, item in columns(value).items()}, masks=masks)
+        elif masks and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            yield name, value.filled("" if value.dtype.kind in "OSU" else value.dtype.type(0))
+            yield f"{name}.mask", np.ma.getmaskarray(value)
+        else:
+            yield name, value
+
+
+def _is_array_or_holds_some(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_array_or_holds_some, value))
+    return isinstance(value, Mapping) or (hasattr(value, "shape") and hasattr(value, "dtype"))
+
+
+def _by_key(items: Sequence[Any]) -> dict[Any, NDArray[Any]]:
+    """Return what mappings of the same keys hold, as one array for each key; empty if they are something else."""
+    if not all(isinstance(item, Mapping) and item.keys() == items[0].keys() for item in items):
+        return {}
+    if any(hasattr(value, "shape") and value.shape for item in items for value in item.values()):
+        return {}
+    return {key: np.asarray([item[key] for item in items]) for key in items[0]}
+
+
+def columns(table: Any) -> dict[Any, Any]:
+    """Return the columns of a table of pandas, Polars or PyArrow by name.
+
+    Raises:
+        DataError: Several have one name.
+    """
+    names = list(getattr(table, "column_names", None) or table.columns)
+    if len(set(names)) < len(names):
+        raise DataError("several columns of a table have one name", why=f"they are {', '.join(map(str, names))}")
+    return {name: table[name].to_numpy() for name in names}
+
+
 def checked_outputs(outputs: Any, whose: str) -> dict[str, Any]:
     """Return a backend's outputs as plain arrays in the byte order of this machine; arrays on devices as they are.
 
     Args:
-        outputs: Outputs by name, as the backend returned them: anything with the array protocol.
+        outputs: Outputs by name, as the backend returned them: anything with the array protocol, and lists and
+            mappings of such, which become several outputs.
         whose: The backend, for messages.
 
     Raises:
@@ -58,10 +113,12 @@ def checked_outputs(outputs: Any, whose: str) -> dict[str, Any]:
     """
     if not isinstance(outputs, Mapping):
         raise BackendError(f"returned {type(outputs).__name__} instead of a dict of arrays by output name", whose=whose)
-    checked = {}
-    for name, value in dict(outputs).items():
+    checked: dict[str, Any] = {}
+    for name, value in flattened(outputs):
         if not isinstance(name, str):
             raise BackendError(f"returned an output with the name {name!r}, which is no text", whose=whose)
+        if name in checked:
+            raise BackendError(f"returned two outputs that are called {name!r}, one of them as a part", whose=whose)
         checked[name] = _checked(name, value, whose)
     return checked
 

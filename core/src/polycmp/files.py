@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -77,6 +78,26 @@ def _go_back(start: Path) -> bool:
     with suppress(OSError):
         os.chdir(start)
     return True
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what is neither a file nor a folder: reading a named pipe waits for a writer who may never come.
+
+    Raises:
+        FileError: It is a pipe, a socket or a device.
+    """
+    try:
+        kind = path.stat().st_mode
+    except OSError:
+        return  # reading it says why
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        what = "a named pipe" if stat.S_ISFIFO(kind) else "a socket" if stat.S_ISSOCK(kind) else "a device"
+        raise FileError(
+            f"it is {what}, not a file",
+            whose=str(path),
+            why="it is read in any order, and more than once",
+            hint=f"write what comes out of it to a file first: cat {path} > FILE{path.suffix}",
+        )
 
 
 def make_folder(path: str | Path) -> Path:

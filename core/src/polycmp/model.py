@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.errors import ModelError, OthersCode, did_you_mean
+from polycmp.files import refuse_pipe
 from polycmp.loader import Loader
 from polycmp.options.values import split_script
 from polycmp.plugins.known import explain_kind, explain_model
@@ -60,6 +61,7 @@ class Model:
 
     Raises:
         ModelError: There is no such file, or no loader, or more than one, for it.
+        FileError: It is a named pipe or a device.
     """
 
     def __init__(self, path: str, registry: Registry, settings: ModelSettings | None = None) -> None:
@@ -71,6 +73,7 @@ class Model:
         self.data_loader = self.settings.data_source
         if not Path(self.path).exists():
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
+        refuse_pipe(Path(self.path))
         self._reader = self._find_reader()
         self._loader: Loader[Any] | None = None
         self._description: ModelDescription | None = None

@@ -60,7 +60,11 @@ class Runner(Recorded):
         raise NotImplementedError(type(self).__name__)
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return output arrays by name for one feed; may set `self.inference_time` in seconds if it knows better."""
+        """Return output arrays by name for one feed; may set `self.inference_time` in seconds if it knows better.
+
+        A sequence is a list of arrays, a map a mapping from keys to them: they are compared by element and by key. An
+        optional output that is empty is left out.
+        """
         raise NotImplementedError(type(self).__name__)
 
     def deactivate_impl(self) -> None:

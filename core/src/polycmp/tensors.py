@@ -216,6 +216,8 @@ class TensorEntry:
             `number` where whole numbers are only calculated with, so that any will do; `divisor` where whole numbers
             are divided by them, and 0 makes no sense; `pixels` where the model itself brings values of 0 to 255 into
             the range that it was trained on.
+        words: Texts that the model tells apart, where its graph shows them: any other means the same to it.
+        optional: Whether the model runs without this input, which is something else than an empty array.
     """
 
     dtype: np.dtype[Any] | None
@@ -225,6 +227,8 @@ class TensorEntry:
     values: tuple[int, ...] | None = None
     range: tuple[float, float] | None = None
     role: str = ""
+    words: tuple[str, ...] = ()
+    optional: bool = False
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.dtype, self.shape))
@@ -292,6 +296,7 @@ class TensorMetadata(Mapping[str, TensorEntry]):
         min_shape: Iterable[int] | None = None,
         max_shape: Iterable[int] | None = None,
         docstring: str | None = None,
+        optional: bool = False,
     ) -> TensorMetadata:
         """Add or replace one tensor and return self, so that calls chain.
 
@@ -302,6 +307,7 @@ class TensorMetadata(Mapping[str, TensorEntry]):
             min_shape: Smallest shape that the backend takes.
             max_shape: Largest shape that the backend takes.
             docstring: Accepted for programs written for other tools; nothing shows it.
+            optional: Whether the model runs without this input.
         """
         del docstring
         dims = None if shape is None else tuple(-1 if dim is None else dim for dim in shape)
@@ -310,6 +316,7 @@ class TensorMetadata(Mapping[str, TensorEntry]):
             None if dims is None else tuple(dim if isinstance(dim, str) else int(dim) for dim in dims),
             None if min_shape is None else tuple(min_shape),
             None if max_shape is None else tuple(max_shape),
+            optional=optional,
         )
         return self
 
@@ -377,11 +384,16 @@ def to_numpy(array: Any) -> NDArray[Any]:
     Subclasses of NumPy's array are taken off: they may bring a `==` and arithmetic of their own.
     Understands NumPy arrays, torch tensors on any device (bfloat16 too), objects with `numpy()`, DLPack or
     `__array__`, scalars and lists.
+
+    Raises:
+        DataError: It is a masked array, whose mask would be lost.
     """
     if isinstance(array, np.ndarray):
-        return array if type(array) is np.ndarray else np.asarray(array)
+        return array if type(array) is np.ndarray else _without_subclass(array)
     if hasattr(array, "detach") and hasattr(array, "cpu"):
         tensor = array.detach().cpu()
+        if hasattr(tensor, "resolve_conj"):  # conjugates and negatives that torch puts off until they are read
+            tensor = tensor.resolve_conj().resolve_neg()
         name = str(tensor.dtype).rpartition(".")[2]
         if name in _LOW_BIT:
             import torch
@@ -395,18 +407,26 @@ def to_numpy(array: Any) -> NDArray[Any]:
     return np.asarray(array)
 
 
+def _without_subclass(array: NDArray[Any]) -> NDArray[Any]:
+    if np.ma.is_masked(array):
+        raise DataError(
+            "it is a masked array, whose mask would be lost", hint="fill in what is masked: array.filled(VALUE)"
+        )
+    return np.asarray(array)
+
+
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array in the byte order of this machine, copied only where it has another."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def check_feed(feed: Feed, inputs: TensorMetadata) -> None:
-    """Check that a feed has exactly the inputs' names, types and shapes.
+    """Check that a feed has exactly the inputs' names, types and shapes; optional inputs may be left out.
 
     Raises:
         DataError: It does not; the text names the input and shows both sides.
     """
-    missing = [name for name in inputs if name not in feed]
+    missing = [name for name, entry in inputs.items() if name not in feed and not entry.optional]
     extra = [name for name in feed if name not in inputs]
     if missing:
         raise DataError(
@@ -417,6 +437,8 @@ def check_feed(feed: Feed, inputs: TensorMetadata) -> None:
     if extra:
         raise DataError(f"the model has no input {extra[0]!r}", why=did_you_mean(extra[0], inputs))
     for name, entry in inputs.items():
+        if name not in feed:
+            continue
         value = feed[name]
         if isinstance(value, int):  # a raw device pointer: its owner vouches for it
             continue

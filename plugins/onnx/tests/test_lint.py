@@ -100,6 +100,18 @@ def test_nodes_of_one_name(lint, tmp_path):
     )
 
 
+def test_constants_of_one_name_keep_no_runtime_from_loading_the_model(lint, tmp_path):
+    nodes = [
+        *(helper.make_node("Constant", [], [name], "anonymous", value_float=1.0) for name in "ab"),
+        helper.make_node("Add", ["a", "b"], ["c"], "sum"),
+        helper.make_node("Add", ["x", "c"], ["y"], "add"),
+    ]
+    save(tmp_path / "model.onnx", nodes)
+    done, found = lint()
+    assert (done.status, levels(found)) == (0, {("warning", "anonymous")})
+    assert found["summary"]["failing"] == []
+
+
 def test_custom_operators_are_information(lint, tmp_path):
     nodes = [
         helper.make_node("Relu", ["x"], ["h"], "known"),
@@ -188,3 +200,153 @@ def test_an_output_whose_shape_is_not_noted_is_no_error(lint, tmp_path):
     assert [entry["level"] for entry in found["lint_entries"]] == ["info"]
     assert "the shape of the output 'y' is not noted" in done.out
     assert found["summary"]["passing"] == ["relu"]
+
+
+def save_model(path, nodes, inputs, outputs, weights=(), opset=17):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(array, name) for name, array in dict(weights).items()],
+    )
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)]), path)
+
+
+def body(nodes, outputs, inputs=()):
+    return helper.make_graph(
+        nodes,
+        "body",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+    )
+
+
+def branches(then, other="Neg"):
+    """An If whose branches read `x`, which is made around it."""
+    made = [body([helper.make_node(op, ["h"], ["b"], op)], [("b", F, [2, 4])]) for op in (then, other)]
+    return helper.make_node("If", ["c"], ["y"], "choice", then_branch=made[0], else_branch=made[1])
+
+
+B, INT = TensorProto.BOOL, TensorProto.INT64
+
+
+def scan_over_x():
+    nodes = [helper.make_node("Add", ["s", "row"], ["sum"]), helper.make_node("Mul", ["sum", "h"], ["seen"])]
+    made = body(nodes, [("sum", F, [4]), ("seen", F, [2, 4])], [("s", F, [4]), ("row", F, [4])])
+    return helper.make_node("Scan", ["start", "x"], ["last", "y"], "rows", body=made, num_scan_inputs=1)
+
+
+def loop_over_x():
+    made = body(
+        [helper.make_node("Add", ["s", "h"], ["t"]), helper.make_node("Identity", ["go"], ["on"])],
+        [("on", B, []), ("t", F, [2, 4])],
+        [("i", INT, []), ("go", B, []), ("s", F, [2, 4])],
+    )
+    return helper.make_node("Loop", ["three", "", "x"], ["y"], "again", body=made)
+
+
+@pytest.mark.parametrize(
+    ("node", "shape"),
+    [(branches("Relu"), [2, 4]), (loop_over_x(), [2, 4]), (scan_over_x(), [2, 2, 4])],
+    ids=["If", "Loop", "Scan"],
+)
+def test_bodies_may_read_what_is_around_them(lint, tmp_path, node, shape):
+    before = [helper.make_node("Exp", ["x"], ["h"], "before"), helper.make_node("Cast", ["three"], ["c"], "c", to=B)]
+    weights = {"three": np.array(3, np.int64), "start": np.zeros(4, np.float32)}
+    nodes = [*before, node]
+    kept = {name: array for name, array in weights.items() if name == "three" or name in node.input}
+    save_model(tmp_path / "model.onnx", nodes, [("x", F, [2, 4])], [("y", F, shape)], kept)
+    onnx.checker.check_model("model.onnx", full_check=True)
+    done, found = lint()
+    assert done.status == 0, done.out
+    assert not [entry for entry in found["lint_entries"] if entry["level"] == "exception"]
+    assert found["summary"]["failing"] == []
+
+
+@pytest.mark.parametrize("then", ["Nonsense", "MatMul"])
+def test_a_fault_in_a_body_is_found_with_its_operator(lint, tmp_path, then):
+    nodes = [helper.make_node("Exp", ["x"], ["h"], "before"), branches(then)]
+    save_model(tmp_path / "model.onnx", nodes, [("x", F, [2, 4]), ("c", B, [])], [("y", F, [2, 4])])
+    done, found = lint()
+    assert done.status == 1
+    assert ("exception", "choice") in levels(found)
+
+
+def test_a_body_that_reads_what_nothing_makes(lint, tmp_path):
+    save_model(tmp_path / "model.onnx", [branches("Relu")], [("x", F, [2, 4]), ("c", B, [])], [("y", F, [2, 4])])
+    done, _ = lint()
+    assert done.status == 1
+    assert "it reads 'h', which nothing makes" in done.out
+
+
+def test_a_model_that_no_runtime_loads_though_each_node_runs_by_itself(lint, tmp_path):
+    half = TensorProto.FLOAT16  # as converters to float16 leave it that forget an output
+    nodes = [helper.make_node("Cast", ["x"], ["h"], "half", to=half), helper.make_node("Relu", ["h"], ["y"], "relu")]
+    save_model(tmp_path / "model.onnx", nodes, [("x", F, [2, 4])], [("y", F, [2, 4])])
+    with pytest.raises(onnx.shape_inference.InferenceError):
+        onnx.checker.check_model("model.onnx", full_check=True)
+    done, found = lint()
+    assert done.status == 1
+    messages = [entry["message"] for entry in found["lint_entries"] if entry["level"] == "exception"]
+    assert any("the model is not loaded" in text and "float16" in text for text in messages), messages
+    assert any("Inferred elem type differs" in text or "float16" in text.lower() for text in messages), messages
+    assert all(entry["hint"] for entry in found["lint_entries"])
+
+
+def test_what_only_inference_refuses_is_a_warning(lint, tmp_path):
+    save_model(
+        tmp_path / "model.onnx",
+        [helper.make_node("Relu", ["x"], ["y"], "relu")],
+        [("x", F, [2, 4])],
+        [("y", F, [3, 4])],
+    )
+    done, found = lint()
+    assert done.status == 0, done.out
+    assert levels(found) == {("warning",)}
+    assert "loads the model all the same" in done.out
+    assert found["summary"]["passing"] == ["relu"]
+
+
+def test_open_dimensions_have_the_sizes_that_a_run_gives_them(lint, tmp_path):
+    window = np.ones((1, 1, 512), np.float32)
+    nodes = [
+        helper.make_node("Unsqueeze", ["x", "one"], ["u"], "u"),
+        helper.make_node("Conv", ["u", "w"], ["y"], "conv", strides=[160]),
+    ]
+    weights = {"w": window, "one": np.array([1])}
+    save_model(tmp_path / "model.onnx", nodes, [("x", F, ["b", "samples"])], [("y", F, ["b", 1, "frames"])], weights)
+    done, found = lint()
+    assert done.status == 0, done.out
+    assert found["summary"] == {"passing": ["u", "conv"], "failing": [], "skipped": []}
+
+
+def test_sizes_that_were_made_up_make_no_model_wrong(lint, tmp_path):
+    shape = np.array([1, 7, 1000003])  # a size that nobody would try
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"], "reshape")]
+    save_model(tmp_path / "model.onnx", nodes, [("x", F, [1, "n"])], [("y", F, [1, 7, 1000003])], {"shape": shape})
+    done, found = lint()
+    assert done.status == 0, done.out
+    assert levels(found) == {("warning", "reshape")}
+    assert "--input-shapes" in done.out
+    assert found["summary"]["failing"] == ["reshape"]
+    done, found = lint("--input-shapes", "x:[1,8]")  # these are the user's
+    assert done.status == 1
+    assert ("exception", "reshape") in levels(found)
+
+
+def test_a_version_that_wants_weights_among_the_inputs_is_checked_as_it_is(lint, tmp_path):
+    save_model(
+        tmp_path / "model.onnx",
+        [helper.make_node("Add", ["x", "w"], ["y"], "add")],
+        [("x", F, [4])],
+        [("y", F, [4])],
+        {"w": np.ones(4, np.float32)},
+        8,
+    )
+    model = onnx.load("model.onnx")
+    model.ir_version = 3
+    onnx.save(model, "model.onnx")
+    done, _ = lint()
+    assert done.status == 1
+    assert "w in initializer but not in graph input" in done.out

@@ -267,7 +267,6 @@ SMALL = np.array([0.5, -0.25], np.float32)
         (with_loop, {"x": SMALL}),
         (old_model, {"x": SMALL[None]}),
         (overridable, {"x": SMALL[None]}),
-        (overridable, {"x": SMALL[None], "w": np.eye(2, dtype=np.float32)}),
     ],
     ids=lambda item: getattr(item, "__name__", ""),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -61,6 +62,15 @@ def test_any_name_makes_valid_xml(make, tmp_path):
     assert any("<img src=x onerror=alert(1)>" in case.get("name") for case in root.iter("testcase"))
     write(result_of(make(SPITEFUL)), str(tmp_path / "r.xml"))
     assert ET.parse(tmp_path / "r.xml").getroot().tag == "testsuites"
+
+
+def test_no_name_changes_the_direction_of_the_text_around_it():
+    name = "a\u202egnp.exe\u2066"
+    table = Table(name, (Row(name, "failed", reason=name),), subject=name, suite=name, about=name)
+    xml = to_xml(Result("suite", "failed", "FAILED", name, content=(table,))).decode("utf-8")
+    assert "gnp.exe" in xml
+    assert not set(xml) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    assert not re.search("&#x?20(2[a-e]|6[6-9]);|&#82[0-9]{2};", xml, re.IGNORECASE)
 
 
 def test_names_stay_when_a_model_is_trained_again():

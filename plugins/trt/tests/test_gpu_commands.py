@@ -31,10 +31,12 @@ def half_supported(tmp_path_factory):
 
 
 class TestCapability:
-    def test_a_whole_model(self, convolutions, capsys):
+    def test_a_whole_model(self, convolutions, tmp_path, capsys):
         assert check_model(convolutions).supported
         assert partition_model(convolutions, "unused").supported
         assert main(["inspect", "capability", convolutions]) == 0
+        assert main(["inspect", "capability", convolutions, "-o", str(tmp_path / "whole")]) == 0
+        assert (tmp_path / "whole" / "results.txt").is_file()
         assert "parses the whole model" in capsys.readouterr().out
 
     def test_what_is_wrong_and_where(self, half_supported, tmp_path, capsys):

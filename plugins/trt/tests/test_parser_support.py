@@ -42,6 +42,15 @@ def test_a_part_has_the_inputs_outputs_and_weights_it_needs() -> None:
     onnx.checker.check_model(part, full_check=True)
 
 
+def test_a_part_of_an_old_model_keeps_onnx_s_rules() -> None:
+    old = model()
+    old.ir_version = 3  # in which each weight has to be an input, too
+    old.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, old.graph.initializer[0].dims))
+    part = cut_out(old, [0, 1])
+    assert names(part.graph.input) == ["x"]
+    onnx.checker.check_model(part)
+
+
 def test_nodes_need_not_be_neighbours() -> None:
     part = cut_out(model(), [4, 1])
     assert names(part.graph.node) == ["relu", "sub"]

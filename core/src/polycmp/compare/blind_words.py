@@ -65,6 +65,6 @@ def why_scaled(kind: str, output: str, scale: float, tolerance: Mapping[str, flo
 
 
 def holds_one(value: Any, *, size: int, is_bool: bool) -> str:
-    """Return in words that an output holds one number."""
-    shown = str(bool(value)) if is_bool else f"{value:.4g}"
+    """Return in words that an output holds one number, or one text."""
+    shown = str(bool(value)) if is_bool else repr(value) if isinstance(value, (str, bytes)) else f"{value:.4g}"
     return f"its only element is {shown}" if size == 1 else f"the reference holds {shown} everywhere"

@@ -67,7 +67,9 @@ class Watch:
             verdicts: Verdicts of the functions on the candidate, by name, as far as they were asked.
         """
         if dtype_class(reference.dtype) == "string":
-            self._alive, self._remarks = {}, {""}
+            self._alive = {}
+            self._remarks.add(_one_text(reference))
+            return
         if not reference.size or not self._left or (not self._alive and "" in self._remarks):
             return
         self._left -= 1
@@ -111,6 +113,13 @@ class Watch:
         if not self._remarks or "" in self._remarks:
             return ""
         return next(iter(self._remarks)) if len(self._remarks) == 1 else "the reference holds one value everywhere"
+
+
+def _one_text(reference: Array) -> str:
+    """Return the remark on an output that holds one text everywhere, as a table has for all that it does not know."""
+    first = next(iter(reference.flat), None)
+    is_one = reference.size > 1 and bool((reference == first).all())
+    return holds_one(first, size=reference.size, is_bool=False) if is_one else ""
 
 
 def silent_outputs(outputs: Mapping[str, Any], functions: Functions, accepted: Iterable[str] = ()) -> list[str]:

@@ -26,7 +26,7 @@ _LOG = logging.getLogger("polycmp.data")
 
 
 def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> dict[str, Any]:
-    """Return one array per input of a model.
+    """Return one array per input of a model, but those of its optional inputs that are left empty.
 
     Names must be equal. An array of another element type is converted, with a warning, if its values survive that;
     shapes are never changed. Arrays that fit are handed on as they are, on the device that they are on.
@@ -42,7 +42,8 @@ def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> 
     extra = [name for name in feed if name not in inputs]
     if extra:
         _LOG.debug("%s: not an input, left out: %s", owner, ", ".join(extra))
-    return {name: _fit(name, entry, feed, extra, owner) for name, entry in inputs.items()}
+    wanted = {name: entry for name, entry in inputs.items() if name in feed or not entry.optional}
+    return {name: _fit(name, entry, feed, extra, owner) for name, entry in wanted.items()}
 
 
 def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str], owner: str) -> Any:
@@ -58,6 +59,8 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
         return value  # the address of memory on a device: its giver vouches for it
     if not (hasattr(value, "dtype") and hasattr(value, "shape")):
         value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else to_numpy(value)
+    if isinstance(value, np.ma.MaskedArray):
+        value = _unmasked(name, value, owner)
     if not entry.accepts_shape(value.shape):
         raise DataError(
             f"input {name!r} has shape {format_shape(value.shape)}, the model wants {format_shape(entry.shape)}",
@@ -70,6 +73,13 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
     if entry.dtype is None or dtype_of(value) == entry.dtype:
         return value
     return _convert(name, to_numpy(value), entry.dtype, owner)
+
+
+def _unmasked(name: str, value: Any, owner: str) -> NDArray[Any]:
+    try:
+        return to_numpy(value)
+    except DataError as error:
+        raise DataError(f"input {name!r}: {error.what}", whose=owner, hint=error.hint) from error
 
 
 def _convert(name: str, value: NDArray[Any], dtype: np.dtype[Any], owner: str) -> NDArray[Any]:

@@ -176,6 +176,8 @@ def _merged(one: TensorEntry, two: TensorEntry) -> TensorEntry:
         one.values if one.values is not None else two.values,
         (max(low for low, _ in ranges), min(high for _, high in ranges)) if ranges else None,
         one.role or two.role,
+        one.words or two.words,
+        one.optional or two.optional,
     )
 
 

@@ -11,7 +11,8 @@ length) are what such a number usually is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,13 +32,16 @@ Draw = Callable[[str, TensorEntry], Any]
 Whole = Callable[[int, int, tuple[int, ...]], Any]
 #: Range of the numbers that others are divided by.
 DIVISORS: Range = (1.0, 8.0)
+#: Texts that a remark shows.
+_SHOWN = 3
 
 
 def make_random(options: RandomOptions) -> Callable[[TensorMetadata], Iterator[dict[str, Any]]]:
     """Return a function of the inputs' metadata that yields one feed per iteration.
 
     Unknown dimensions become what `TensorEntry.static_shape` says; a tensor whose entry has `values` holds those, and
-    nothing is drawn for it; an unknown element type becomes float32; text becomes the elements' numbers in C order.
+    nothing is drawn for it; an unknown element type becomes float32; text is drawn from `TensorEntry.words`, and is the
+    elements' numbers in C order without these.
 
     Raises:
         UsageError: A range is meant for an input that the model lacks, or does not fit the input's element type.
@@ -86,7 +90,7 @@ def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
         low, high = _range(name, entry, options)
         kind = dtype_class(dtype)
         if kind == "string":
-            return np.array([str(number) for number in range(math.prod(shape))], dtype=object).reshape(shape)
+            return _texts(entry.words, shape, name, seed)
         if kind == "bool":
             return np.array(state.randint(bool(low), bool(high) + 1, size=shape, dtype=np.bool_))
         if kind == "integer":
@@ -102,6 +106,15 @@ def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
             return numbers.astype(dtype)
 
     return draw
+
+
+def _texts(words: Sequence[str], shape: tuple[int, ...], name: str, seed: int) -> NDArray[Any]:
+    """Return texts of a table, or numbers as text; they use none of the common random numbers, so that others stay."""
+    size = math.prod(shape)
+    if not words:
+        return np.array([str(number) for number in range(size)], dtype=object).reshape(shape)
+    state = np.random.RandomState((seed + zlib.crc32(name.encode("utf-8", "surrogatepass"))) % 2**32)
+    return np.array([words[place] for place in state.randint(len(words), size=size)], dtype=object).reshape(shape)
 
 
 def _torch_draw(seed: int, options: RandomOptions) -> Draw:
@@ -154,6 +167,8 @@ def remarks(options: RandomOptions, inputs: TensorMetadata) -> dict[str, str]:
             found[name] = "whole numbers from 1 to 8, as others are divided by them"
         elif is_padding_mask(name, entry, options):
             found[name] = "ones with padding at the end, as it is a mask by its name"
+        elif entry.words and dtype_class(_dtype(entry)) == "string":
+            found[name] = f"texts of the model's own tables, such as {', '.join(map(repr, entry.words[:_SHOWN]))}"
         elif entry.range is not None and _is_free(name, options) and dtype_class(_dtype(entry)) == "integer":
             low, high = entry.range
             found[name] = f"whole numbers from {low:.0f} to {high:.0f}, the rows of the table that it indexes"

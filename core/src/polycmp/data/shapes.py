@@ -91,9 +91,8 @@ def usual_sizes(inputs: TensorMetadata) -> TensorMetadata:
     found = open_dimensions(inputs)
     made = filled(inputs, {key: dim.usual for key, dim in found.items()})
     if found:
-        shapes = ", ".join(
-            f"{name}:{format_shape(made[name].shape)}" for dim in found.values() for name, _ in dim.places
-        )
+        names = dict.fromkeys(name for dim in found.values() for name, _ in dim.places)
+        shapes = ", ".join(f"{name}:{format_shape(made[name].shape)}" for name in names)
         _LOG.info("open dimensions are given sizes: %s; give others with %s", shapes, _OPTION)
     return made
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, did_you_mean
+from polycmp.files import refuse_pipe
 from polycmp.results.formats import INPUTS, OUTPUTS, Formats, Stored, StoredRun, format_code
 from polycmp.results.runs import IterationResult
 
@@ -119,6 +120,7 @@ class _Source:
 
     def _open(self, file: Path) -> Stored:
         if self._last is None or self._last[0] != file:
+            refuse_pipe(file)
             stored = self._formats.read(file)
             if stored.kind in _FLAGS and stored.kind != self._kind:
                 raise FileError(

@@ -25,6 +25,8 @@ Array = NDArray[Any]
 Outputs = Mapping[str, Any]
 #: What a single number, or a number that is everywhere, is multiplied by to be another one of that size.
 _LESS = 0.75
+#: A text that is in no table of a model.
+_OTHER_TEXT = "\N{REPLACEMENT CHARACTER}"
 #: Matrices move by up to half a step of 8 bits, at random, to see whether outputs move by this share at least (choice).
 _STEPS, _AT_RANDOM, _LEAST_MOVE = "int8", 2, 2.0**-14
 #: Bytes of weights that are moved at most, those that are read last first.
@@ -171,25 +173,33 @@ def _other_feed(feed: Feed) -> Feed | None:
     """Return other inputs of the same kind: numbers drawn from those of each input; None where that changes nothing.
 
     So they lie in the range that is being looked at. Whole numbers, which may be indices, are drawn again only where
-    there are no others.
+    there are no others, and texts where there are no numbers: in place of one text alone comes one that no model knows,
+    which a model that does not know the first takes for the same.
 
     Args:
         feed: Arrays by input.
     """
     arrays = {name: to_numpy(value) for name, value in feed.items() if hasattr(value, "dtype")}
-    for kinds in ({"float", "complex"}, {"integer", "bool"}):
+    for kinds in ({"float", "complex"}, {"integer", "bool"}, {"string"}):
         made = {name: _drawn(array) for name, array in arrays.items() if dtype_class(array.dtype) in kinds}
-        if any(not np.array_equal(array, arrays[name], equal_nan=True) for name, array in made.items()):
+        if any(not _same(array, arrays[name]) for name, array in made.items()):
             return {**feed, **made}
     return None
+
+
+def _same(one: Array, two: Array) -> bool:
+    return bool(np.array_equal(one, two, equal_nan=dtype_class(one.dtype) != "string"))
 
 
 def _drawn(array: Array) -> Array:
     flat: Array = array.reshape(-1)
     if not flat.size:
         return array
-    if dtype_class(array.dtype) in {"float", "complex"} and bool((flat == flat[0]).all()):
+    kind, alike = dtype_class(array.dtype), bool((flat == flat[0]).all())
+    if kind in {"float", "complex"} and alike:
         flat = (flat * np.asarray(_LESS, array.dtype)).astype(array.dtype)
+    elif kind == "string" and alike:
+        flat = np.array([_OTHER_TEXT] * flat.size, object)
     else:
         flat = flat[np.random.default_rng(0).integers(0, flat.size, flat.size)]
     return flat.reshape(array.shape)
@@ -235,7 +245,8 @@ def _weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Outputs) -> bo
     """
     graph = backend.model.graph()
     if graph is not None and not _has_matrices(graph):
-        return True  # a fault of an operator shows in what it makes of these inputs
+        # A fault of an operator shows in what it makes of these inputs, but not that of a table without them.
+        return not all(dtype_class(to_numpy(value).dtype) == "string" for value in feed.values())
     changed = None
     if isinstance(graph, PerturbableGraph) and backend.inside == "graph":
         changed = graph.perturbed(dict.fromkeys(_last_weights(graph), _STEPS), _AT_RANDOM)

@@ -63,6 +63,71 @@ def test_what_may_be_compared(made, names):
     assert r.passed
 
 
+def test_lists_of_mappings_from_keys_to_numbers_are_compared_by_key():
+    scores = [{"cat": np.float32(0.25), "dog": np.float32(0.75)}, {"cat": np.float32(0.5), "dog": np.float32(0.5)}]
+    r = polycmp.compare({"scores": [{**scores[0], "dog": np.float32(0.7)}, scores[1]]}, {"scores": scores})
+    assert [(item.name, item.type) for item in r.values()] == [
+        ("scores.cat", "float32[2]"),
+        ("scores.dog", "float32[2]"),
+    ]
+    assert (r["scores.cat"].passed, r["scores.dog"].passed) == (True, False)
+
+
+PLAIN = np.array([1.0, 2.0, 3.0])
+
+
+def hidden(*places, values=PLAIN):
+    return np.ma.array(values, mask=[place in places for place in range(len(values))])
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "verdict"),
+    [
+        (hidden(1), hidden(1), "passed"),
+        (hidden(1), hidden(1, values=[1.0, 9.0, 3.0]), "passed"),  # what both hide
+        (hidden(), PLAIN, "passed"),
+        (hidden(1), PLAIN, "failed"),
+        (PLAIN, hidden(1), "failed"),
+        (hidden(1), hidden(2), "failed"),
+        (hidden(1), hidden(1, values=[1.0, 2.0, 4.0]), "failed"),
+    ],
+)
+def test_masked_arrays_are_compared_with_their_masks(made, wanted, verdict):
+    assert polycmp.compare(made, wanted).verdict == verdict
+    assert polycmp.compare({"y": made}, {"y": wanted}).verdict == verdict
+
+
+def test_masked_arrays_elsewhere_are_refused(tmp_path):
+    with pytest.raises(DataError, match="mask would be lost") as refused:
+        polycmp.run("model.onnx", "onnx", inputs={"x": hidden(1)})
+    assert "filled" in refused.value.hint
+
+
+def test_tables_are_compared_by_column():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "c": ["x", "y"]})
+    r = polycmp.compare(table.assign(a=[1.0, 2.5]), table)
+    assert [(item.name, item.passed) for item in r.values()] == [("a", False), ("b", True), ("c", True)]
+    assert list(polycmp.compare({"out": table}, {"out": table})) == ["out.a", "out.b", "out.c"]
+    twice = pandas.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+    with pytest.raises(DataError, match="one name"):
+        polycmp.compare(twice, twice)
+
+
+@pytest.mark.parametrize("made", [lambda: iter([PLAIN, PLAIN]), lambda: (3.0 for _ in range(2))])
+def test_generators_of_arrays_are_refused_in_words(made):
+    with pytest.raises(DataError, match="a generator yields") as refused:
+        polycmp.compare(made(), PLAIN)
+    assert "yield" in refused.value.hint
+    assert polycmp.compare(({"y": item} for item in (PLAIN, PLAIN)), [{"y": PLAIN}] * 2).passed
+
+
+def test_conjugates_that_torch_puts_off_are_read():
+    torch = pytest.importorskip("torch")
+    numbers = torch.tensor([1 + 2j, 3 - 4j])
+    assert polycmp.compare(numbers.conj(), np.array([1 - 2j, 3 + 4j], np.complex64)).passed
+
+
 def test_tensors_of_frameworks_are_arrays():
     torch = pytest.importorskip("torch")
     module = torch.nn.Linear(4, 3)

@@ -318,6 +318,40 @@ def test_pickled_objects_are_never_read(tmp_path):
     assert "pickle" in str(caught.value).lower()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["a.npz", "a.json", "folder/0.npz"])
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path, polycmp, name):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / name)
+    np.savez(tmp_path / "good.npz", y=np.ones(3))
+    path = name.partition("/")[0]
+    for words in (("compare", path, "good.npz"), ("compare", "good.npz", path)):
+        done = polycmp(*words)
+        assert done.status == 3
+        assert f"{name}: it is a named pipe, not a file" in done.err
+        assert "next:" in done.err
+
+
+def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("y.npy", "w", force_zip64=True) as y:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (2**28 + 2**20,)}
+        np.lib.format.write_array_header_1_0(y, header)
+        for _ in range(257):
+            y.write(bytes(4 << 20))
+    assert path.stat().st_size < 2 << 20
+    with pytest.raises(FileError, match="would unpack to") as refused:
+        open_runs(path)
+    assert "numpy.savez" in refused.value.hint
+
+
+def test_arrays_that_others_compressed_are_read(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", y=np.zeros((1000, 1000)))
+    (run,) = open_runs(tmp_path / "a.npz")
+    (iteration,) = run.iterations
+    assert iteration["y"].shape == (1000, 1000)
+
+
 @pytest.mark.parametrize("name", [*PATHS, "a.txt"])
 def test_a_missing_path_is_a_file_error_that_suggests_the_near_one(tmp_path, name):
     (tmp_path / "a.jsom").touch()

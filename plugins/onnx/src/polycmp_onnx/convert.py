@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polycmp.errors import ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import nodes_within
+from polycmp_onnx.graph import nodes_within, subgraphs, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
     from polycmp_onnx.load import ModelSource
 
+_LOG = logging.getLogger("polycmp")
 _LARGEST, _SMALLEST = 65504.0, 2.0**-24
+#: Weights that a warning names.
+_NAMED = 3
 #: The first opset whose arithmetic knows bfloat16.
 _BF16_OPSET = 13
 
@@ -73,6 +77,60 @@ convert_to_fp16 = immediate(ConvertToFp16)
 convert_to_bf16 = immediate(ConvertToBf16)
 
 
+class Census(NamedTuple):
+    """The weights of a model, those that Constant nodes hold and those in the bodies of operators included.
+
+    Attributes:
+        float32: Number of those in float32.
+        narrow: Number of those in float16 or bfloat16.
+        size: Bytes of all together.
+    """
+
+    float32: int
+    narrow: int
+    size: int
+
+    @classmethod
+    def of(cls, model: ModelProto) -> Census:
+        """Count the weights of a model, which need not be loaded."""
+        import onnx
+
+        found = [(item.data_type, tensor_bytes(item)) for _, item in _weights(model.graph)]
+        kinds = [kind for kind, _ in found]
+        return cls(kinds.count(onnx.TensorProto.FLOAT), sum(map(_is_narrow, kinds)), sum(size for _, size in found))
+
+    def became(self, after: Census) -> str:
+        """Say how many weights were narrowed, and what they took before and after.
+
+        Args:
+            after: The weights of the model in a smaller type.
+        """
+        return f"{after.narrow - self.narrow} of {self.float32} weights, {_bytes(self.size)} to {_bytes(after.size)}"
+
+
+def _is_narrow(kind: int) -> bool:
+    from onnx import TensorProto
+
+    return kind in {TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def _weights(graph: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and `onnx.TensorProto` of each weight."""
+    yield from ((item.name, item) for item in graph.initializer)
+    for node in graph.node:
+        if node.op_type == "Constant":
+            yield from ((node.output[0], item.t) for item in node.attribute if item.name == "value")
+        for inner in subgraphs(node):
+            yield from _weights(inner)
+
+
+def _bytes(size: int) -> str:
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
+
+
 def _narrowed(model: Any, to: str, keep_float: Sequence[str]) -> Any:
     from onnx import TensorProto
 
@@ -80,12 +138,49 @@ def _narrowed(model: Any, to: str, keep_float: Sequence[str]) -> Any:
 
     stays = _chosen(model.graph, keep_float)
     kind, shrink = (TensorProto.FLOAT16, _to_fp16) if to == "float16" else (TensorProto.BFLOAT16, _to_bf16)
+    before, beyond = Census.of(model), _beyond_range(model) if to == "float16" else {}
     try:
-        return lower_precision(model, kind, shrink, stays)
+        made = lower_precision(model, kind, shrink, stays)
     except PolycmpError:
         raise
     except Exception as error:
         raise ModelError(f"cannot be converted to {to}", whose="the model", why=describe_exception(error)) from error
+    narrow = {name for name, item in _weights(made.graph) if _is_narrow(item.data_type)}
+    cut = {name: largest for name, largest in beyond.items() if narrow & {name, f"{name}_{to}"}}
+    _warn(before, Census.of(made), cut, to)
+    return made
+
+
+def _beyond_range(model: Any) -> dict[str, float]:
+    """Return the largest number of each weight that holds some beyond the range of float16, by the weight's name."""
+    import onnx
+
+    found = {}
+    for name, item in _weights(model.graph):
+        if item.data_type == onnx.TensorProto.FLOAT and not item.external_data:
+            array = onnx.numpy_helper.to_array(item)
+            largest = float(np.abs(array[np.isfinite(array)]).max(initial=0))
+            if largest > _LARGEST:
+                found[name] = largest
+    return found
+
+
+def _warn(before: Census, after: Census, beyond: Mapping[str, float], to: str) -> None:
+    """Warn of a conversion that gains nothing, or changes weights by more than rounding."""
+    if before.size and after.narrow == before.narrow:
+        why = f"no operator that may be {to} reads one" if before.float32 else "none is of float32"
+        _LOG.warning("%s: no weight was made smaller, for %s", to, why)
+    if beyond:
+        named = ", ".join(f"{name} ({beyond[name]:.3g})" for name in list(beyond)[:_NAMED])
+        more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
+        _LOG.warning(
+            "%s holds numbers up to %g only, and these weights have larger ones, which became that: %s%s; "
+            "next: --keep-float with the operators that read them, or --fp-to-bf16",
+            to,
+            _LARGEST,
+            named,
+            more,
+        )
 
 
 def _to_fp16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

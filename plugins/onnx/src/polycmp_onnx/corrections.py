@@ -1,4 +1,4 @@
-"""Operators that are replaced in ONNX's reference evaluator: ONNX's own, and those of ONNX Runtime."""
+"""Operators that are replaced in ONNX's reference evaluator: ONNX's own, those it lacks, and ONNX Runtime's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polycmp_onnx.operators import (
+    learning,
     microsoft,
     microsoft_attention,
     microsoft_experts,
@@ -38,6 +39,8 @@ def _correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
     if domain == microsoft.DOMAIN:
         modules = (microsoft, microsoft_attention, microsoft_experts, microsoft_quantised, microsoft_sequences)
         return next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)
+    if domain == learning.DOMAIN:
+        return learning.OPERATORS.get(op_type)
     if domain not in {"", "ai.onnx"}:
         return None
     return _FOREIGN.get(op_type) or standard(op_type, opset)

@@ -42,7 +42,7 @@ class ExtractSubgraph(OnnxLoader):
     Args:
         model: A model, or a callable that returns one; it is not changed.
         inputs: Names, or a `TensorMetadata` whose types and shapes replace those of the model; None for the model's
-            inputs as far as they are needed. Weights that the model lists among its inputs stay weights.
+            inputs as far as they are needed. Weights that the model lists among its inputs are none.
         outputs: The same for outputs; None for the model's.
     """
 
@@ -88,10 +88,8 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     values = _typed_values(model, [*used, *ends])
     made_inputs = [_value(values, name, inputs) for name in used]
     made_outputs = [_value(values, name, outputs) for name in ends]
-    weights = {item.name for item in graph.initializer} & needed - set(starts)
-    declared = [value for value in graph.input if value.name in weights]  # as ONNX's format has it up to version 3
     _shrink(graph, nodes, needed, set(starts))
-    replace_items(graph.input, [*made_inputs, *declared])
+    replace_items(graph.input, made_inputs)
     replace_items(graph.output, made_outputs)
     for value in graph.input:
         if value.type.WhichOneof("value") is None or (value.type.HasField("tensor_type") and not element_type(value)):
@@ -99,8 +97,7 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
 
 
 def _check_complete(graph: Any, inputs: Iterable[str], needed: set[str]) -> None:
-    weights = {item.name for item in graph.initializer}
-    missing = [value.name for value in graph.input if value.name in needed - weights and value.name not in inputs]
+    missing = [value.name for value in graph.input if value.name in needed and value.name not in inputs]
     if missing:
         raise ModelError(f"this part also needs the input {missing[0]!r}", hint=f"name it too: {missing}")
 

@@ -45,11 +45,21 @@ def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
     except onnx.checker.ValidationError as error:
         text = str(error).strip().partition("\n")[0]
         return [*found, Fault("checker", text, _MISSING in text)]
+    why = inference_fault(small)
+    return [*found, Fault("inference", why)] if why else found
+
+
+def inference_fault(small: Any) -> str:
+    """Return in words what strict inference of types and shapes refuses in a model; empty if nothing.
+
+    Args:
+        small: An `onnx.ModelProto` of any size; large weights should be left out.
+    """
     try:
         onnx.shape_inference.infer_shapes(small, check_type=True, strict_mode=True, data_prop=True)
     except Exception as error:  # noqa: BLE001 - it raises whatever it meets
-        found.append(Fault("inference", _short(describe_exception(error))))
-    return found
+        return _short(describe_exception(error))
+    return ""
 
 
 def _short(text: str) -> str:

@@ -74,7 +74,6 @@ class FoldConstants(OnnxLoader):
 
     def apply(self, model: ModelProto) -> ModelProto:
         """Fold another model with the same options, and return it."""
-        _allow_weights_apart(model)
         left = math.inf if self.num_passes is None else self.num_passes
         while left > 0:
             before = sum(1 for _ in nodes_within(model.graph))
@@ -98,7 +97,7 @@ class FoldConstants(OnnxLoader):
         """
         fed = {value.name for value in graph.input}
         constants = {name: item for name, item in around.items() if name not in fed}
-        constants.update((item.name, item) for item in graph.initializer if item.name not in fed)
+        constants.update((item.name, item) for item in graph.initializer)
         shapes = {node.output[0]: node for node in graph.node if self.fold_shapes and is_standard(node, "Shape")}
         made: dict[str, Any] = {}
         gone = set()
@@ -119,7 +118,7 @@ class FoldConstants(OnnxLoader):
             _replace(graph.node, index, [made[name] for name in graph.node[index].output if name in results])
         made = {name: item for name, item in made.items() if name not in results}
         needed = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
-        keep_items(graph.initializer, lambda item: item.name in needed or item.name in fed)
+        keep_items(graph.initializer, lambda item: item.name in needed)
         keep_items(graph.value_info, lambda value: value.name not in made)
         graph.initializer.extend(item for name, item in made.items() if name in needed)
 
@@ -170,14 +169,6 @@ class FoldConstants(OnnxLoader):
 
 
 fold_constants = immediate(FoldConstants)
-
-
-def _allow_weights_apart(model: Any) -> None:
-    """Make a weight no input any more, as up to version 3 of ONNX's format it has to be."""
-    if model.ir_version < 4:
-        model.ir_version = 4
-        weights = {item.name for item in model.graph.initializer}
-        keep_items(model.graph.input, lambda value: value.name not in weights)
 
 
 def _replace(nodes: Any, index: int, results: list[Any]) -> None:

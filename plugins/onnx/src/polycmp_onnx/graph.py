@@ -19,12 +19,15 @@ __all__ = [
     "keep_items",
     "known_values",
     "nodes_within",
+    "part_weights_from_inputs",
     "reads",
     "rename",
     "shape_of",
     "subgraphs",
     "tensor_metadata",
+    "unfed_input",
     "walk_back",
+    "weights_are_fed",
     "with_names",
 ]
 
@@ -79,15 +82,23 @@ def tensor_metadata(values: Iterable[Any]) -> TensorMetadata:
     """
     metadata = TensorMetadata()
     for value in values:
-        metadata.add(value.name, element_type(value), shape_of(value))
+        optional = value.type.WhichOneof("value") == "optional_type"
+        metadata.add(value.name, element_type(value), shape_of(value), optional=optional)
     return metadata
+
+
+def _tensor_type(value: Any) -> Any:
+    """Return the type of a tensor, or of one that may be left out; None if the value is something else."""
+    kind = value.type.optional_type.elem_type if value.type.WhichOneof("value") == "optional_type" else value.type
+    return kind.tensor_type if kind.WhichOneof("value") == "tensor_type" else None
 
 
 def element_type(value: Any) -> Any:
     """Return the NumPy dtype of a tensor's elements, or None if it is not declared or the value is no tensor."""
-    if value.type.WhichOneof("value") != "tensor_type" or value.type.tensor_type.elem_type == 0:
+    kind = _tensor_type(value)
+    if kind is None or kind.elem_type == 0:
         return None
-    number = value.type.tensor_type.elem_type
+    number = kind.elem_type
     if number in _DTYPES:
         return _DTYPES[number]
     import onnx
@@ -97,11 +108,11 @@ def element_type(value: Any) -> Any:
 
 def shape_of(value: Any) -> list[int | str] | None:
     """Return a tensor's dimensions, an unknown one as its name or -1; None if the rank is unknown."""
-    if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.HasField("shape"):
+    kind = _tensor_type(value)
+    if kind is None or not kind.HasField("shape"):
         return None
     return [
-        dim.dim_value if dim.WhichOneof("value") == "dim_value" else (dim.dim_param or -1)
-        for dim in value.type.tensor_type.shape.dim
+        dim.dim_value if dim.WhichOneof("value") == "dim_value" else (dim.dim_param or -1) for dim in kind.shape.dim
     ]
 
 
@@ -109,6 +120,32 @@ def graph_inputs(graph: Any) -> list[Any]:
     """Return the inputs that a caller feeds: those that no initializer of the same name already fills."""
     weights = {item.name for item in graph.initializer} | {item.values.name for item in graph.sparse_initializer}
     return [value for value in graph.input if value.name not in weights]
+
+
+def unfed_input(graph: Any) -> str:
+    """Return the name of an input that is a sequence or a map, which nothing here feeds; empty if there is none."""
+    return next(
+        (value.name for value in graph_inputs(graph) if value.type.ByteSize() and _tensor_type(value) is None), ""
+    )
+
+
+def weights_are_fed(model: Any) -> bool:
+    """Return whether a model lists weights among its inputs, as ONNX's format wants it up to version 3."""
+    return model.ir_version < 4 or len(graph_inputs(model.graph)) != len(model.graph.input)
+
+
+def part_weights_from_inputs(model: Any) -> None:
+    """Make weights no inputs any more, so that each can be changed, replaced or left out by itself.
+
+    A caller may feed such a weight, which nothing here ever does: for a model of ours it is a constant.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+    """
+    fed = graph_inputs(model.graph)
+    if len(fed) != len(model.graph.input):
+        replace_items(model.graph.input, fed)
+    model.ir_version = max(model.ir_version, 4)  # the first version of the format in which weights stand apart
 
 
 def known_values(graph: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
 from polycmp_onnx.external import ExternalModel, external_model, load_weights, locations
+from polycmp_onnx.graph import part_weights_from_inputs
 from polycmp_onnx.structure import read_structure
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class OnnxFromPath(OnnxLoader):
         return model
 
     def external(self) -> ExternalModel | None:
-        """Return the model with its large weights left in the files they lie in; None if it has none.
+        """Return the model with its large weights left in the files they lie in, none of them an input; None if none.
 
         Raises:
             ModelError: The file is missing, empty, cut short, or no ONNX model; or its external weights are missing.
@@ -113,6 +114,7 @@ class OnnxFromPath(OnnxLoader):
         if self.ignore_external_data or self.file.suffix != ".onnx" or not self.file.is_file():
             return None
         model = shared_structure(self.file) if self.structure is None else _copy(self.structure())
+        part_weights_from_inputs(model)
         return external_model(model, self.file, self.external_data_dir)
 
     def _read_whole(self) -> ModelProto:
@@ -197,7 +199,9 @@ def given_model(source: Any, external_data_dir: str | Path | None = None) -> Mod
     if type(made).__module__.startswith("onnx_graphsurgeon"):
         import onnx_graphsurgeon
 
-        return onnx_graphsurgeon.export_onnx(made)
+        model = onnx_graphsurgeon.export_onnx(made)
+        part_weights_from_inputs(model)  # as such a graph has them, though it keeps the version of an old model
+        return model
     if not hasattr(made, "graph") or not hasattr(made, "CopyFrom"):
         raise ModelError(
             f"this is not an ONNX model but {type(made).__name__}",
@@ -209,14 +213,17 @@ def given_model(source: Any, external_data_dir: str | Path | None = None) -> Mod
 def own_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:
     """Return a model that may be changed freely: one just read from a file or from bytes, else a copy.
 
+    None of its weights is an input, even where it lists them as such.
+
     Args:
         source: The model, in any form that `given_model` takes.
         external_data_dir: As for `given_model`.
     """
     model = given_model(source, external_data_dir)
-    if _is_fresh(source) or isinstance(source, (str, Path, bytes)):
-        return model
-    return _copy(model)
+    if not (_is_fresh(source) or isinstance(source, (str, Path, bytes))):
+        model = _copy(model)
+    part_weights_from_inputs(model)
+    return model
 
 
 def _copy(model: ModelProto) -> ModelProto:

@@ -64,16 +64,12 @@ def lower_precision(
     Functions become part of the graphs that call them, since what they hold has a type only there.
 
     Args:
-        model: An `onnx.ModelProto`, which is changed, and may be the one that is returned.
+        model: An `onnx.ModelProto` none of whose weights is an input; it is changed, and may be the one returned.
         kind: The smaller type, FLOAT16 or BFLOAT16 of `onnx.TensorProto`.
         shrink: Turns an array of float32 into one of the smaller type.
         stays: Says which nodes are to keep calculating in float32.
     """
     model = _without_functions(model)
-    if model.ir_version < 4:  # up to version 3 of ONNX's format, weights are listed among the inputs
-        model.ir_version = 4
-        weights = {item.name for item in model.graph.initializer}
-        keep_items(model.graph.input, lambda value: value.name not in weights)
     sort_nodes(model)
     _Narrowing(model, kind, shrink, stays).run()
     return model

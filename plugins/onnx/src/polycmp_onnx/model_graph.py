@@ -25,8 +25,9 @@ from polycmp_onnx.graph import (
     tensor_bytes,
     tensor_metadata,
     walk_back,
+    weights_are_fed,
 )
-from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.perturbation import can_move, moved_model
 from polycmp_onnx.shapes import structure, value_types
 
@@ -43,7 +44,7 @@ class OnnxGraph:
     """An ONNX model as `polycmp.graph.ModelGraph` describes.
 
     Args:
-        model: The model; neither it nor its parts may be changed.
+        model: The model, none of whose weights is an input; neither it nor its parts may be changed.
         external: The same model together with where its weights are, if it refers to them as external data.
     """
 
@@ -95,7 +96,7 @@ class OnnxGraph:
         small = structure(self.model)
         for value in small.graph.input:
             entry = inputs.get(value.name)
-            if entry is not None and entry.shape is not None:
+            if entry is not None and entry.shape is not None and value.type.HasField("tensor_type"):
                 # Nothing runs on inputs of another rank; onnx up to 1.21 ends the process on what it infers from them.
                 shape = entry.shape if _has_rank(value, len(entry.shape)) else None
                 declared = value.type.tensor_type.elem_type or _elem_type(entry, value)  # runtimes take no other
@@ -205,6 +206,8 @@ class OnnxGraph:
 
     def _fed(self, name: str, entry: Any) -> Any:
         declared = self._types.get(name)
+        if declared is not None and declared.type.WhichOneof("value") == "optional_type":
+            return declared
         return onnx.helper.make_tensor_value_info(name, _elem_type(entry, declared), entry.shape)
 
     def _made(self, name: str, *, marked: bool) -> Any:
@@ -251,7 +254,10 @@ def open_graph(loader: Any) -> OnnxGraph:
         loader: A loader of this package, with any options.
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None
-    return OnnxGraph(loader()) if external is None else OnnxGraph(external.model, external)
+    if external is not None:
+        return OnnxGraph(external.model, external)
+    model = loader()
+    return OnnxGraph(own_model(model) if weights_are_fed(model) else model)
 
 
 def _says_more(inferred: Any, declared: Any) -> bool:

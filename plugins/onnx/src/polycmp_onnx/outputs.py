@@ -13,6 +13,7 @@ from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import NO_TENSOR, computed_tensors
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import value_types
+from polycmp_onnx.tidy import clean_up
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -29,7 +30,8 @@ class ModifyOutputs(OnnxLoader):
     """Gives a model other outputs.
 
     Patterns (`*`, `?`, `[…]`) match the tensors that nodes make, except constants and what is no tensor. Outputs come
-    in the order of the graph, with the types and shapes that the model notes or ONNX can infer.
+    in the order of the graph, with the types and shapes that the model notes or ONNX can infer. Nodes and weights that
+    make none of them are left out.
 
     Args:
         model: A model, or a callable that returns one; it is not changed.
@@ -81,6 +83,7 @@ class ModifyOutputs(OnnxLoader):
         values = [_value_info(known, name) for name in names]
         del model.graph.output[:]
         model.graph.output.extend(values)
+        clean_up(model)  # a backend may lack what makes the outputs that were left out
         return model
 
 

@@ -10,6 +10,7 @@ from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp_onnx.graph import known_values, shape_of
 from polycmp_onnx.integer_inputs import roles_of_whole_numbers
 from polycmp_onnx.pixels import pixels
+from polycmp_onnx.words import words_of
 
 #: Operators that hand on the numbers of their first input, at most elsewhere or in another type.
 PASSING = frozenset(
@@ -31,14 +32,17 @@ def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
 
     Negative indices are left out, though ONNX allows them in most places: they mean nothing that others do not. Whole
     numbers that are only calculated with, those that divide others, and pictures that the model itself normalises get
-    these as their role.
+    these as their role. Texts get those that the model's tables hold.
 
     Args:
         inputs: The model's inputs.
         model: An `onnx.ModelProto`; of its weights only a few small ones are read.
     """
     roles = roles_of_whole_numbers(inputs, model.graph) | dict.fromkeys(pixels(inputs, model.graph), "pixels")
-    inputs = TensorMetadata({name: replace(entry, role=roles.get(name, "")) for name, entry in inputs.items()})
+    words = words_of(inputs, model.graph)
+    inputs = TensorMetadata(
+        {name: replace(entry, role=roles.get(name, ""), words=words.get(name, ())) for name, entry in inputs.items()}
+    )
     kinds = {name: dtype_class(entry.dtype) for name, entry in inputs.items() if entry.dtype is not None}
     wanted = {name for name, kind in kinds.items() if kind == "integer"}
     if not wanted:

@@ -12,9 +12,10 @@ from onnx.reference.op_run import RuntimeContextError
 
 from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import corrections
-from polycmp_onnx.graph import reads
+from polycmp_onnx.graph import reads, walk_back
 from polycmp_onnx.operators.microsoft import DOMAIN as MICROSOFT
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
+from polycmp_onnx.tidy import clean_up
 
 
 def make_evaluator(
@@ -47,7 +48,18 @@ def make_evaluator(
     members = {"own_ops": tuple(new_ops), "precision": PRECISIONS[dtype], "weights": dict(weights or {})}
     # ONNX makes the evaluators of subgraphs and functions from the class alone and forgets `new_ops` for functions.
     evaluator = type("PreciseEvaluator", (Evaluator,), members)
-    return evaluator(model)
+    return evaluator(_without_dead_nodes(model))
+
+
+def _without_dead_nodes(model: Any) -> Any:
+    """Return a model whose outputs depend on all of its nodes: what nobody asks for need not run here."""
+    chosen, _ = walk_back(model.graph, [value.name for value in model.graph.output])
+    if len(chosen) == len(model.graph.node):
+        return model
+    copy = type(model)()
+    copy.CopyFrom(model)
+    clean_up(copy)
+    return copy
 
 
 class Evaluator(ReferenceEvaluator):  # type: ignore[misc]

@@ -12,7 +12,7 @@ from polycmp.loader import load_script
 from polycmp.options import split_script
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
-from polycmp_onnx.graph import graph_inputs, tensor_metadata
+from polycmp_onnx.graph import graph_inputs, tensor_metadata, unfed_input
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -48,7 +48,7 @@ class ReferenceRunner(Runner):
         """Load the model and find an implementation for each of its operators.
 
         Raises:
-            BackendError: There is none; the text names operator, domain and node.
+            BackendError: There is none; the text names operator, domain and node. Or an input is no tensor.
             ModelError: The model cannot be loaded.
         """
         from polycmp_onnx.load import OnnxLoader, given_model
@@ -56,6 +56,12 @@ class ReferenceRunner(Runner):
 
         external = self._source.external() if isinstance(self._source, OnnxLoader) else None
         model = given_model(self._source) if external is None else external.without_weights()
+        if name := unfed_input(model.graph):
+            raise BackendError(
+                f"input {name!r} is no tensor, and only tensors are fed",
+                whose=self.name,
+                hint="make a model of what comes after it: polycmp surgeon extract MODEL --inputs NAME:[…]:auto",
+            )
         weights = {} if external is None else external.arrays()
         self._evaluator = make_evaluator(model, self._new_ops, self._dtype, weights)
 
@@ -68,27 +74,34 @@ class ReferenceRunner(Runner):
         return tensor_metadata(graph_inputs(self._evaluator.proto_.graph))
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return the model's outputs for one feed.
+        """Return the model's outputs for one feed, but for optional ones that are empty.
 
         Raises:
             BackendError: An operator failed, or an output is no tensor.
         """
         feed = {name: _read_only(to_numpy(value)) for name, value in feed_dict.items()}
         graph = self._evaluator.proto_.graph
-        values = self._evaluator.run(None, feed)
+        optional = (value.name for value in graph_inputs(graph) if value.type.HasField("optional_type"))
+        left_empty = {name: None for name in optional if name not in feed}
+        values = self._evaluator.run(None, {**feed, **left_empty})
         held = {_owner(array) for array in (*feed.values(), *self._evaluator.rt_inits_.values())}
         declared = tensor_metadata(graph.output)
         outputs: dict[str, Any] = {}
         for (name, entry), value in zip(declared.items(), values, strict=True):
-            outputs[name] = self._output(name, value, entry.dtype, held)
-            held.add(_owner(outputs[name]))
+            held_inside = _inside(value) if entry.optional else value
+            if held_inside is not None:
+                outputs[name] = self._output(name, held_inside, entry.dtype, held)
+                held.add(_owner(outputs[name]))
         return outputs
 
     def _output(self, name: str, value: Any, dtype: np.dtype[Any] | None, held: set[int]) -> Any:
+        if isinstance(value, list):
+            return [self._output(name, item, dtype, held) for item in value] or np.empty(0, dtype or np.float32)
+        if isinstance(value, dict):
+            return value
         if not isinstance(value, np.ndarray):
-            kind = "an empty optional" if value is None else "a sequence" if isinstance(value, list) else "no tensor"
             raise BackendError(
-                f"output {name!r} is {kind}, which cannot be compared",
+                f"output {name!r} is no tensor, nor a sequence or map of such, so it cannot be compared",
                 whose=self.name,
                 hint="choose tensors as outputs with --onnx-outputs",
             )
@@ -97,6 +110,11 @@ class ReferenceRunner(Runner):
         if dtype is not None and self._dtype != "float64" and dtype_class(value.dtype) == dtype_class(dtype):
             value = value.astype(dtype, copy=False)
         return value.copy() if _owner(value) in held else value
+
+
+def _inside(optional: Any) -> Any:
+    """Return what an optional holds, which the evaluator has in a list; None if it is empty."""
+    return next(iter(optional or ()), None) if isinstance(optional, list) else optional
 
 
 def _owner(value: Any) -> int:

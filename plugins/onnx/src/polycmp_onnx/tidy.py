@@ -17,7 +17,7 @@ def clean_up(model: Any) -> None:
     """Take out the nodes and weights that no output depends on, in subgraphs too; inputs stay.
 
     Args:
-        model: An `onnx.ModelProto`, which is changed.
+        model: An `onnx.ModelProto` none of whose weights is an input; it is changed.
     """
     _clean_up(model.graph)
 
@@ -28,11 +28,10 @@ def _clean_up(graph: Any) -> None:
             _clean_up(inner)
     chosen, needed = walk_back(graph, [value.name for value in graph.output])
     alive = {name for index in chosen for name in graph.node[index].output}
-    fed = {value.name for value in graph.input}
     for index in sorted(set(range(len(graph.node))).difference(chosen), reverse=True):
         del graph.node[index]
-    keep_items(graph.initializer, lambda item: item.name in needed or item.name in fed)
-    keep_items(graph.sparse_initializer, lambda item: item.values.name in needed or item.values.name in fed)
+    keep_items(graph.initializer, lambda item: item.name in needed)
+    keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
     keep_items(graph.value_info, lambda value: value.name in alive)
 
 

@@ -44,6 +44,26 @@ def element_type(declared: str) -> np.dtype[Any]:
     return as_dtype(declared)
 
 
+def plain_output(declared: str, value: Any) -> Any:
+    """Return an output that `run` gives: an array, or a list or mapping of arrays.
+
+    Args:
+        declared: ONNX Runtime's name of its type, for example `seq(map(string,tensor(float)))`.
+        value: The output: numbers in mappings are Python's, whatever their type is.
+    """
+    if isinstance(value, dict):
+        number = _innermost(declared)
+        return {key: np.asarray(item, number) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain_output(declared, item) for item in value] or np.empty(0, _innermost(declared))
+    return value
+
+
+def _innermost(declared: str) -> np.dtype[Any]:
+    """Return the dtype of the tensors in a sequence, a map or an optional."""
+    return element_type(declared[declared.rindex("tensor(") :].rstrip(")") + ")")
+
+
 def to_ort_value(ort: Any, array: NDArray[Any]) -> Any:
     """Return a value for ONNX Runtime that reads the array's memory, or a packed copy of it below one byte."""
     array = np.ascontiguousarray(array)

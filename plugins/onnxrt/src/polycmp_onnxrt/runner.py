@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from polycmp.errors import BackendError, DataError
 from polycmp.loader import keyword_aliases, resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, is_low_bit, to_numpy
-from polycmp_onnxrt.arrays import element_type, from_ort_value, to_ort_value
+from polycmp_onnxrt.arrays import element_type, from_ort_value, plain_output, to_ort_value
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.plugin import Options, loader_arguments
 from polycmp_onnxrt.reasons import running_failed
@@ -21,6 +20,13 @@ from polycmp_onnxrt.session import SessionFromOnnx, import_onnxruntime
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
+
+
+_OPTIONAL = "optional("
+
+
+def _optional(value: Any) -> bool:
+    return bool(value.type.startswith(_OPTIONAL))
 
 
 @keyword_aliases(sess="session")
@@ -43,40 +49,51 @@ class OnnxrtRunner(Runner):
         """Make the session.
 
         Raises:
-            BackendError: It cannot be made, or an input or output is not a tensor.
+            BackendError: It cannot be made, or an input or output holds no tensors.
         """
         self._ort = import_onnxruntime()
         session = resolve(self._source)
-        self._inputs_declared = {value.name: self._dtype("input", value, session) for value in session.get_inputs()}
-        outputs = {value.name: self._dtype("output", value, session) for value in session.get_outputs()}
+        self._inputs_declared = {value.name: self._input_type(value) for value in session.get_inputs()}
+        self._outputs_declared = {value.name: value.type for value in session.get_outputs()}
+        outputs = {value.name: self._output_type(value) for value in session.get_outputs()}
         self._output_names = list(outputs)
+        self._nested = any(dtype is None for dtype in outputs.values())
         # Types that NumPy lacks cannot pass through `run`, which would otherwise do all of this by itself.
-        self._by_value = any(is_low_bit(dtype) for dtype in [*self._inputs_declared.values(), *outputs.values()])
+        self._by_value = any(
+            is_low_bit(dtype) for dtype in [*self._inputs_declared.values(), *outputs.values()] if dtype
+        )
         self._run_options = self._ort.RunOptions()
         self._run_options.log_severity_level = severity()
         self._session = session
 
-    def _dtype(self, kind: str, value: Any, session: Any) -> np.dtype[Any]:
+    def _input_type(self, value: Any) -> np.dtype[Any]:
+        try:
+            return element_type(value.type[len(_OPTIONAL) : -1] if _optional(value) else value.type)
+        except (BackendError, DataError) as error:
+            hint = "only tensors are fed; make a model of what comes after it: "
+            hint += "polycmp surgeon extract MODEL --inputs NAME:[…]:auto"
+            raise BackendError(f"input {value.name!r} {error.what}", whose=self.name, hint=hint) from error
+
+    def _output_type(self, value: Any) -> np.dtype[Any] | None:
+        """Return the type of an output's elements; None for a sequence, a map or an optional, which holds tensors."""
+        if value.type.startswith(("seq(", "map(", _OPTIONAL)):
+            return None
         try:
             return element_type(value.type)
         except (BackendError, DataError) as error:
-            hint = error.hint
-            if value.type.startswith("seq(map("):  # what skl2onnx makes of a classifier by default
-                tensors = [item.name for item in session.get_outputs() if item.type.startswith("tensor(")]
-                hint = f"--onnx-outputs {shlex.join(tensors)} leaves it out; " if tensors else ""
-                hint += "convert with options={'zipmap': False} for a tensor in its place"
-            raise BackendError(f"{kind} {value.name!r} {error.what}", whose=self.name, hint=hint) from error
+            raise BackendError(f"output {value.name!r} {error.what}", whose=self.name, hint=error.hint) from error
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs as ONNX Runtime declares them."""
         metadata = TensorMetadata()
         for value in self._session.get_inputs():
             # ONNX Runtime shows an unknown rank and a scalar alike, as no dimensions; it checks a scalar itself.
-            metadata.add(value.name, self._inputs_declared[value.name], value.shape or None)
+            declared, optional = self._inputs_declared[value.name], _optional(value)
+            metadata.add(value.name, declared, value.shape or None, optional=optional)
         return metadata
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return the outputs; they live as long as they are referenced.
+        """Return the outputs, but for optional ones that are empty; they live as long as they are referenced.
 
         Raises:
             BackendError: ONNX Runtime failed.
@@ -89,6 +106,9 @@ class OnnxrtRunner(Runner):
             raise
         except Exception as error:
             raise running_failed(error, whose=self.name) from error
+        if self._nested:
+            known = self._outputs_declared
+            return {name: plain_output(known[name], value) for name, value in outputs.items() if value is not None}
         for name in outputs.keys() & feed.keys():
             # ONNX Runtime 1.20 gives an input that is an output, too, back without keeping its memory alive.
             if np.may_share_memory(outputs[name], feed[name]):

@@ -10,8 +10,8 @@ from polycmp.files import atomic_write
 from polycmp.report import Cell, Note, Problem, Result, Row, Table, cell_text
 from polycmp_report.models import prefixed
 
-#: Characters that XML 1.0 cannot hold, not even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+#: Characters that XML 1.0 cannot hold, not even escaped, and those that change the direction of the text around them.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]")
 _KINDS = {"failed": "failure", "blind": "error", "undecided": "error", "error": "error"}
 
 
@@ -183,5 +183,5 @@ def _count(suite: ET.Element) -> None:
 
 
 def _xml(text: str) -> str:
-    """Return a text that XML can hold."""
+    """Return a text that XML can hold, and that reads in one direction."""
     return _FORBIDDEN.sub("\ufffd", text)

@@ -31,6 +31,9 @@ _PADDING_FIELD = 0xD935  # the extra field that Android's zipalign uses for the 
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _ZIP64_FIELD_SIZE = 20
 _CHUNK = 16 << 20
+#: Bytes that compressed arrays may unpack to, and how many times those of the file: all zeros come to 1,000 times, and
+#: numbers that a model computes to less than 10. A choice: what is beyond both is refused before memory is taken.
+_UNPACKED, _TIMES = 1 << 30, 100
 
 
 class NpzWriter:
@@ -108,11 +111,23 @@ class _Archive:
 
     Args:
         path: The file.
+
+    Raises:
+        FileError: Its arrays would unpack to far more than they take in the file.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = OpenFile(path)
         self._zip = zipfile.ZipFile(self._file.stream)
+        packed = [info for info in self._zip.infolist() if info.compress_type != zipfile.ZIP_STORED]
+        unpacked, size = sum(info.file_size for info in packed), path.stat().st_size
+        if unpacked > max(_UNPACKED, _TIMES * size):
+            raise FileError(
+                f"its arrays would unpack to {unpacked:,} bytes, {unpacked // max(size, 1):,} times the file",
+                whose=str(path),
+                why="compressed arrays are unpacked in memory, and no outputs of a model are so much alike",
+                hint="if they are meant, save them without compression: numpy.savez",
+            )
 
     def manifest(self) -> bytes | None:
         """Return the list of contents, None if there is none."""

@@ -149,6 +149,7 @@ def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:
             "shape": entry.shape,
             "min_shape": entry.min_shape,
             "max_shape": entry.max_shape,
+            **({"optional": True} if entry.optional else {}),  # another release of polycmp may lack the word
         }
         for name, entry in inputs.items()
     ]

@@ -79,8 +79,20 @@ def _reduce(call: Invocation) -> int:
     with_backends = call.options.backends and not call.params["check"]
     found = _with_backends(call) if with_backends else _with_check(call)
     from polycmp_locate.reduce.presentation import result_of
+    from polycmp_locate.reduce.reduction import told_in
 
+    if call.params["output"] and found.failing is None and found.problem is None:
+        with told_in(found):
+            _write_whole(call, found, call.params["output"])
     return call.present(result_of(found))
+
+
+def _write_whole(call: Invocation, found: Reduction, path: str) -> None:
+    """Write the model as it was given: commands that follow in a script read the file that was asked for."""
+    from polycmp_locate.reduce.writing import write_model
+
+    model = call.open_model(input_shapes=call.section(ReduceSection).model_input_shapes)
+    found.wrote("the whole model", path, write_model(model, model.load(model.kind), path))
 
 
 def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
@@ -151,7 +163,10 @@ reduce_command = CheckingCommand(
     params=[
         *common_params(two_models=True),
         click.Option(
-            ["-o", "--output"], metavar="FILE", help="File for the failing part; by default MODEL_reduced.onnx."
+            ["-o", "--output"],
+            metavar="FILE",
+            help="File for the failing part, or for the whole model if nothing fails; by default MODEL_reduced.onnx, "
+            "and none if nothing fails.",
         ),
         check_option(),
     ],

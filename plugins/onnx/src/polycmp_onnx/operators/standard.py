@@ -20,6 +20,7 @@ from polycmp_onnx.operators.normalization import (
     RMSNormalization_23,
 )
 from polycmp_onnx.operators.pooling import AveragePool_19, GlobalMaxPool_1, MaxPool_12
+from polycmp_onnx.operators.resizing import Pad_2, Pad_18, Resize_19
 from polycmp_onnx.operators.softmax import Hardmax_11, LogSoftmax_11, LogSoftmax_13, Softmax_11
 from polycmp_onnx.operators.versions import (
     GRU_14,
@@ -58,9 +59,10 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "MaxPool": ((1, _EVER, MaxPool_12),),
     "MeanVarianceNormalization": ((9, _EVER, MeanVarianceNormalization_9),),
     "OneHot": ((9, _EVER, OneHot_9),),
+    "Pad": ((2, 10, Pad_2), (11, _EVER, Pad_18)),
     "RMSNormalization": ((23, _EVER, RMSNormalization_23),),
     "RNN": ((7, _EVER, CheckedRNN_14),),
-    "Resize": ((10, 10, Resize_10),),
+    "Resize": ((10, 10, Resize_10), (11, _EVER, Resize_19)),
     "RoiAlign": ((10, 15, RoiAlign_10),),
     "Scatter": ((9, 10, Scatter_9),),
     "Softmax": ((1, 12, Softmax_11),),

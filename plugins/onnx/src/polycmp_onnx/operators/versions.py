@@ -13,32 +13,24 @@ from onnx.reference.ops.op_grid_sample import GridSample
 from onnx.reference.ops.op_gru import GRU
 from onnx.reference.ops.op_lstm import LSTM
 from onnx.reference.ops.op_one_hot import OneHot
-from onnx.reference.ops.op_resize import Resize
 from onnx.reference.ops.op_rnn import RNN_14
 from onnx.reference.ops.op_roi_align import RoiAlign
 
+from polycmp_onnx.operators.resizing import resize
 
-class Resize_10(Resize):  # type: ignore[misc]
+
+class Resize_10(OpRun):  # type: ignore[misc]
     """Resize of opset 10, and Upsample: scales only, corners at the same place, nearest means the one below."""
 
     def _run(self, x: Any, scales: Any = None, *, mode: str = "nearest", **_: Any) -> tuple[Any]:
-        factors = np.asarray(self.scales if scales is None else scales, np.float32)
-        resized = super()._run(
+        resized = resize(
             x,
-            None,
-            factors,
-            None,
-            antialias=0,
-            axes=None,
-            coordinate_transformation_mode="asymmetric",
-            cubic_coeff_a=-0.75,
-            exclude_outside=0,
-            extrapolation_value=0.0,
-            keep_aspect_ratio_policy="stretch",
+            scales=np.asarray(self.scales if scales is None else scales, np.float32),
             mode="linear" if mode == "bilinear" else mode,
+            coordinate_transformation_mode="asymmetric",
             nearest_mode="floor",
         )
-        return (resized[0].astype(x.dtype),)
+        return (resized,)
 
 
 class Upsample_7(Resize_10):

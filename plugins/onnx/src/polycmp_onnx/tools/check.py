@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
-from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, output_option, read_onnx, verbosity_params
+from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, output_option, verbosity_params
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def _lint(call: Invocation) -> int:
     output = call.params["output"]
     model = open_onnx(call)
     try:
-        proto = read_onnx(model)
+        proto = model.load("onnx")()  # as the file has it: weights that have to be inputs may be none
     except ModelError as error:
         report = unreadable(error)
     else:
@@ -68,7 +68,31 @@ def _examine(call: Invocation, model: Model, proto: Any) -> LintReport:
 
     with call.progress() as tell:
         tell(f"linting {Path(model.path).name}")
-        return lint(proto, lambda: first_feed(model), run)
+        return lint(proto, lambda: first_feed(model), run, made_up=_made_up(call, proto))
+
+
+def _made_up(call: Invocation, proto: Any) -> bool:
+    """Return whether a model may fail on its inputs for no fault of its own: sizes or whole numbers were made up.
+
+    Which size a batch has, and which values real numbers, makes no sound model fail.
+    """
+    from polycmp_onnx.graph import element_type, graph_inputs, shape_of
+
+    given = call.options.of("core", "data")
+    if given.get("load_inputs") or given.get("data_loader_script"):
+        return False
+    inputs = graph_inputs(proto.graph)
+    if any(kind is not None and kind.kind not in "fc" for kind in map(element_type, inputs)):
+        return True
+    shapes = [shape_of(value) for value in inputs]
+    open_beside_batch = any(
+        shape is None or any(not _is_size(dim) for dim in shape[len(shape) > 1 :]) for shape in shapes
+    )
+    return open_beside_batch and not given.get("input_shapes")
+
+
+def _is_size(dim: int | str) -> bool:
+    return isinstance(dim, int) and dim >= 0
 
 
 lint_command = BackendCommand(

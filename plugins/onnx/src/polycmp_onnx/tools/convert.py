@@ -75,8 +75,21 @@ def _write_onnx(call: Invocation, model: Model, output: Path) -> int:
         if verification is None or not verification.crashed or not (options.fp_to_fp16 or options.fp_to_bf16):
             raise
         verification = _write_without_crash(call, model, output, form, error)
-    tell(output, "", verification)
+    tell(output, _narrowing(model, output), verification)
     return 0
+
+
+def _narrowing(model: Model, output: Path) -> str:
+    """Say how many weights were made smaller, and by how much; empty where that was not asked for."""
+    from polycmp_onnx.convert import Census
+    from polycmp_onnx.load import structure_from_path
+
+    options = _options(model)
+    to = "float16" if options.fp_to_fp16 else "bfloat16" if options.fp_to_bf16 else ""
+    if not to or model.kind != "onnx":
+        return ""
+    before, after = Census.of(structure_from_path(model.path)), Census.of(structure_from_path(output))
+    return f"{to}: {before.became(after)}"
 
 
 def _write_without_crash(call: Invocation, model: Model, output: Path, form: Form, crash: ModelError) -> Verification:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, DataError, UsageError, describe_exception
 
+_LOG = logging.getLogger("polycmp")
+
 if TYPE_CHECKING:
     from polycmp.model import Model
+    from polycmp.tensors import Source
+
+
+class RefusedError(BackendError):
+    """The backend does not even load a model: no inputs are to blame."""
 
 
 def has_onnxruntime() -> bool:
@@ -33,24 +41,34 @@ def run_model(
             "enable_all"; "" for none.
 
     Raises:
+        RefusedError: It cannot be loaded.
         BackendError: It cannot be run.
     """
     names = [value.name for value in proto.graph.output]
     try:
-        if has_onnxruntime() and not _is_narrow(proto, feed):
-            session = _session(proto, providers, optimize)
-            known = {item.name for item in session.get_inputs()}
-            values = session.run(names, {name: array for name, array in feed.items() if name in known})
-        else:
-            from polycmp_onnx.reference import make_evaluator
-
-            known = {value.name for value in proto.graph.input}
-            values = make_evaluator(proto).run(None, {name: array for name, array in feed.items() if name in known})
+        known, execute = _loaded(proto, feed, providers, optimize)
+    except Exception as error:
+        why = error.why if isinstance(error, BackendError) and error.why else describe_exception(error)
+        raise RefusedError("the model cannot be loaded", whose=engine(), why=why) from error
+    try:
+        values = execute(names, {name: array for name, array in feed.items() if name in known})
     except BackendError:
         raise
     except Exception as error:
         raise BackendError("the model cannot be run", whose=engine(), why=describe_exception(error)) from error
     return dict(zip(names, values, strict=True))
+
+
+def _loaded(
+    proto: Any, feed: Mapping[str, Any], providers: Sequence[str], optimize: str
+) -> tuple[set[str], Callable[[list[str], dict[str, Any]], list[Any]]]:
+    """Load a model; return the names of its inputs, and what runs it."""
+    if has_onnxruntime() and not _is_narrow(proto, feed):
+        session = _session(proto, providers, optimize)
+        return {item.name for item in session.get_inputs()}, session.run
+    from polycmp_onnx.reference import make_evaluator
+
+    return {value.name for value in proto.graph.input}, make_evaluator(proto).run
 
 
 def _is_narrow(proto: Any, feed: Mapping[str, Any]) -> bool:
@@ -122,18 +140,42 @@ def _session(proto: Any, providers: Sequence[str], optimize: str) -> Any:
 def first_feed(model: Model) -> dict[str, Any]:
     """Return the first feed for a model, from the source of inputs that the options choose.
 
+    Open dimensions have the sizes that a run would give them.
+
     Raises:
         DataError: There is none.
     """
-    from polycmp_onnx.graph import graph_inputs, tensor_metadata
+    from polycmp.tensors import DataSource
+    from polycmp_onnx.graph import graph_inputs, tensor_metadata, unfed_input
     from polycmp_onnx.ranges import with_ranges
 
     proto = model.load("onnx")()
+    if name := unfed_input(proto.graph):
+        raise DataError(f"the input {name!r} is no tensor, and only tensors are fed")
     inputs = with_ranges(tensor_metadata(graph_inputs(proto.graph)), proto)
-    assert model.data_loader is not None
-    for feed in model.data_loader(inputs):
+    source = _source(model)
+    for feed in source(inputs):
+        for note in source.notes if isinstance(source, DataSource) else ():
+            _LOG.info("inputs: %s", note)
         return dict(feed)
     raise DataError("there is no feed to run the model on", hint="--load-inputs PATH, or a data loader that yields one")
+
+
+def _source(model: Model) -> Source:
+    """Return the source of a model's inputs, which tries sizes of open dimensions as that of a run does."""
+    from polycmp.options import make_options
+    from polycmp.plan import BackendPlan
+    from polycmp.runs import PlanSource, ResolvedBackend, ShapeSearch
+    from polycmp_onnx.trial import trial_backend
+
+    source, registry = model.data_loader, model.registry
+    assert source is not None
+    name, described = trial_backend(registry), model.describe()
+    if not name or described is None or not isinstance(source, PlanSource):
+        return source
+    found = registry.find_runner(name)
+    backend = ResolvedBackend(BackendPlan(name, name, make_options(found.spec.options, {}, name)), model, found)
+    return source.with_descriptions([described], ShapeSearch([backend], registry))
 
 
 def all_tensors(model: Model, proto: Any) -> dict[str, Any]:

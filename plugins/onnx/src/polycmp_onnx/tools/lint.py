@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from polycmp.errors import BackendError, PolycmpError
-from polycmp_onnx.graph import graph_inputs, is_too_large, reads, replace_items
+from polycmp_onnx.faults import inference_fault
+from polycmp_onnx.graph import graph_inputs, is_too_large, reads, replace_items, subgraphs
+from polycmp_onnx.shapes import structure
 from polycmp_onnx.tidy import sort_nodes
-from polycmp_onnx.tools.execute import has_onnxruntime, run_model
+from polycmp_onnx.tools.execute import RefusedError, has_onnxruntime, run_model
 from polycmp_onnx.tools.findings import LintReport
 
 #: Sources of findings that Polygraphy makes, too, as its reports call them.
@@ -21,51 +23,89 @@ _KNOWN_DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.prev
 Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 
 
-def lint(proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model) -> LintReport:
+def lint(
+    proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model, *, made_up: bool = False
+) -> LintReport:
     """Return everything that is wrong with a model, or odd about it.
 
-    Breaches of its rules are found without running it; then it is run as a whole, and where that fails node by node, so
-    that every node that fails by itself is found. Nodes that only read what another failed to make are not blamed.
+    Breaches of its rules are found without running it; then it is loaded and run as a whole, and where that fails node
+    by node, so that every node that fails by itself is found. Nodes that only read what another failed to make are not
+    blamed.
 
     Args:
         proto: An `onnx.ModelProto`; unnamed nodes are given names.
         make_feed: Makes the inputs to run it on; called only where it can be run.
         run: Runs a model on a feed, as `polycmp_onnx.tools.execute.run_model` does.
+        made_up: Whether shapes or values of the inputs were made up that may be why a sound model does not run.
     """
     report = LintReport()
     if not proto.graph.node:
         report.add("warning", LOADER, "ONNX model has no nodes", hint="export it again: it computes nothing")
         return report
-    _name_nodes(proto.graph, report)
+    _name_nodes(proto.graph)
     custom = _check_rules(proto, report)
     _find_unused(proto.graph, report)
-    if report.has_errors and not _can_be_sorted(proto):
-        return report
-    try:
-        feed = make_feed()
-    except PolycmpError as error:
-        report.add("warning", "polycmp", f"no inputs to run the model on: {error.what}", hint=error.hint)
-        return report
-    if not report.has_errors and not custom:
-        try:
-            run(proto, feed)
-        except BackendError:
-            pass
-        else:
-            report.passing = [node.name for node in proto.graph.node]
-            return report
-    _run_nodes(proto, feed, custom, report, run)
+    feed = _feed(make_feed, report) if not report.has_errors or _can_be_sorted(proto) else None
+    plain = feed is not None and not report.has_errors and not custom
+    failure = None if feed is None or not plain else _failure(run, proto, feed)
+    loaded = plain and not isinstance(failure, RefusedError)
+    _find_equal_names(proto.graph, report, "warning" if loaded else "exception")
+    if plain and failure is None:
+        report.passing = [node.name for node in proto.graph.node]
+    elif feed is not None:
+        _Nodes(proto, report, run, "warning" if made_up else "exception").run(feed, custom)
+    if plain:
+        _check_whole_load(failure, report)
+        _check_types(proto, report, loaded=loaded)
     return report
 
 
-def _name_nodes(graph: Any, report: LintReport) -> None:
+def _feed(make_feed: Callable[[], Mapping[str, Any]], report: LintReport) -> Mapping[str, Any] | None:
+    try:
+        return make_feed()
+    except PolycmpError as error:
+        report.add("warning", "polycmp", f"no inputs to run the model on: {error.what}", hint=error.hint)
+        return None
+
+
+def _failure(run: Run, proto: Any, feed: Mapping[str, Any]) -> BackendError | None:
+    """Run a model as a whole; return why that failed, None if it did not."""
+    try:
+        run(proto, feed)
+    except BackendError as error:
+        return error
+    return None
+
+
+def _check_whole_load(failure: BackendError | None, report: LintReport) -> None:
+    """Add that a model is not loaded, unless what was found says why."""
+    why = _without_prefix(failure.why or failure.what) if isinstance(failure, RefusedError) else ""
+    if why and not report.has_errors and not _lacks_kernel(why):
+        hint = "export or convert the model again, or mend what the message names"
+        report.add("exception", _engine(), f"the model is not loaded: {why}", hint=hint)
+
+
+def _check_types(proto: Any, report: LintReport, *, loaded: bool) -> None:
+    """Add what ONNX's inference of types and shapes refuses: odd where a runtime loads the model all the same."""
+    why = inference_fault(structure(proto))
+    if why:
+        hint = "export or convert the model again, or mend what the message names"
+        message = f"{why}; {_engine()} loads the model all the same" if loaded else why
+        report.add("warning" if loaded else "exception", CHECKER, message, hint=hint)
+
+
+def _find_equal_names(graph: Any, report: LintReport, level: str) -> None:
+    """Find nodes of one name, which breaks a rule of ONNX's format; of constants backends put up with that."""
     places: dict[str, list[int]] = {}
     for index, node in enumerate(graph.node):
         places.setdefault(node.name, []).append(index)
     for name, found in places.items():
         if name and len(found) > 1:
             message = f"Duplicate node name: {name!r} for nodes with topological IDs: {found} found."
-            report.add("exception", STRUCTURE, message, node=graph.node[found[0]], hint="give every node its own name")
+            report.add(level, STRUCTURE, message, node=graph.node[found[0]], hint="give every node its own name")
+
+
+def _name_nodes(graph: Any) -> None:
     for index, node in enumerate(graph.node):
         node.name = node.name or f"unnamed_node_{index}"
 
@@ -98,22 +138,40 @@ def _check_rules(proto: Any, report: LintReport) -> set[str]:
     return custom
 
 
-def _check_node(node: Any, context: Any, report: LintReport) -> None:
+def _check_node(node: Any, context: Any, report: LintReport, within: Any = None) -> None:
+    """Add a finding on a node that breaks a rule of its operator.
+
+    Args:
+        node: The node.
+        context: The operator sets, as ONNX's checker takes them.
+        report: The report.
+        within: The operator of the graph in whose body the node is, which is named; None for a node of the graph.
+    """
     import onnx
+
+    named = within or node
+    if within is not None and node.domain not in context.opset_imports:
+        return  # the checker of the whole model tells
 
     if isinstance(node.op_type, bytes):  # protobuf's answer for a string that is damaged
         hint = "the file is damaged: export the model again, or copy it again"
-        report.add("exception", CHECKER, f"its type is {node.op_type!r}, which is no text", node=node, hint=hint)
+        report.add("exception", CHECKER, f"its type is {node.op_type!r}, which is no text", node=named, hint=hint)
+        return
+    bodies = list(subgraphs(node))
+    if bodies:  # ONNX's checker of single nodes does not know what is around them; that of whole models does
+        for body in bodies:
+            for inner in body.node:
+                _check_node(inner, context, report, within=node)
         return
     if not onnx.defs.has(node.op_type, node.domain):
         hint = "a plugin's operator belongs into a domain of its own: polycmp surgeon insert … --domain DOMAIN"
-        report.add("exception", CHECKER, "ONNX has no such operator", node=node, hint=hint)
+        report.add("exception", CHECKER, "ONNX has no such operator", node=named, hint=hint)
         return
     try:
         onnx.checker.check_node(node, context)
     except onnx.checker.ValidationError as error:
         hint = f"https://onnx.ai/onnx/operators/onnx__{node.op_type}.html says what it takes"
-        report.add("exception", CHECKER, _first_line(error), node=node, hint=hint)
+        report.add("exception", CHECKER, _one_line(error), node=named, hint=hint)
 
 
 def _check_names(graph: Any, report: LintReport) -> None:
@@ -160,8 +218,8 @@ def _check_whole(proto: Any, report: LintReport) -> None:
             try:
                 onnx.checker.check_model(proto)
             except onnx.checker.ValidationError as error:
-                why = _first_line(error)
-    if why and "Bad node spec" not in why:
+                why = _one_line(error)
+    if why:
         report.add("exception", CHECKER, why, hint="export the model again, or mend what it names")
 
 
@@ -186,8 +244,9 @@ def _noted_shapes(graph: Any, report: LintReport) -> Iterator[None]:
             kind.ClearField("shape")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+def _one_line(error: Exception) -> str:
+    """Return an error of ONNX's checker without the places in nested graphs that it adds."""
+    return " ".join(str(error).partition("\n==>")[0].split())
 
 
 def _find_unused(graph: Any, report: LintReport) -> None:
@@ -231,33 +290,62 @@ def _can_be_sorted(proto: Any) -> bool:
     return True
 
 
-def _run_nodes(proto: Any, feed: Mapping[str, Any], custom: set[str], report: LintReport, run: Run) -> None:
-    """Run each node by itself on what those before it made."""
-    values: dict[str, Any] = {item.name: None for item in proto.graph.initializer}
-    values.update(feed)
-    weights = {item.name: item for item in proto.graph.initializer}
-    known_bad = {name for item in report.findings if item.level == "exception" for name in item.nodes}
-    last = _last_uses(proto.graph)
-    for index, node in enumerate(proto.graph.node):
-        needed = list(dict.fromkeys(reads(node)))
-        if node.name in known_bad:
-            report.failing.append(node.name)
-        elif node.name in custom or any(name not in values for name in needed):
+class _Nodes:
+    """Runs each node of a model by itself on what those before it made.
+
+    Args:
+        proto: The model.
+        report: Gets the findings.
+        run: Runs a model on a feed.
+        level: Severity of the finding that a node does not run.
+    """
+
+    def __init__(self, proto: Any, report: LintReport, run: Run, level: str) -> None:
+        self._proto, self._report, self._run, self._level = proto, report, run, level
+        self._weights = {item.name: item for item in proto.graph.initializer}
+        self._values: dict[str, Any] = dict.fromkeys(self._weights)
+
+    def run(self, feed: Mapping[str, Any], custom: Collection[str]) -> None:
+        """Run the nodes.
+
+        Args:
+            feed: The model's inputs.
+            custom: Names of nodes that cannot be run here.
+        """
+        self._values.update(feed)
+        found = (item for item in self._report.findings if item.level == "exception" and item.source != STRUCTURE)
+        known_bad = {name for item in found for name in item.nodes}
+        last = _last_uses(self._proto.graph)
+        for index, node in enumerate(self._proto.graph.node):
+            if node.name in known_bad:
+                self._report.failing.append(node.name)
+            elif node.name in custom:
+                self._report.skipped.append(node.name)
+            else:
+                self._run_node(node)
+            for name in last.get(index, ()):
+                self._values.pop(name, None)
+
+    def _run_node(self, node: Any) -> None:
+        report, needed = self._report, list(dict.fromkeys(reads(node)))
+        if any(name not in self._values for name in needed):
             report.skipped.append(node.name)
-        elif any(
-            isinstance(values[name], (list, dict)) or (values[name] is None and name not in weights) for name in needed
-        ):
+            return
+        values = {name: self._values[name] for name in needed}
+        if any(isinstance(value, (list, dict)) or self._is_empty(name, value) for name, value in values.items()):
             report.skipped.append(node.name)
             report.add("info", "polycmp", "it reads a sequence or an optional, so it is not run by itself", node=node)
+            return
+        single = _single(self._proto, node, values, self._weights)
+        try:
+            self._values.update(self._run(single, {name: value for name, value in values.items() if value is not None}))
+        except BackendError as error:
+            _note_failure(error, node, report, self._level)
         else:
-            single = _single(proto, node, {name: values[name] for name in needed}, weights)
-            try:
-                values.update(run(single, {name: values[name] for name in needed if values[name] is not None}))
-                report.passing.append(node.name)
-            except BackendError as error:
-                _note_failure(error, node, report)
-        for name in last.get(index, ()):
-            values.pop(name, None)
+            report.passing.append(node.name)
+
+    def _is_empty(self, name: str, value: Any) -> bool:
+        return value is None and name not in self._weights
 
 
 def _last_uses(graph: Any) -> dict[int, list[str]]:
@@ -292,19 +380,27 @@ def _single(proto: Any, node: Any, inputs: Mapping[str, Any], weights: Mapping[s
     return single
 
 
-def _note_failure(error: BackendError, node: Any, report: LintReport) -> None:
-    message = error.why or error.what
-    source = "onnxruntime" if has_onnxruntime() else "onnx.reference"
-    if "NOT_IMPLEMENTED" in message or "Could not find an implementation" in message:
+def _note_failure(error: BackendError, node: Any, report: LintReport, level: str) -> None:
+    message = _without_prefix(error.why or error.what)
+    if _lacks_kernel(message):
         report.skipped.append(node.name)
         hint = "run it on another backend; the model is not to blame"
-        report.add("warning", source, _without_prefix(message), node=node, hint=hint)
+        report.add("warning", _engine(), message, node=node, hint=hint)
         return
     report.failing.append(node.name)
-    hint = (
-        f"polycmp surgeon extract MODEL --outputs {next(iter(node.input), 'NAME')} -o UP_TO_IT.onnx shows what it gets"
-    )
-    report.add("exception", source, _without_prefix(message), node=node, hint=hint)
+    first = next(iter(node.input), "NAME")
+    hint = f"polycmp surgeon extract MODEL --outputs {first} -o UP_TO_IT.onnx shows what it gets"
+    if level == "warning":
+        hint = "inputs were made up, which may be why: --input-shapes NAME:[D0,D1,…], or --load-inputs FILE"
+    report.add(level, _engine(), message, node=node, hint=hint)
+
+
+def _lacks_kernel(message: str) -> bool:
+    return "NOT_IMPLEMENTED" in message or "Could not find an implementation" in message
+
+
+def _engine() -> str:
+    return "onnxruntime" if has_onnxruntime() else "onnx.reference"
 
 
 def _without_prefix(message: str) -> str:

@@ -24,7 +24,9 @@ graph = gs.import_onnx(onnx.load({path!r}))
 # Change `graph` here: graph.nodes, graph.inputs, graph.outputs, graph.tensors().
 
 graph.cleanup().toposort()
-onnx.save(gs.export_onnx(graph), {updated!r})
+changed = gs.export_onnx(graph)
+changed.ir_version = max(changed.ir_version, 4)  # in earlier formats each weight has to be an input, too
+onnx.save(changed, {updated!r})
 print("Saved model: " + {updated!r})
 '''
 

@@ -123,13 +123,11 @@ def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[
     "-o",
     "--output",
     "folder",
-    default="polycmp_capability",
-    show_default=True,
     metavar="DIR",
-    help="Folder for the table and the parts.",
+    help="Folder for the table and the parts; by default polycmp_capability, and none if TensorRT parses the whole.",
 )
 @click.option("--plugins", multiple=True, metavar="FILE.so", help="Plugin libraries to load first.")
-def capability(model: str, with_partitioning: bool, folder: str, plugins: tuple[str, ...]) -> None:
+def capability(model: str, with_partitioning: bool, folder: str | None, plugins: tuple[str, ...]) -> None:
     """Print a table of what TensorRT cannot parse; exit status 0 whether or not there is any.
 
     Raises:
@@ -140,14 +138,15 @@ def capability(model: str, with_partitioning: bool, folder: str, plugins: tuple[
     from polycmp_trt.show import parser_support
 
     load_plugins(list(plugins))
-    result = parser_support.partition_model(model, folder) if with_partitioning else parser_support.check_model(model)
+    target = folder or "polycmp_capability"
+    result = parser_support.partition_model(model, target) if with_partitioning else parser_support.check_model(model)
     text = parser_support.format_problems(result)
     echo(text)
-    if result.supported:
+    if result.supported and not folder:
         return
     for part in result.parts:
         echo(part.path)
-    results = Path(folder, parser_support.RESULTS)
+    results = Path(target, parser_support.RESULTS)
     with atomic_write(results) as file:
         file.write(f"{text}\n".encode())
     echo(f"written to {results}", err=True)

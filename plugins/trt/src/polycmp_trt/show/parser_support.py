@@ -276,7 +276,8 @@ def cut_out(model: onnx.ModelProto, nodes: Sequence[int], values: Mapping[str, A
     inputs = [_value(values, name) for name in read if name not in given]
     outputs = [_value(values, name) for name in made if name in used_later or name not in used_inside]
     graph = onnx.helper.make_graph(inside, model.graph.name or "part", inputs, outputs, weights)
-    part = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    version = max(model.ir_version, 4)  # in earlier ones each weight has to be an input, too
+    part = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=version)
     part.functions.extend(model.functions)
     return part
 

@@ -53,7 +53,8 @@ def compare(
     """Compare arrays with those of a reference, by the rules of `polycmp compare`.
 
     Either side may be an array or tensor (NumPy, PyTorch, JAX, …), a mapping from names to such, a list of mappings
-    (one for each input), or a file or folder of outputs.
+    (one for each input), a table (pandas, Polars, PyArrow), compared by column, or a file or folder of outputs.
+    Where an array of NumPy is masked, its mask is compared as `NAME.mask`, and what it hides is not.
 
     Args:
         new: The candidate.
@@ -189,7 +190,7 @@ class _Folder:
             return os.fspath(data)
         path = self._new()
         with InputsWriter(path, registry, lasting=False) as writer:
-            for feed in iterations_of(data):
+            for feed in iterations_of(data, masks=False):
                 writer.add(feed)
         return path
 
