@@ -181,7 +181,11 @@ def test_a_folder_that_holds_something_is_refused_before_the_program_runs(place)
 
 def test_calls_stay_where_they_are_until_they_can_be_taken_over(place):
     program = (place.folder / "app.py").read_text()
-    damage = "import pathlib\nsecond = sorted(pathlib.Path('calls/.recording').glob('*/*.npy'))[1]\nsecond.write_bytes(b'')\n"
+    damage = (
+        "import pathlib\n"
+        "second = sorted(pathlib.Path('calls/.recording').glob('*/*.npy'))[1]\n"
+        "second.write_bytes(b'')\n"
+    )
     place.write("app.py", program + damage)
     assert place.record("app.py", "1", "2", "3") == 3
     assert "calls are not taken over yet" in place.err

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from polycmp.comparator import Comparator as _Comparator
+from polycmp_polygraphy.comparator._log import log_result
+from polycmp_polygraphy.comparator.struct import AccuracyResults
+
+__all__ = ["Comparator"]
 
 _LOG = logging.getLogger("polycmp.polygraphy")
 
@@ -15,9 +21,13 @@ class Comparator(_Comparator):
 
     @staticmethod
     def compare_accuracy(*args: Any, **kwargs: Any) -> Any:
-        """Compare runs as `polycmp.comparator.Comparator` does; a program that does not expect it is told why not."""
+        """Compare runs as `polycmp.comparator.Comparator` does, and say what a program may look for in its log."""
+        given = inspect.signature(_Comparator.compare_accuracy).bind(*args, **kwargs).arguments.get("compare_func")
         found = _Comparator.compare_accuracy(*args, **kwargs)
-        for result in found if isinstance(found, list) else [found]:
+        results = AccuracyResults(found if isinstance(found, list) else [found])
+        functions = given if isinstance(given, Sequence) else [given]
+        for result, function in zip(results, functions, strict=True):
+            log_result(result, function)
             if result.verdict == "blind":
                 _LOG.warning("%s\n  next: tighter tolerances, or compare_accuracy(allow_blind=True)", result.describe())
-        return found
+        return results

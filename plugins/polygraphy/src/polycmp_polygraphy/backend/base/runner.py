@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from polycmp.runner import Runner
-from polycmp.tensors import TensorEntry, TensorMetadata
+from polycmp_polygraphy.common.struct import MetadataTuple, TensorMetadata
 from polycmp_polygraphy.datatype import DataType
 
 __all__ = ["BaseRunner"]
@@ -40,13 +40,13 @@ class TypedRunner(BaseRunner):
         Args:
             use_numpy_dtypes: False asks for members of `DataType` instead of NumPy's types.
         """
-        metadata = super().get_input_metadata()
+        metadata = TensorMetadata(super().get_input_metadata())
         if use_numpy_dtypes is not False:
             return metadata
         return TensorMetadata({name: _with_data_type(entry) for name, entry in metadata.items()})
 
 
-def _with_data_type(entry: TensorEntry) -> TensorEntry:
+def _with_data_type(entry: MetadataTuple) -> MetadataTuple:
     """Return an entry with a member of `DataType`, which equals NumPy's type."""
     member: Any = None if entry.dtype is None else DataType.from_dtype(entry.dtype)
     return replace(entry, dtype=member)
