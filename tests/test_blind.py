@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+
 import numpy as np
 import onnx
 import pytest

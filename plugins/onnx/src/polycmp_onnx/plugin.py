@@ -167,4 +167,5 @@ _COMMANDS = (
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands over ONNX models."""
     for words, summary, target, group in _COMMANDS:
-        yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group)
+        purpose = {"demo": "compare", "check lint": "guard"}.get(words, "files")
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group, purpose=purpose)

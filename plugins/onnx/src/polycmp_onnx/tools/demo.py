@@ -24,8 +24,8 @@ MODEL, OTHER, INPUTS, REPORT = "model.onnx", "other.onnx", "inputs.npz", "report
 #: Pictures in the file of inputs: one batch.
 BATCH = 3
 _HELP = (
-    "Write a small model, the same with a fault, and real inputs into DIR, show the first commands to try on them, and run "
-    "those that find the fault. Without DIR, they go into the folder demo."
+    "Write a small model, the same with a fault, and real inputs into DIR, show the first commands to try on them, and "
+    "run those that find the fault. Without DIR, they go into the folder demo."
 ) + examples("polycmp demo", "polycmp demo .")
 
 
