@@ -251,6 +251,9 @@ class Comparison(Answer, Mapping[str, OutputResult]):
         return found
 
     def __getitem__(self, output: str) -> OutputResult:
+        if not isinstance(output, str):
+            known = did_you_mean("", self._worst)
+            raise UnknownOutputError(f"outputs are found by their names, and {output!r} is none", why=known)
         if output not in self._worst:
             raise UnknownOutputError(f"no output {output!r} was compared", why=did_you_mean(output, list(self._worst)))
         return self._worst[output]
