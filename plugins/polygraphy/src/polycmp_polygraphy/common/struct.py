@@ -28,7 +28,7 @@ class BoundedShape(list[Any]):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, list | tuple) else NotImplemented
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))  # of the tuple that it equals, whose place it takes in what polycmp calculates
 
     def __repr__(self) -> str:
@@ -41,7 +41,7 @@ class MetadataTuple(TensorEntry):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.shape is not None:
-            self.shape = BoundedShape(self.shape, self.min_shape, self.max_shape)
+            setattr(self, "shape", BoundedShape(self.shape, self.min_shape, self.max_shape))  # noqa: B010 - a type checker refuses it
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

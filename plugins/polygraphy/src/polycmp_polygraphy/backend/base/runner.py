@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from polycmp.runner import Runner
-from polycmp_polygraphy.common.struct import MetadataTuple, TensorMetadata
+from polycmp.tensors import TensorEntry
+from polycmp_polygraphy.common.struct import TensorMetadata
 from polycmp_polygraphy.datatype import DataType
 
 __all__ = ["BaseRunner"]
@@ -46,7 +47,7 @@ class TypedRunner(BaseRunner):
         return TensorMetadata({name: _with_data_type(entry) for name, entry in metadata.items()})
 
 
-def _with_data_type(entry: MetadataTuple) -> MetadataTuple:
+def _with_data_type(entry: TensorEntry) -> TensorEntry:
     """Return an entry with a member of `DataType`, which equals NumPy's type."""
     member: Any = None if entry.dtype is None else DataType.from_dtype(entry.dtype)
     return replace(entry, dtype=member)
