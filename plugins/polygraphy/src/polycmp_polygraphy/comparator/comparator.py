@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -20,12 +19,18 @@ class Comparator(_Comparator):
     """Runs runners on the same data and compares what they return, and warns of comparisons that could not fail."""
 
     @staticmethod
-    def compare_accuracy(*args: Any, **kwargs: Any) -> Any:
+    def compare_accuracy(
+        run_results: Any,
+        fail_fast: bool = False,
+        comparisons: Any = None,
+        compare_func: Any = None,
+        *further: Any,
+        **named: Any,
+    ) -> Any:
         """Compare runs as `polycmp.comparator.Comparator` does, and say what a program may look for in its log."""
-        given = inspect.signature(_Comparator.compare_accuracy).bind(*args, **kwargs).arguments.get("compare_func")
-        found = _Comparator.compare_accuracy(*args, **kwargs)
+        found = _Comparator.compare_accuracy(run_results, fail_fast, comparisons, compare_func, *further, **named)
         results = AccuracyResults(found if isinstance(found, list) else [found])
-        functions = given if isinstance(given, Sequence) else [given]
+        functions = compare_func if isinstance(compare_func, Sequence) else [compare_func]
         for result, function in zip(results, functions, strict=True):
             log_result(result, function)
             if result.verdict == "blind":
