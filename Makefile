@@ -29,7 +29,7 @@ UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 .PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format tables bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
-	@echo "make demo      write two small models, compare one on two backends, and show what to try next"
+	@echo "make demo      write two small models, one with a fault, find it, and show what to try next"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-all  run these, those of every framework, and the corpora of make truth"
 	@echo "make test-corpus  run the tests that try hundreds or thousands of cases"

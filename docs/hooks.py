@@ -1,13 +1,14 @@
 """What `mkdocs build` does beyond rendering.
 
 Links to files outside `docs/` lead to the repository, lines of Chinese are joined without a space, the error index is
-made, and so is the list of the public modules that no other page shows.
+made, and so is the list of the public modules that no other page shows. What is copied of a session is its commands.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from html import escape, unescape
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,11 @@ ALIASES = {
 }
 #: A line break between two Chinese characters, which a browser would show as a space. Code has none of them in a row.
 CHINESE_BREAK = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])\n(?=[\u4e00-\u9fff\uff00-\uffef])")
+#: The exit status that tests expect of a command, at the end of its line.
+STATUS = re.compile(r"^(\$ .*?) +# exit \d$", re.MULTILINE)
+#: A session as it is highlighted, and a command in it: further lines follow a backslash.
+SESSION = re.compile(r'<div class="highlight">(<pre><span></span><code><span class="gp">.*?)</div>', re.DOTALL)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?://|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -40,9 +46,19 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         kind = "tree" if target.is_dir() else "blob"
         return f"]({page_url(kind, target)}{match[2] or ''})"
 
-    text = LINK.sub(absolute, CHINESE_BREAK.sub("", markdown))
+    text = STATUS.sub(r"\1", LINK.sub(absolute, CHINESE_BREAK.sub("", markdown)))
     text = text.replace(OTHERS, "\n\n".join(f"::: {name}" for name in other_modules()))
     return text.replace(_error_index().MARK, _error_index().table()) if page.file.src_uri == ERRORS else text
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Return a page whose sessions tell the button that copies them (`data-copy`) their commands alone."""
+
+    def told(match: re.Match[str]) -> str:
+        commands = COMMAND.findall(unescape(re.sub(r"<[^>]+>", "", match[1])))
+        return match[0].replace("<div ", f'<div data-copy="{escape(chr(10).join(commands))}" ', 1)
+
+    return SESSION.sub(told, html)
 
 
 def other_modules() -> list[str]:

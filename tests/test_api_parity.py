@@ -43,8 +43,7 @@ def accepts(function: Callable[..., object]) -> tuple[set[str], bool]:
         found = inspect.signature(function).parameters.values()
     except ValueError:  # a method of dict, which takes what theirs takes
         return set(), True
-    names = {item.name for item in found} | set(getattr(function, "other_keywords", ()))
-    return names, any(item.kind is item.VAR_KEYWORD for item in found)
+    return {item.name for item in found}, any(item.kind is item.VAR_KEYWORD for item in found)
 
 
 def missing(module: str, name: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import onnx
 import pytest
@@ -50,6 +52,18 @@ def test_a_ruined_detector_is_blind_on_default_inputs_and_fails_on_others(polycm
     assert pair["outputs"]["y"]["share_of_range"] > 0.1
     assert polycmp(*broken, "--val-range", "[-60,60]").status == 1
     assert polycmp(*broken, "--atol", "1e-12").status == 1
+
+
+def test_a_tolerance_that_passes_anything_is_blamed_and_not_the_inputs(polycmp, broken):
+    words = (*broken, "--val-range", "[-60,60]")
+    for wide in (("--atol", "600", "--rtol", "300"), ("--rtol", "50"), ("--atol", "y:1e9")):
+        done = polycmp(*words, *wide)
+        assert done.status == 3
+        first, second = [line.removeprefix("  next: ") for line in done.out.splitlines() if "next: polycmp" in line]
+        assert second.endswith("--allow-blind y")
+        assert "tol" not in first
+        again = polycmp(*shlex.split(first)[1:])
+        assert (again.status, "FAILED" in again.out) == (1, True)
 
 
 def test_it_is_accepted_by_name_and_the_row_keeps_the_remark(polycmp, broken):

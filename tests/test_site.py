@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 from pathlib import Path
@@ -94,3 +95,25 @@ def test_the_site_has_a_switch_of_languages_and_a_card(monkeypatch):
     assert (DOCS / "pictures" / "card.png").stat().st_size > 10_000
     page = SimpleNamespace(file=SimpleNamespace(src_uri="zh/start.md"))
     assert hooks.on_page_markdown("一行，\n下一行 one\ntwo", page=page) == "一行，下一行 one\ntwo"
+
+
+def test_what_is_copied_of_a_session_is_its_commands(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import hooks
+
+    text = "```console\n$ polycmp run a.onnx -b onnx  # exit 1\nFAILED: 1 of 1 output differs\n$ polycmp demo\n```\n"
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="README.md"))
+    shown = hooks.on_page_markdown(text, page=page)
+    assert "# exit" not in shown
+    prompt, said = '<span class="gp">$ </span>', '<span class="go">FAILED: 1 &lt; 2</span>'
+    code = f"{prompt}polycmp run <span>\\</span>\n  &#39;a b&#39;\n{said}\n{prompt}polycmp demo\n"
+    block = f'<div class="highlight"><pre><span></span><code>{code}</code></pre></div>'
+    made = hooks.on_page_content(f"<p>$ not a session</p>{block}")
+    copied = re.findall(r'data-copy="([^"]*)"', made)
+    assert [html.unescape(item) for item in copied] == ["polycmp run \\\n  'a b'\npolycmp demo"]
+    assert block in made.replace(f'data-copy="{copied[0]}" ', "")
+
+
+def test_no_page_has_a_line_to_install_that_only_some_shells_take():
+    pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("plugins/*/README.md")]
+    assert [path for path in pages if re.search(r"^pip .*\{.*,", path.read_text(encoding="utf-8"), re.MULTILINE)] == []

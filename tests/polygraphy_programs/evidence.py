@@ -18,7 +18,13 @@ for name, path in (("baseline", "conv.onnx"), ("candidate", "conv_off.onnx")):
     made.extend(Comparator.run([OnnxrtRunner(SessionFromOnnx(path), name=name)], data_loader=load_data()))
 made.save("run-results.json")
 results = RunResults.load("run-results.json")
-for index, (baseline, candidate) in enumerate(zip(results["baseline"], results["candidate"])):
-    case = RunResults([("baseline", [baseline]), ("candidate", [candidate])])
-    compared = CompareFunc.simple(atol=1e-3, rtol=1e-3)(baseline, candidate)
-    print(index, len(case), {name: bool(match) for name, match in compared.items()})
+pair = ("baseline", "candidate")
+selected = RunResults([(name, results[name]) for name in pair])
+found = Comparator.compare_accuracy(selected, compare_func=CompareFunc.simple(atol=1e-3, rtol=1e-3))
+if len(found) != 1:
+    raise ValueError("an unexpected number of comparisons")
+comparisons = found[0]
+if pair not in comparisons:
+    raise ValueError("the pair was not compared")
+for index, outputs in enumerate(comparisons[pair]):
+    print(index, {str(name): bool(match) for name, match in outputs.items()})

@@ -61,19 +61,20 @@ def _exit(status: int) -> None:
     os._exit(status)
 
 
-def end_with(parent: int) -> None:
+def end_with(parent: int, number: int = signal.SIGKILL) -> None:
     """Have the system end this process when its parent ends, for whatever reason; on Linux only.
 
     Args:
         parent: The parent's process number.
+        number: The signal that it gets then.
     """
     if sys.platform == "linux":
         import ctypes
 
         set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(number))
         if os.getppid() != parent:  # it ended before this was said
-            os._exit(128 + signal.SIGKILL)
+            os._exit(128 + number)
 
 
 class SignalReceived(KeyboardInterrupt):

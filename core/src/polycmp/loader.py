@@ -34,7 +34,7 @@ P = ParamSpec("P")
 
 
 def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[T]], type[T]]:
-    """Let a class take keywords under the names that other tools have for them, and list these as `other_keywords`.
+    """Let a class take keywords under the names that other tools have for them, which its signature lists.
 
     Args:
         without_effect: Keywords that are taken and change nothing, because the class always does what they ask for.
@@ -55,8 +55,13 @@ def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[T]], t
                     kwargs[own] = kwargs.pop(other)
             init(self, *args, **kwargs)
 
-        setattr(cls, "__init__", accepting)  # noqa: B010 - a type checker refuses the assignment
-        setattr(cls, "other_keywords", (*names, *without_effect))  # noqa: B010 - likewise
+        own = inspect.signature(init)
+        others = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in (*names, *without_effect)
+        ]
+        parameters = sorted([*own.parameters.values(), *others], key=lambda parameter: parameter.kind)
+        setattr(accepting, "__signature__", own.replace(parameters=parameters))  # noqa: B010 - a type checker refuses it
+        setattr(cls, "__init__", accepting)  # noqa: B010 - likewise
         return cls
 
     return decorate

@@ -141,6 +141,12 @@ def outputs_differ(failed: int, number: int) -> str:
     return f"{failed} of {counted(number, 'output')} differ{'s' if failed == 1 else ''}"
 
 
+def finished(iterations: int, wanted: int) -> str:
+    """Count the iterations that were compared before an interruption."""
+    of = f" of {wanted}" if wanted > iterations else ""
+    return f"{iterations}{of} iterations were compared" if iterations > 1 or of else "1 iteration was compared"
+
+
 def outputs_inconclusive(verdict: str, some: int, number: int) -> str:
     """Count the outputs that are blind or undecided."""
     return f"{some} of {counted(number, 'output')} {INCONCLUSIVE[verdict]}"

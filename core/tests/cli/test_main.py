@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from fakes import FakeSite
 from toymodels import small
 
 TOYBOX = Path(__file__).parents[1] / "toydist" / "toybox"
@@ -60,6 +61,26 @@ def test_help_texts_show_what_is_installed(polycmp, words, holds):
     done = polycmp(*words)
     assert done.status == 0
     assert [text for text in holds if text not in done.out] == []
+
+
+def test_commands_stand_in_sections_by_what_they_are_for(polycmp):
+    shown = polycmp("--help").out.partition("Compare:\n")[2]
+    comparing, _, rest = shown.partition("Find the fault:\n")
+    finding, _, others = rest.partition("Other commands:\n")
+    assert [line.split()[0] for line in comparing.splitlines() if line] == ["compare", "run"]
+    assert finding.split()[0] == "debug"
+    assert {"plugins", "toy"} <= {line.split()[0] for line in others.splitlines() if line}
+
+
+def test_a_command_for_an_unknown_purpose_is_a_fault_of_its_plugin(polycmp, tmp_path_factory, monkeypatch):
+    site = FakeSite(tmp_path_factory.mktemp("site"))
+    monkeypatch.syspath_prepend(str(site.folder))
+    light = (
+        "from polycmp.spec import CommandSpec, hookimpl\n@hookimpl\ndef polycmp_commands():\n"
+        "    yield CommandSpec(('odd',), 'Odd.', 'odd_heavy:odd', purpose='finds')\n"
+    )
+    site.install("fake-odd", {"odd": "odd_light"}, {"odd_light.py": light})
+    assert "no purpose 'finds' of a command; did you mean 'find'" in polycmp("plugins", "list").words
 
 
 @pytest.mark.parametrize(

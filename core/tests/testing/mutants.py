@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from polycmp.errors import BackendError, ModelError
@@ -343,6 +345,77 @@ class NeedsOneBlock(Right):
 class TestNeedsOneBlock(Suite):
     mutant = NeedsOneBlock
     caught_by = frozenset({"test_inputs_may_be_strided"})
+
+
+class PromisesToStay(Right):
+    """Promises outputs that nothing overwrites, and overwrites them in the next inference."""
+
+    outputs_stay_valid = True
+
+    def activate_impl(self):
+        super().activate_impl()
+        self.buffers = {}
+
+    def infer_impl(self, feed_dict):
+        outputs = super().infer_impl(feed_dict)
+        for name, array in outputs.items():
+            buffer = self.buffers.setdefault((name, array.shape), np.empty_like(array))
+            buffer[...] = array
+            outputs[name] = buffer
+        return outputs
+
+
+class TestPromisesToStay(Suite):
+    mutant = PromisesToStay
+    caught_by = frozenset({"test_outputs_stay_for_good_where_that_is_promised"})
+
+
+class FreedWithTheRunner(Right):
+    """Promises outputs that stay, and gives their memory to others when it is deactivated."""
+
+    outputs_stay_valid = True
+
+    def activate_impl(self):
+        super().activate_impl()
+        self.given = []
+
+    def infer_impl(self, feed_dict):
+        outputs = super().infer_impl(feed_dict)
+        self.given.extend(outputs.values())
+        return outputs
+
+    def deactivate_impl(self):
+        for array in self.given:
+            array[...] = 0
+        super().deactivate_impl()
+
+
+class TestFreedWithTheRunner(Suite):
+    mutant = FreedWithTheRunner
+    caught_by = frozenset({"test_outputs_stay_for_good_where_that_is_promised"})
+
+
+class KeepsItsPromise(Right):
+    outputs_stay_valid = True
+
+
+class TestKeepsItsPromise(Suite):
+    mutant = KeepsItsPromise
+
+
+class Milliseconds(Right):
+    """Tells its own time, in milliseconds."""
+
+    def infer_impl(self, feed_dict):
+        start = time.perf_counter()
+        outputs = super().infer_impl(feed_dict)
+        self.inference_time = 1000 * (time.perf_counter() - start)
+        return outputs
+
+
+class TestMilliseconds(Suite):
+    mutant = Milliseconds
+    caught_by = frozenset({"test_time_is_measured"})
 
 
 class NoTime(Right):

@@ -47,7 +47,9 @@ def test_each_mutant_is_caught_by_the_test_meant_for_it(outcomes, name):
 
 def test_every_test_of_the_contract_ran_on_the_right_runner(outcomes):
     assert outcomes.by_class["TestRight"]["failed"] == set()
-    assert outcomes.by_class["TestRight"]["skipped"] == {"test_torch_tensors_are_taken"}
+    promised = "test_outputs_stay_for_good_where_that_is_promised"
+    assert outcomes.by_class["TestRight"]["skipped"] == {"test_torch_tensors_are_taken", promised}
+    assert outcomes.by_class["TestKeepsItsPromise"]["skipped"] == {"test_torch_tensors_are_taken"}
 
 
 def test_the_wrong_runners_asked_for_are_all_there():

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from toymodels import drawn
 
+from polycmp.builtin.functions.metric_options import IouMatchOptions
+from polycmp.builtin.functions.metrics import IouMatch
+from polycmp.comparator import CompareFunc
 from polycmp.plan import FilesPlan
 from polycmp.report.writers import write_json as write
 from polycmp.session.observers import Saving
@@ -95,6 +98,66 @@ class TestSigns(CompareFuncContract):
 
     def different(self):
         return np.array([1.0, 2.0]), np.array([1.0, -2.0])
+
+
+class TestSimple(CompareFuncContract):
+    capabilities = {"integer", "bool", "string", "low_bit", "empty", "scalar"}
+
+    def make_compare_func(self):
+        return CompareFunc.simple()
+
+    def different(self):
+        candidate, reference = self.equal()
+        return -candidate, reference
+
+
+class TestL2(TestSimple):
+    def make_compare_func(self):
+        return CompareFunc.l2()
+
+
+class TestCosine(TestSimple):
+    def make_compare_func(self):
+        return CompareFunc.cosine_similarity()
+
+
+class TestPsnr(TestSimple):
+    def make_compare_func(self):
+        return CompareFunc.psnr()
+
+
+class TestSnr(TestSimple):
+    def make_compare_func(self):
+        return CompareFunc.snr()
+
+
+class TestUlp(TestSimple):
+    def make_compare_func(self):
+        return CompareFunc.ulp()
+
+
+class TestIndices(TestSimple):
+    def make_compare_func(self):
+        return CompareFunc.indices()
+
+    def equal(self):
+        return np.array([[3, 1, 2]]), np.array([[3, 1, 2]])
+
+    def different(self):
+        return np.array([[3, 1, 2]]), np.array([[0, 1, 2]])
+
+
+class TestIou(CompareFuncContract):
+    def make_compare_func(self):
+        return IouMatch(IouMatchOptions())
+
+    def equal(self):
+        boxes = np.array([[0, 0, 1, 1], [2, 2, 4, 4]], np.float32)
+        return boxes, boxes.copy()
+
+    def different(self):
+        candidate, reference = self.equal()
+        return candidate + 9, reference
 
 
 class TestJson(ReportContract):

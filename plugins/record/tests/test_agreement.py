@@ -17,7 +17,8 @@ def saved(folder):
 
 def spool(folder, **settings):
     given = {"every": 1, "max_calls": 100, "max_size": 10**6, "duplicates": False, **settings}
-    return Spool(Settings.from_text(Settings(str(folder), **given).to_text()))
+    (settings,) = Settings.from_text(Settings(str(folder), **given).to_text())
+    return Spool(settings)
 
 
 def keep(place, model, value):

@@ -179,6 +179,114 @@ def test_a_folder_that_holds_something_is_refused_before_the_program_runs(place)
     assert [path.name for path in (place.folder / "calls").iterdir()] == ["mine.txt"]
 
 
+def test_calls_stay_where_they_are_until_they_can_be_taken_over(place):
+    program = (place.folder / "app.py").read_text()
+    damage = (
+        "import pathlib\n"
+        "second = sorted(pathlib.Path('calls/.recording').glob('*/*.npy'))[1]\n"
+        "second.write_bytes(b'')\n"
+    )
+    place.write("app.py", program + damage)
+    assert place.record("app.py", "1", "2", "3") == 3
+    assert "calls are not taken over yet" in place.err
+    assert "is damaged" in place.err
+    assert "polycmp record --take-over calls" in place.err
+    assert place.record("app.py", "4") == 3
+    assert "polycmp record --take-over calls" in place.err
+    (damaged,) = (file for file in (place.folder / "calls/.recording").glob("*/*.npy") if not file.stat().st_size)
+    damaged.unlink()
+    assert place.polycmp("record", "--take-over", "calls") == 0
+    assert "recorded 2 calls of toy.onnx" in place.err
+    (command,) = [line.removeprefix("  next: ") for line in place.err.splitlines() if line.startswith("  next: ")]
+    assert place.polycmp(*shlex.split(command)[1:], "--atol", "0", "--rtol", "0") == 0
+    assert [path.name for path in (place.folder / "calls").iterdir()] == ["toy"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this system does not end processes with their parent")
+def test_a_recording_that_is_killed_ends_its_program_and_loses_no_call(place):
+    program = (place.folder / "app.py").read_text()
+    ending = (
+        "import os, pathlib, signal, time\n"
+        "def end(*_):\n    pathlib.Path('ended').touch()\n    sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "os.kill(os.getppid(), signal.SIGKILL)\n"
+        "while True:\n    time.sleep(0.01)\n"
+    )
+    place.write("app.py", program + ending)
+    words = [sys.executable, "-m", "polycmp", "record", "--", sys.executable, "app.py", "1", "2"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)  # ends when the program has, too
+    assert done.returncode == 3
+    assert (place.folder / "ended").exists()
+    assert place.polycmp("record", "--take-over", "calls") == 0
+    assert "recorded 2 calls of toy.onnx" in place.err
+    assert place.calls() == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("--take-over", "calls"), 3, "there is no .recording in this folder"),
+        (("--take-over", "calls", "-o", "other"), 2, "polycmp record --take-over calls"),
+        (("--take-over", "calls", "--", "python", "app.py"), 2, "polycmp record --take-over calls"),
+    ],
+)
+def test_taking_over_says_what_it_cannot(place, words, status, said):
+    assert place.polycmp("record", *words) == status
+    assert said in place.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system has no such locks")
+def test_what_is_being_recorded_is_not_taken_over(place):
+    place.write(
+        "app.py",
+        "import subprocess, sys\n"
+        "words = [sys.executable, '-m', 'polycmp', 'record', '--take-over', 'calls']\n"
+        "done = subprocess.run(words, capture_output=True, text=True)\n"
+        "print(done.returncode, done.stderr)\n",
+    )
+    place.record("app.py")
+    assert place.out.startswith("3 ")
+    assert "another process records here" in place.out
+
+
+@pytest.mark.parametrize(
+    ("size", "seeds", "status", "said"),
+    [
+        ("300", "123", 0, "a call of toy.onnx takes 128 bytes, and --max-size 300 leaves 44 bytes"),
+        ("100", "1", 3, "a call of toy.onnx takes 128 bytes, and --max-size 100 leaves 100 bytes"),
+    ],
+)
+def test_calls_that_are_too_large_are_told_with_their_size(place, size, seeds, status, said):
+    assert place.record("app.py", *seeds, options=("--max-size", size)) == status
+    assert said in place.err
+    assert "no call of a model was seen" not in place.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system has no such limits")
+def test_a_file_that_cannot_grow_is_told_in_the_words_of_the_system(place):
+    place.write(
+        "app.py",
+        "import resource\n"
+        "import numpy as np, onnxruntime\n"
+        "session = onnxruntime.InferenceSession('toy.onnx')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "for rows in (1, 1000):\n"
+        "    session.run(None, {'x': np.ones((rows, 8), np.float32)})\n",
+    )
+    assert place.record("app.py") == 0
+    assert place.calls() == 1
+    assert place.err.count("not all calls were recorded: OSError: [Errno 27] File too large") == 1
+
+
+def test_a_recording_within_a_recording_leaves_both_what_the_program_did(place):
+    inner = (sys.executable, "-m", "polycmp", "record", "-o", "inner", "--max-calls", "1", "--", sys.executable)
+    assert place.polycmp("record", "-o", "calls", "--", *inner, "app.py", "1", "2") == 0
+    assert place.out == "1 (2, 4)\n2 (2, 4)\n"
+    assert "recorded 1 call (--max-calls) of toy.onnx" in place.err
+    assert "recorded 2 calls of toy.onnx" in place.err
+    assert place.calls() == 2
+
+
 @pytest.mark.skipif(not hasattr(signal, "pause"), reason="this system has no such signals")
 def test_a_signal_is_passed_on_and_what_the_program_had_given_is_kept(place):
     program = (place.folder / "app.py").read_text()

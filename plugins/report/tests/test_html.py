@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from browser import opened
 from report_outcomes import SPITEFUL, erroneous, failing, outcome_of, passing
 
+from polycmp.report import NextStep
 from polycmp.report.run_result import result_of
 from polycmp.results.outcome import Invalid
 from polycmp_report import html
+from polycmp_report.page.sections import breakable
 
 
 def to_html(outcome):
@@ -77,6 +80,38 @@ def test_page_tells_everything_that_was_found():
         "CPython",  # the environment
     ):
         assert said in text
+
+
+def test_each_command_on_the_page_has_a_button_that_copies_it():
+    outcome = failing()
+    outcome.next_steps += [NextStep("polycmp locate 'a b.onnx'", "Look inside."), NextStep("polycmp bisect m.onnx", "")]
+    text = to_html(outcome)
+    keys = re.findall(r'<button type="button" class="copy" data-copy="([^"]+)">', text)
+    shown = {key: unescape(re.search(rf'<code id="{key}">(.*?)</code>', text)[1]) for key in keys}
+    assert len(keys) == len(set(keys)) == 3
+    assert list(shown.values())[1:] == ["polycmp locate 'a b.onnx'", "polycmp bisect m.onnx"]
+    assert "next: Look inside." in Page(text).text
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Resize", ["Resize"]),
+        ("BatchNormalization", ["BatchNormalization"]),
+        ("onnxrt:model=demo/model.onnx", ["onnxrt:", "model=", "demo/", "model.", "onnx"]),
+        ("/encoder/layer.0/attention", ["/", "encoder/", "layer.", "0/", "attention"]),
+        ("0.000123456789", ["0.000123456789"]),
+        ("-1.23456789e-05", ["-1.23456789e-05"]),
+        ("x" * 130, ["x" * 60, "x" * 60, "x" * 10]),
+        ("Conv 'stage1.a.conv' of float32[1,3,224,224]", None),
+    ],
+)
+def test_names_are_broken_after_separators_alone(name, parts):
+    made = str(breakable(name))
+    assert unescape(made.replace("<wbr>", "")) == name
+    if parts is not None:
+        assert unescape(made).split("<wbr>") == parts
+    assert not re.search(r"\w<wbr>\w", made) or len(name) > 60
 
 
 def test_failures_come_first_and_keep_the_order_of_the_model():

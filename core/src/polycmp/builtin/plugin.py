@@ -64,4 +64,5 @@ _COMMANDS = (
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands of the core."""
     for words, summary, target, group in _COMMANDS:
-        yield CommandSpec(tuple(words.split()), summary, f"polycmp.cli.{target}", group)
+        purpose = "compare" if words == "run" else ""
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp.cli.{target}", group, purpose=purpose)

@@ -28,7 +28,7 @@ HELP = """Does this model still compute what it should, on the backend I want to
 
 \b
 Examples:
-  polycmp demo                                 write two small models to try
+  polycmp demo                                 find a fault in a small model
   polycmp run model.onnx -b onnxrt -b onnx     do two backends agree?
   polycmp run new.onnx old.onnx -b onnxrt      do two versions of a model?
   polycmp compare new.npz old.npz              are saved outputs the same?
@@ -102,9 +102,19 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands without importing them."""
+        from polycmp.spec import PURPOSES
+
         registry = _registry(ctx)
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(self._summaries(registry).items()))
+        summaries, purposes = self._summaries(registry), {} if self.path else _purposes(registry)
+        for purpose, heading in PURPOSES.items() if purposes else [("", "Commands")]:
+            rows = [
+                (word.ljust(max(map(len, summaries))), line)  # so that all sections have the same columns
+                for word, line in sorted(summaries.items())
+                if purposes.get(word, "") == purpose
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
         broken = [record.name for record in registry.records if record.state in {"broken", "excluded"}]
         if broken and not self.path:
             formatter.write_paragraph()
@@ -120,6 +130,15 @@ class CommandGroup(click.Group):
                 line = found.get(word) or item.spec.group or f"Commands: {' '.join((*self.path, word))} …."
             found[word] = line
         return found
+
+
+def _purposes(registry: Registry) -> dict[str, str]:
+    """Return what the commands that begin with a word are for, by the word."""
+    found: dict[str, str] = {}
+    for item in registry.commands.values():
+        word = item.spec.path[0]
+        found[word] = found.get(word) or item.spec.purpose
+    return found
 
 
 def _registry(ctx: click.Context) -> Registry:

@@ -28,7 +28,7 @@ from polycmp.plan.text import to_values, to_words
 from polycmp.report import NextStep, Result
 from polycmp.report.progress import progress
 from polycmp.report.writers import Subject, Writer, find_writers, present
-from polycmp.terminal import echo
+from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
     import click
@@ -213,8 +213,14 @@ class Invocation:
         from polycmp.report.run_result import result_of
         from polycmp.session.engine import run_plan
 
-        with self.progress() as on_stage:
-            outcome = run_plan(plan, self.registry, on_stage)
+        shown = list[str]()
+        try:
+            with self.progress() as on_stage:
+                outcome = run_plan(plan, self.registry, on_stage, shown.append)
+        except KeyboardInterrupt:
+            for text in filter(None, shown):
+                echo(visible(f"polycmp: {text}"), err=True)
+            raise
         self._errors = outcome.errors
         return result_of(outcome)
 

@@ -96,7 +96,10 @@ __all__ = [
 
 class _Callable(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compare arrays, tensors, mappings of them or files: `help(polycmp.builtin.api.quick.compare)`."""
+        """Compare arrays, tensors, mappings of them or files: `help(polycmp.builtin.api.quick.compare)`.
+
+        NaN in the same place on both sides is a difference; `options=["--nan", "equal"]` takes them as equal.
+        """
         # What is called is built in, and the kernel imports nothing of that: it is named by a string, like a plugin.
         return import_module("polycmp.builtin.api.quick").compare(*args, **kwargs)
 

@@ -21,6 +21,7 @@ from polycmp.plugins.names import flag_of
 from polycmp.spec import (
     ENTRY_POINT_GROUP,
     HOOKS,
+    PURPOSES,
     SERVICES,
     CommandSpec,
     FormatSpec,
@@ -152,6 +153,8 @@ def _check_spec(spec: Any, hook: str) -> None:
     if isinstance(spec, CommandSpec):
         if not spec.path or not all(re.fullmatch(r"[a-z][a-z0-9_-]*", str(word)) for word in spec.path):
             raise _FaultError(f"bad command path {spec.path!r}: a tuple of lower-case words")
+        if spec.purpose not in PURPOSES:
+            raise _FaultError(f"no purpose {spec.purpose!r} of a command; {did_you_mean(str(spec.purpose), PURPOSES)}")
     elif isinstance(spec, FormatSpec):
         _check_format(spec)
         return

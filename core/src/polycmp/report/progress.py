@@ -1,31 +1,39 @@
-"""Progress of what takes over a second: on a terminal or in a notebook, and never in a log."""
+"""Progress of what takes over a second: on a terminal or in a notebook, and in a log once a minute."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from polycmp.terminal import visible
+from polycmp.errors import FileError
+from polycmp.terminal import echo, visible
 
 DELAY = 1.0
+#: Seconds from line to line in a log.
+INTERVAL = 60.0
 
 
 @contextmanager
 def progress(*, silent: bool = False) -> Iterator[Callable[[str], None]]:
     """Give a function to tell what happens next; after a second a spinner with that text appears.
 
+    Where standard error is neither a terminal nor a notebook's, the text is printed once a minute.
+
     Args:
-        silent: Show nothing. Nothing is shown either where standard error is neither a terminal nor a notebook's.
+        silent: Show nothing.
     """
-    is_terminal = sys.stderr.isatty()
-    if silent or not (is_terminal or _in_notebook()):
+    if silent:
         yield lambda _: None
         return
-    shown = _Spinner() if is_terminal else _NotebookLine()
-    timer = threading.Timer(DELAY, shown.start)
+    shown: _Spinner | _NotebookLine | _LogLines
+    if sys.stderr is not None and sys.stderr.isatty():
+        shown = _Spinner()
+    else:
+        shown = _NotebookLine() if _in_notebook() else _LogLines()
+    timer = threading.Timer(shown.delay, shown.start)
     timer.daemon = True
     timer.start()
     try:
@@ -36,6 +44,8 @@ def progress(*, silent: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 class _Spinner:
+    delay = DELAY
+
     def __init__(self) -> None:
         self._text = "working"
         self._lock = threading.Lock()
@@ -70,6 +80,27 @@ class _Spinner:
                 self._status.stop()
 
 
+class _LogLines:
+    """Lines on standard error that say from time to time how far it is."""
+
+    def __init__(self) -> None:
+        self.delay = INTERVAL
+        self._text = "working"
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        while not self._stopped.is_set():
+            with suppress(FileError, OSError, ValueError):  # standard error may be gone
+                echo(f"polycmp: {visible(self._text)}", err=True)
+            self._stopped.wait(self.delay)
+
+    def tell(self, text: str) -> None:
+        self._text = text
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
 def _in_notebook() -> bool:
     """Return whether this process is the kernel of a notebook, which has imported IPython then."""
     ipython = sys.modules.get("IPython")
@@ -79,6 +110,8 @@ def _in_notebook() -> bool:
 
 class _NotebookLine:
     """A line below the cell of a notebook that changes in place, and is empty in the end."""
+
+    delay = DELAY
 
     def __init__(self) -> None:
         self._text = "working"

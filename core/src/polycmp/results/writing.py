@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
+#: Digits of an iteration's number in the name of its file.
+_DIGITS = 10
+
+
 class _Writer:
     """Shared part of both writers: a single file that appears at the end, or a folder that fills up.
 
@@ -32,8 +36,10 @@ class _Writer:
 
     _kind: str
 
-    def __init__(self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True) -> None:
-        self.path, self._lasting = Path(path), lasting
+    def __init__(
+        self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True, first: int = 0
+    ) -> None:
+        self.path, self._lasting, self._first = Path(path), lasting, first
         self._outdated: list[Path] = []
         self.added: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None
@@ -79,9 +85,10 @@ class _Writer:
         for old in self._outdated:
             old.unlink(missing_ok=True)
         self._outdated = []
-        index = self.added[label]
+        index = self._first + self.added[label]
         run = f".{list(self.added).index(label)}" if self._kind == OUTPUTS else ""
-        with atomic_write(self.path / f"{index:010d}{run}{self._format.spec.suffix}", lasting=self._lasting) as file:
+        name = f"{index:0{_DIGITS}d}{run}{self._format.spec.suffix}"
+        with atomic_write(self.path / name, lasting=self._lasting) as file:
             writer = self._writer_of(file)
             try:
                 writer.add(label, arrays, runtime)
@@ -111,7 +118,7 @@ class _Writer:
             writer.discard()
 
     def _find_outdated(self, folder: Path) -> list[Path]:
-        """Return the files of an earlier run in a folder, which the new run replaces.
+        """Return the files of an earlier run in a folder, which this one replaces: all from its first iteration on.
 
         Raises:
             FileError: Something else is in the folder.
@@ -121,7 +128,7 @@ class _Writer:
         if not folder.is_dir():
             raise FileError("the folder to save to is a file", whose=str(folder), hint=f"rm {folder}, or add a suffix")
         present = sorted(folder.iterdir())
-        ours = re.compile(r"\d{10}(\.\d+)?" + re.escape(self._format.spec.suffix))
+        ours = re.compile(rf"\d{{{_DIGITS}}}(\.\d+)?" + re.escape(self._format.spec.suffix))
         left_over = re.compile(rf"\.{ours.pattern}\..+\.part")  # of a run that was killed while it wrote
         saved = [file for file in present if ours.fullmatch(file.name)]
         strangers = [file for file in present if file not in saved and not left_over.fullmatch(file.name)]
@@ -132,7 +139,7 @@ class _Writer:
                 whose=str(folder),
                 hint="name another folder, or empty this one",
             )
-        return present
+        return [file for file in present if file not in saved or int(file.name[:_DIGITS]) >= self._first]
 
 
 class InputsWriter(_Writer):
@@ -142,6 +149,7 @@ class InputsWriter(_Writer):
         path: A file with the suffix of a format, or a folder without a suffix.
         registry: The plugins that bring the formats; by default those that are installed.
         lasting: Whether it is to be there after a loss of power, too.
+        first: Number of the first iteration, in a folder that holds those before it.
 
     Raises:
         UsageError: The suffix is unknown.
@@ -163,6 +171,7 @@ class OutputsWriter(_Writer):
         path: A file with the suffix of a format, or a folder without a suffix.
         registry: The plugins that bring the formats; by default those that are installed.
         lasting: Whether it is to be there after a loss of power, too.
+        first: Number of the first iteration, in a folder that holds those before it.
 
     Raises:
         UsageError: The suffix is unknown.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp import sentences
 from polycmp.compare.blindness import blind_pair, without_elements
 from polycmp.compare.validity import find_invalid
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
@@ -40,13 +41,19 @@ if TYPE_CHECKING:
 Outputs = Mapping[str, Any]
 
 
-def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = lambda _: None) -> Outcome:
+def run_plan(
+    plan: Plan,
+    registry: Registry,
+    on_stage: Callable[[str], None] = lambda _: None,
+    on_interrupt: Callable[[str], None] = lambda _: None,
+) -> Outcome:
     """Carry out a plan.
 
     Args:
         plan: The plan to carry out.
         registry: The plugins to do it with.
         on_stage: Told in words what happens next.
+        on_interrupt: Told in words what the iterations showed that were finished before Ctrl-C.
 
     Returns:
         The outcome; a backend that failed is part of it.
@@ -60,9 +67,13 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         session = _open_session(plan, resolved, observers)
         observers.start(session.outcome)
         with closing(session), closing(session.steps(_schedule(plan, resolved, on_stage))) as steps:
-            for step in steps:
-                if not session.take(step):
-                    break
+            try:
+                for step in steps:
+                    if not session.take(step):
+                        break
+            except KeyboardInterrupt:
+                on_interrupt(session.so_far())
+                raise
         outcome = session.judged()
         outcome.seconds = time.perf_counter() - start
         observers.finish(outcome)
@@ -306,6 +317,22 @@ class _Session:
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         return self.outcome
+
+    def so_far(self) -> str:
+        """Return in words what the iterations showed that were compared as a whole; empty where none was."""
+        whole = [windows[0] for windows in self._comparers.values() if list(windows) == [0]]
+        pairs = [pair for pair in (comparer.result() for comparer in whole) if pair.iterations]
+        if not pairs:
+            return ""
+        iterations = sentences.finished(max(pair.iterations for pair in pairs), self._resolved.plan.data.iterations)
+        outputs = [item for pair in pairs for item in pair.outputs.values()]
+        failed = [item for item in outputs if item.verdict == "failed"]
+        if failed:
+            shown = f"{sentences.outputs_differ(len(failed), len(outputs))}, {failed[0].output!r}: {failed[0].reason}"
+        else:
+            left = [item for item in outputs if not item.passed]
+            shown = sentences.outputs_passed(len(outputs) - len(left), [])
+        return f"{iterations}: {shown}"
 
     def _with_lacking(self, pair: PairComparison) -> PairComparison:
         """Return a verdict that also says which outputs one of two files lacks, where options make others outputs."""

@@ -3,33 +3,73 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from polycmp._builtin_options import SimpleOptions
 from polycmp._commands import NextStep
-from polycmp.plan import Plan
+from polycmp.compare import OutputComparison
+from polycmp.plan import Plan, to_command
 from polycmp.plan.defaults import DEFAULT_DATA_LOADER
 from polycmp.results.outcome import Outcome
+from polycmp.spec import Verdict
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 #: The data loader of real inputs, where a plugin brings it.
 _REAL = "sample"
+#: Tolerance where none was typed, and the error of the impostor that hides best: a tenth of every value.
+_DEFAULT, _LARGER = 1e-5, 0.1
 
 
 def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterator[NextStep]:
     """Yield the commands that compare on inputs which show something, or accept that these show nothing."""
     if outcome.verdict != "blind" or not plan.command:
         return
+    found = [item for pair in outcome.comparisons for item in pair.outputs.values() if item.inconclusive == "blind"]
+    stricter = _with_default_tolerances(plan) if all(map(_passes_anything, found)) else None
     made_up = not (plan.data.files or plan.data.script) and plan.data.loader.name == DEFAULT_DATA_LOADER
-    if plan.backends and made_up and _REAL in registry.data_loaders:
+    if stricter is not None:
+        yield NextStep(to_command(stricter, registry), "Compare with tolerances that an error could exceed.")
+    elif plan.backends and made_up and _REAL in registry.data_loaders:
         yield NextStep(f"{plan.command} --data-loader {_REAL}", "Compare on small real inputs.")
     elif plan.backends:
         yield NextStep(
             f"{plan.command} --load-inputs FILE",
             "Compare on your own inputs; polycmp data from-images makes such a file from pictures.",
         )
-    found = [item for pair in outcome.comparisons for item in pair.outputs.values() if item.inconclusive == "blind"]
     names = shlex.join(dict.fromkeys(item.output for item in found))
     yield NextStep(f"{plan.command} --allow-blind {names}", "Accept it: these outputs hold next to nothing.")
+
+
+def _passes_anything(item: OutputComparison) -> bool:
+    """Return whether the tolerances let an output pass that is larger by a tenth, as those of nobody would."""
+    if item.stats is None:
+        return False
+    allowed = max(
+        (
+            max(limits["atol"], limits["rtol"] * item.stats.scale)
+            for limits in map(_limits, item.verdicts.values())
+            if limits
+        ),
+        default=0.0,
+    )
+    return _DEFAULT < _LARGER * item.stats.scale <= allowed
+
+
+def _limits(verdict: Verdict) -> Mapping[str, float]:
+    return getattr(verdict, "tolerance", {})
+
+
+def _with_default_tolerances(plan: Plan) -> Plan | None:
+    """Return a plan without the tolerances that were typed; None where none was."""
+    functions = tuple(
+        replace(choice, options=replace(choice.options, atol={}, rtol={}))
+        if isinstance(choice.options, SimpleOptions)
+        else choice
+        for choice in plan.compare.functions
+    )
+    changed = replace(plan, compare=replace(plan.compare, functions=functions))
+    return None if changed == plan else changed

@@ -26,6 +26,7 @@ from polycmp.options.values import (
     split_script,
 )
 from polycmp.spec.descriptors import (
+    PURPOSES,
     SERVICES,
     CommandSpec,
     CompareFuncSpec,
@@ -68,6 +69,7 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "HOOKS",
     "IMPOSTORS",
+    "PURPOSES",
     "SERVICES",
     "CommandSpec",
     "CommandTarget",

@@ -332,6 +332,16 @@ class CompareFuncSpec:
     python: str = ""
 
 
+#: What commands are for, and the heading of that section of `polycmp --help`.
+PURPOSES: Mapping[str, str] = {
+    "compare": "Compare",
+    "find": "Find the fault",
+    "guard": "Guard models against faults",
+    "files": "Work on models and data",
+    "": "Other commands",
+}
+
+
 @dataclass(frozen=True)
 class CommandSpec:
     """A command of its own.
@@ -348,6 +358,8 @@ class CommandSpec:
             that the command has, so `target` has to be a `polycmp.command.BackendCommand`.
         after: Commands, by their words, after which it is named as the next step in the same way where they found that
             two different backends do not agree: `("locate",)`.
+        purpose: The section of `polycmp --help` that it stands in, a key of `PURPOSES`; empty for the last one. Of a
+            command of several words the first that has one counts.
     """
 
     path: tuple[str, ...]
@@ -356,6 +368,7 @@ class CommandSpec:
     group: str = ""
     after_difference: bool = False
     after: tuple[str, ...] = ()
+    purpose: str = ""
 
 
 @dataclass(frozen=True)

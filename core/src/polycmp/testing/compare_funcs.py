@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from polycmp.errors import PolycmpError
 from polycmp.spec import Verdict
 from polycmp.tensors import as_dtype
-from polycmp.testing.contract import Contract, needs
+from polycmp.testing.contract import Contract, needs, same_bytes
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
@@ -67,14 +68,28 @@ class CompareFuncContract(Contract):
                 assert isinstance(name, str)
                 assert isinstance(float(figure), float), name
 
-    def test_it_does_not_write_to_its_arguments(self) -> None:
+    @pytest.mark.parametrize("writeable", [False, True])
+    def test_it_does_not_write_to_its_arguments(self, writeable: bool) -> None:
         for pair in (self.equal(), self.different()):
-            kept = [array.copy() for array in pair]
-            for array in pair:
-                array.flags.writeable = False
-            self.judge(*pair)
-            for array, before in zip(pair, kept, strict=True):
-                np.testing.assert_array_equal(array, before)
+            given = [array.copy() for array in pair]
+            for array in given:
+                array.flags.writeable = writeable  # what cannot be written shows that it tries, what can, that it does
+            self.judge(*given)
+            for name, array, before in zip(("candidate", "reference"), given, pair, strict=True):
+                assert same_bytes(array, before), f"it wrote to the {name}"
+
+    @pytest.mark.parametrize("where", ["candidate", "reference"])
+    @pytest.mark.parametrize("how_many", ["one", "all"])
+    def test_nan_beside_numbers_never_passes(self, where: str, how_many: str) -> None:
+        pair = dict(zip(("candidate", "reference"), (array.copy() for array in self.equal()), strict=True))
+        if pair[where].dtype.kind not in "fc":
+            pytest.skip("its outputs hold no NaN")
+        pair[where][... if how_many == "all" else (0,) * pair[where].ndim] = np.nan
+        try:
+            verdict = self.judge(**pair)
+        except PolycmpError:  # a refusal in words is no pass
+            return
+        assert not verdict.passed, f"{how_many} of the {where}'s numbers NaN, and it passed"
 
     def test_it_gives_the_same_verdict_again(self) -> None:
         compare = self.make_compare_func()

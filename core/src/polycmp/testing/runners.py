@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from polycmp.errors import BackendError, DataError, PolycmpError
 from polycmp.runner import Runner
 from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_low_bit, to_numpy
-from polycmp.testing.contract import Contract, needs
+from polycmp.testing.contract import Contract, needs, same_bytes
 
 Arrays = dict[str, Any]
 
@@ -193,7 +194,7 @@ class RunnerContract(Contract):
         runner.infer(feed)
         assert list(feed) == list(kept)
         for name in feed:
-            assert _same_bytes(feed[name], kept[name]), f"infer() wrote to its input {name!r}"
+            assert same_bytes(feed[name], kept[name]), f"infer() wrote to its input {name!r}"
 
     def test_inputs_may_be_strided(self, runner: Runner) -> None:
         feed = {name: _strided(array) for name, array in self.feeds()[0].items()}
@@ -244,7 +245,20 @@ class RunnerContract(Contract):
         runner.get_input_metadata()
         runner.last_inference_time()
         for name, array in outputs.items():
-            assert _same_bytes(to_numpy(array), kept[name]), f"output {name!r} changed by itself"
+            assert same_bytes(to_numpy(array), kept[name]), f"output {name!r} changed by itself"
+
+    def test_outputs_stay_for_good_where_that_is_promised(self) -> None:
+        runner = self.make_runner(self.load)
+        with runner:
+            if not runner.outputs_stay_valid:
+                pytest.skip("outputs_stay_valid is not promised")
+            outputs = {name: to_numpy(array) for name, array in runner.infer(_copies(self.feeds()[0])).items()}
+            kept = _copies(outputs)
+            for feed in [*self.feeds()[1:], self.feeds()[0], *self.feeds()[1:]]:
+                runner.infer(_copies(feed))
+                self._check_same(outputs, kept, "a later inference")
+        gc.collect()
+        self._check_same(outputs, kept, "deactivate()")
 
     def test_outputs_share_no_memory_with_each_other(self, runner: Runner) -> None:
         outputs = {name: to_numpy(array) for name, array in runner.infer(self.feeds()[0]).items()}
@@ -289,8 +303,17 @@ class RunnerContract(Contract):
     def test_time_is_measured(self, runner: Runner) -> None:
         with pytest.raises(BackendError):
             runner.last_inference_time()
-        runner.infer(self.feeds()[0])
-        assert runner.last_inference_time() > 0
+        feed = self.feeds()[0]
+        start = time.perf_counter()
+        runner.infer(feed)
+        around = time.perf_counter() - start
+        seconds = runner.last_inference_time()
+        assert 0 < seconds <= 1.05 * around + 1e-4, f"{seconds} seconds of the {around} that infer() took"
+
+    @staticmethod
+    def _check_same(outputs: Arrays, kept: Arrays, what: str) -> None:
+        for name, array in outputs.items():
+            assert same_bytes(array, kept[name]), f"{what} changed output {name!r}, which was to stay valid"
 
     def _check(self, outputs: Mapping[str, Any], feed: Arrays) -> None:
         for name, array, wanted in _pairs(outputs, self.expected(feed)):
@@ -325,12 +348,6 @@ def _pairs(outputs: Mapping[str, Any], expected: Arrays) -> list[tuple[str, NDAr
 
 def _copies(feed: Arrays) -> Arrays:
     return {name: array.copy() for name, array in feed.items()}
-
-
-def _same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    if one.dtype.hasobject:
-        return bool(np.array_equal(one, other))
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
 def _strided(array: NDArray[Any]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
 
@@ -306,6 +307,7 @@ def test_a_class_takes_keywords_by_other_names():
     assert repr(Named(weights="a")) == "Named(weights='a')"
     with pytest.raises(TypeError, match="both"):
         Named(model="a", weights="a")
+    assert list(inspect.signature(Named).parameters) == ["model", "times", "weights", "copy"]
 
 
 # the logger

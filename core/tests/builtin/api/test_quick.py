@@ -15,7 +15,7 @@ import pytest
 
 import polycmp
 from polycmp.cli.main import run as command
-from polycmp.errors import DataError, UsageError
+from polycmp.errors import DataError, PolycmpError, UsageError
 
 
 @pytest.fixture
@@ -319,3 +319,52 @@ def test_without_pandas_it_says_what_to_install(new, old, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(polycmp.errors.PluginError, match="pip install pandas"):
         polycmp.compare(new, old).to_pandas()
+
+
+# --- errors in the words of Python
+
+
+@pytest.mark.parametrize("value", ["x", -1, math.nan, [1], {"y": "x"}, {"y": -0.5}])
+@pytest.mark.parametrize("name", ["atol", "rtol"])
+def test_a_tolerance_that_is_none_is_shown_as_it_was_given(name, value):
+    with pytest.raises(ValueError, match="no tolerance") as failed:
+        polycmp.compare({"y": np.ones(3)}, {"y": np.ones(3)}, **{name: value})
+    given = f"{name}={value!r}"
+    assert isinstance(failed.value, PolycmpError)
+    assert str(failed.value).startswith(f"{given} is no tolerance\n")
+    assert f"next: {name}=1e-5" in str(failed.value)
+
+
+def test_errors_name_arguments_and_not_options():
+    new, old = {"y": np.ones(3)}, {"y": np.ones(3) + 1e-9}
+    for wrong in ({"atol": {"z": 1}}, {"rtol": {"z": 1}}, {"allow_blind": "z"}):
+        with pytest.raises(PolycmpError) as failed:
+            polycmp.compare(new, old, **wrong)
+        assert next(iter(wrong)) in str(failed.value)
+        assert "--" not in str(failed.value)
+    with pytest.raises(PolycmpError) as failed:
+        polycmp.run("m.toy")
+    assert "no backend given" in str(failed.value)
+    assert 'polycmp.run("model.onnx"' in failed.value.hint
+    with pytest.raises(PolycmpError) as failed:
+        polycmp.compare("no/such/file.npz", old)
+    assert "ls " not in str(failed.value)
+
+
+@pytest.mark.parametrize("key", [0, None, ("y", "z")])
+def test_what_is_no_name_is_refused_in_a_sentence(key):
+    found = polycmp.compare({"y": np.ones(3), "z": np.ones(2)}, {"y": np.ones(3), "z": np.ones(2)}, atol=1e-3)
+    with pytest.raises(KeyError) as failed:
+        found[key]
+    assert str(failed.value) == f"outputs are found by their names, and {key!r} is none\n  why:  known: y, z"
+    assert key not in found
+    assert found.get(key) is None
+
+
+def test_nan_on_both_sides_fails_as_the_documentation_says():
+    array = np.array([1.0, math.nan])
+    with pytest.raises(AssertionError, match="NaN"):
+        polycmp.assert_close(array, array)
+    polycmp.assert_close(array, array, options=["--nan", "equal"])
+    for function in (type(polycmp.compare).__call__, polycmp.assert_close):
+        assert "NaN in the same place on both sides" in function.__doc__

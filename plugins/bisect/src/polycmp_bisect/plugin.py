@@ -15,6 +15,7 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "Find the release that changed what a model computes.",
         "polycmp_bisect.command:bisect_command",
         after=("locate", "debug reduce"),
+        purpose="find",
     )
     group = "Manage the environments that `version=` and `bisect` create."
     target = "polycmp_bisect.cache_commands"

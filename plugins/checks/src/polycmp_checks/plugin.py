@@ -127,17 +127,23 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("invariants",),
         "Check backends against themselves, without a reference.",
         "polycmp_checks.invariants_command:invariants_command",
+        purpose="guard",
     )
     yield CommandSpec(
-        ("selftest",), "Prove that a comparison can fail.", "polycmp_checks.selftest_command:selftest_command"
+        ("selftest",),
+        "Prove that a comparison can fail.",
+        "polycmp_checks.selftest_command:selftest_command",
+        purpose="guard",
     )
     yield CommandSpec(
         ("flaky",),
         "Run a backend again and again, and name the first tensor that differs.",
         "polycmp_checks.flaky_command:flaky_command",
+        purpose="find",
     )
     yield CommandSpec(
         ("calibrate",),
         "Measure tolerances with backends that are known to be right.",
         "polycmp_checks.calibrate_command:calibrate_command",
+        purpose="guard",
     )

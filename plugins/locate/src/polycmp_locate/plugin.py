@@ -15,6 +15,7 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "Find the first tensor inside a model that goes wrong.",
         "polycmp_locate.command:locate_command",
         after_difference=True,
+        purpose="find",
     )
     yield CommandSpec(
         ("debug", "reduce"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from polycmp_onnx.shapes import InferShapes, infer_shapes, value_types
     from polycmp_onnx.structure import referring_to_itself
     from polycmp_onnx.tidy import clean_up, sort_nodes
-    from polycmp_onnx.upper_bound import SetUpperBound, set_upper_bound
+    from polycmp_onnx.upper_bound import SetUpperBound, set_upper_bound, unbounded_tensors
     from polycmp_onnx.verify import save_part, save_verified
 
 __all__ = [
@@ -70,6 +70,7 @@ __all__ = [
     "scrub_texts",
     "set_upper_bound",
     "sort_nodes",
+    "unbounded_tensors",
     "value_types",
 ]
 
@@ -81,7 +82,7 @@ _NAMES = {
     "shapes": ("InferShapes", "infer_shapes", "value_types"),
     "model_graph": ("OnnxGraph",),
     "tidy": ("clean_up", "sort_nodes"),
-    "upper_bound": ("SetUpperBound", "set_upper_bound"),
+    "upper_bound": ("SetUpperBound", "set_upper_bound", "unbounded_tensors"),
     "convert": ("ConvertToFp16", "ConvertToBf16", "convert_to_fp16", "convert_to_bf16"),
     "extract": ("ExtractSubgraph", "extract_subgraph"),
     "graphsurgeon": ("GsFromOnnx", "gs_from_onnx"),

@@ -140,7 +140,7 @@ _INSPECT = "Show what is in a model, or in a file of inputs or outputs."
 _CHECK = "Judge saved metrics again; find faults in models."
 _PLUGIN = "Replace parts of ONNX models with TensorRT plugins."
 _COMMANDS = (
-    ("demo", "Write two small models, and show the first commands to try.", "demo:demo", ""),
+    ("demo", "Write two small models, one with a fault, and find it.", "demo:demo", ""),
     ("convert", "Convert a model to another format or precision.", "convert:convert_command", ""),
     ("inspect model", "Show the content of a model.", "inspect:model_command", _INSPECT),
     ("inspect sparsity", "Show which weights are 2:4 sparse.", "inspect:sparsity_command", _INSPECT),
@@ -167,4 +167,5 @@ _COMMANDS = (
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands over ONNX models."""
     for words, summary, target, group in _COMMANDS:
-        yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group)
+        purpose = {"demo": "compare", "check lint": "guard"}.get(words, "files")
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group, purpose=purpose)

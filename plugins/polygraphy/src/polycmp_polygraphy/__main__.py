@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from polycmp.errors import UsageError
-from polycmp_polygraphy._answering import NAME, answer
-from polycmp_polygraphy._command import put_on_path
+from polycmp_polygraphy._answering import NAME, answer, stop_answering
+from polycmp_polygraphy._command import follow_children, leave_children, put_on_path
 
 _STANDARD_INPUT = "-"
 
@@ -35,6 +35,8 @@ def _check(program: str, *, module: bool, theirs: bool) -> None:
         raise UsageError(
             f"there is no program {program!r}", hint="ls; for a module: python -m polycmp_polygraphy -m MODULE"
         )
+    if theirs:
+        stop_answering()
     if theirs and find_spec(NAME) is None:
         raise UsageError(
             "--theirs: Polygraphy is not installed here", hint="pip install polygraphy, or leave out --theirs"
@@ -49,8 +51,11 @@ def prepare(words: list[str]) -> argparse.Namespace:
     """
     given = _parser().parse_args(words)
     _check(given.program, module=given.module, theirs=given.theirs)
-    if not given.theirs:
+    if given.theirs:
+        leave_children()
+    else:
         answer()
+        follow_children()
         put_on_path()
     return given
 

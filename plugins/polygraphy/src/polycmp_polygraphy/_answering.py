@@ -13,6 +13,8 @@ from os import PathLike
 from types import ModuleType
 from typing import Any
 
+from polycmp_polygraphy._messages import show_messages
+
 NAME = "polygraphy"
 OURS = __package__
 
@@ -49,6 +51,8 @@ class _Distribution(Distribution):
 class Answering(MetaPathFinder):
     """Finds the modules of Polygraphy in this package, before anything that is installed."""
 
+    answers_polygraphy = True
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -60,6 +64,7 @@ class Answering(MetaPathFinder):
         if fullname != NAME and not fullname.startswith(f"{NAME}."):
             return None
         ours = OURS + fullname.removeprefix(NAME)
+        show_messages()
         found = find_spec(ours)
         if found is None:
             raise ModuleNotFoundError(
@@ -71,6 +76,11 @@ class Answering(MetaPathFinder):
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterable[Distribution]:
         """Give the distribution `polygraphy` to those who ask for it by name."""
         return [_Distribution()] if context is not None and context.name == NAME else []
+
+
+def stop_answering() -> None:
+    """Have this process import the Polygraphy that is installed."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not hasattr(finder, "answers_polygraphy")]
 
 
 def answer() -> None:

@@ -1,4 +1,4 @@
-"""A program called `polygraphy` for the processes that a program starts."""
+"""What the processes that a program starts find: a program called `polygraphy`, and its modules."""
 
 from __future__ import annotations
 
@@ -14,6 +14,26 @@ from polycmp_polygraphy._answering import NAME, OURS
 
 #: The program runs polycmp, and answers `import polygraphy` in the scripts that its options name.
 _WORDS = (sys.executable, "-m", str(OURS), "-m", "polycmp")
+
+
+#: The folder with a `sitecustomize` that answers `import polygraphy` in new interpreters.
+_STARTUP = str(Path(__file__).with_name("startup"))
+_PYTHONPATH = "PYTHONPATH"
+
+
+def follow_children() -> None:
+    """Have `import polygraphy` answered in the interpreters that this process starts, those of multiprocessing too."""
+    os.environ[_PYTHONPATH] = os.pathsep.join([_STARTUP, *_others()])
+
+
+def leave_children() -> None:
+    """Have the interpreters that this process starts import what is installed."""
+    if _PYTHONPATH in os.environ:
+        os.environ[_PYTHONPATH] = os.pathsep.join(_others())
+
+
+def _others() -> list[str]:
+    return [entry for entry in os.environ.get(_PYTHONPATH, "").split(os.pathsep) if entry not in {"", _STARTUP}]
 
 
 def put_on_path() -> None:

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.files import atomic_write, write_document
+from polycmp.errors import FileError, describe_exception
+from polycmp.files import atomic_write, located, write_document
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp_record.startup.polycmp_record_hook.spool import DESCRIPTION, EVENTS
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
+#: Where the folder of a model is made, in the one where its calls were kept.
+_MADE = "made"
 _LEVELS = {
     "ORT_DISABLE_ALL": "off",
     "ORT_ENABLE_BASIC": "basic",
@@ -62,6 +65,8 @@ class Recorded:
 def take_over(spool: Path, target: Path, registry: Registry) -> list[Recorded]:
     """Move what the processes of a program have kept into a folder for each model.
 
+    A call is in the spool until it is in the folder, so what fails half-way goes on where it stopped.
+
     Args:
         spool: Where they kept it.
         target: Folder for the folders.
@@ -70,52 +75,79 @@ def take_over(spool: Path, target: Path, registry: Registry) -> list[Recorded]:
     Raises:
         FileError: A file cannot be written.
     """
-    kept = []
-    taken: set[str] = set()
-    for description in sorted(spool.glob(f"*/{DESCRIPTION}"), key=lambda file: file.stat().st_mtime_ns):
-        files = sorted(description.parent.glob("*.npy"))
-        if files:
-            facts = json.loads(description.read_bytes())
-            place = target / _unused(_name_of(facts), taken)
-            calls = _convert(files, facts, place, registry)
-            every = facts["all_outputs"] in (None, facts["outputs"])
-            kept.append(Recorded(place, calls, _described(facts, spool, place), every))
-            write_document(place / "model.json", {**kept[-1].facts, "calls": kept[-1].calls})
+    descriptions = sorted(spool.glob(f"*/{DESCRIPTION}"), key=lambda file: file.stat().st_mtime_ns)
+    taken = {path.name.lower() for path in located(target).iterdir()}
+    found = (_take_model(file.parent, target, taken, registry) for file in descriptions)
+    return [item for item in found if item is not None]
+
+
+def _take_model(source: Path, target: Path, taken: set[str], registry: Registry) -> Recorded | None:
+    """Move the calls of one model, unless there are none; the folder appears when it is whole."""
+    facts = json.loads((source / DESCRIPTION).read_bytes())
+    made = source / _MADE
+    calls = _convert(sorted(source.glob("*.npy")), facts, made, registry)
+    if not calls:
+        return None
+    place = target / _unused(_name_of(facts), taken)
+    every = facts["all_outputs"] in (None, facts["outputs"])
+    kept = Recorded(place, calls, _described(facts, source.parent, made, place), every)
+    write_document(made / "model.json", {**kept.facts, "calls": calls})
+    made.rename(located(place))
     return kept
 
 
-def libraries_and_failures(spool: Path) -> tuple[list[str], list[str]]:
-    """Return the libraries that the program imported, and the reasons why calls could not be kept."""
+def events(spool: Path, kind: str) -> list[str]:
+    """Return what the processes of a program have noted: `LIBRARY`, `FAILURE` or `TOO_LARGE`."""
     path = spool / EVENTS
     lines = path.read_bytes().splitlines() if path.exists() else []
-    events = [json.loads(line) for line in lines]
-    found = ([*dict.fromkeys(item[kind] for item in events if kind in item)] for kind in ("library", "failure"))
-    libraries, failures = found
-    return libraries, failures
+    return [*dict.fromkeys(item[kind] for item in map(json.loads, lines) if kind in item)]
 
 
 def _convert(files: list[Path], facts: Mapping[str, Any], place: Path, registry: Registry) -> int:
-    """Write calls as iterations of inputs and outputs, and remove the files that they were in."""
+    """Write calls as iterations of inputs and outputs, remove the files that they were in, and return their number."""
+    done = len([*(place / "outputs").glob("[0-9]*")])
     with (
-        InputsWriter(place / "inputs", registry, lasting=False) as inputs,
-        OutputsWriter(place / "outputs", registry, lasting=False) as outputs,
+        InputsWriter(place / "inputs", registry, lasting=False, first=done) as inputs,
+        OutputsWriter(place / "outputs", registry, lasting=False, first=done) as outputs,
     ):
         for file in files:
-            with file.open("rb") as stream:
-                inputs.add({name: np.load(stream, allow_pickle=False) for name in facts["inputs"]})
-                values = {name: np.load(stream, allow_pickle=False) for name in facts["outputs"]}
+            given, values = _read(file, facts)
+            inputs.add(given)
             outputs.add(f"recorded {facts['library']}", values)
             file.unlink()
-    return len(files)
+    return done + len(files)
 
 
-def _described(facts: Mapping[str, Any], spool: Path, place: Path) -> dict[str, Any]:
-    """Return what is worth keeping of a model, and keep its content if it was only in memory."""
+def _read(file: Path, facts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the inputs and outputs of a call.
+
+    Raises:
+        FileError: The file is damaged, as after a loss of power.
+    """
+    try:
+        with file.open("rb") as stream:
+            given = {name: np.load(stream, allow_pickle=False) for name in facts["inputs"]}
+            return given, {name: np.load(stream, allow_pickle=False) for name in facts["outputs"]}
+    except (ValueError, EOFError) as error:
+        raise FileError(
+            "a call that was kept is damaged", whose=str(file), why=describe_exception(error), hint=f"rm {file}"
+        ) from error
+
+
+def _described(facts: Mapping[str, Any], spool: Path, made: Path, place: Path) -> dict[str, Any]:
+    """Return what is worth keeping of a model, and keep its content if it was only in memory.
+
+    Args:
+        facts: What was noted of it.
+        spool: Where its content was kept.
+        made: Folder to keep it in.
+        place: What that folder will be.
+    """
     model, digest = facts.get("path"), facts.get("content")
     if digest is not None and (spool / digest).is_file():
         suffix = ".tflite" if facts["backend"] == "tf" else ".onnx"
         model = str(place / f"model{suffix}")
-        with atomic_write(model) as file:
+        with atomic_write(made / f"model{suffix}") as file:
             file.write((spool / digest).read_bytes())
     elif model is not None:
         with suppress(OSError):

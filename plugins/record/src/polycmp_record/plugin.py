@@ -11,5 +11,8 @@ from polycmp.spec import CommandSpec, hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the command."""
     yield CommandSpec(
-        ("record",), "Run a program and keep the inputs and outputs of its models.", "polycmp_record.command:record"
+        ("record",),
+        "Run a program and keep the inputs and outputs of its models.",
+        "polycmp_record.command:record",
+        purpose="compare",
     )

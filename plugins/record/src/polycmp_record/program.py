@@ -6,14 +6,16 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from polycmp.errors import UsageError, describe_exception
-from polycmp.process import callers_environment
+from polycmp.process import callers_environment, end_with
 from polycmp_record import startup
 from polycmp_record.startup.polycmp_record_hook import VARIABLE
 from polycmp_record.startup.polycmp_record_hook.spool import Settings
@@ -27,7 +29,7 @@ def environment(settings: Settings) -> dict[str, str]:
     variables = callers_environment()
     place = str(Path(startup.__file__).parent)
     variables[_PATH] = os.pathsep.join(filter(None, (place, variables.get(_PATH))))
-    variables[VARIABLE] = settings.to_text()
+    variables[VARIABLE] = settings.to_text(variables.get(VARIABLE, "[]"))
     return variables
 
 
@@ -38,7 +40,9 @@ def run(words: Sequence[str], variables: Mapping[str, str]) -> int:
         UsageError: There is no such program.
     """
     try:
-        program = subprocess.Popen(words, env=variables)
+        # Not SIGKILL, by which polycmp's own processes end: a program of the user may have something to save.
+        ends = partial(end_with, os.getpid(), signal.SIGTERM) if sys.platform == "linux" else None
+        program = subprocess.Popen(words, env=variables, preexec_fn=ends)  # noqa: PLW1509 - no thread holds a lock now
     except OSError as error:
         file = Path(words[0])
         script = file.suffix == ".py" and file.is_file() and shutil.which(words[0]) is None

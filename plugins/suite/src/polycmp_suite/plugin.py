@@ -12,7 +12,10 @@ from polycmp_suite.spec import ExecutorSpec, executor_hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the command."""
     yield CommandSpec(
-        ("suite",), "Run many models on many backends and get one verdict.", "polycmp_suite.command:suite_command"
+        ("suite",),
+        "Run many models on many backends and get one verdict.",
+        "polycmp_suite.command:suite_command",
+        purpose="guard",
     )
 
 

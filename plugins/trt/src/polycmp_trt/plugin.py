@@ -84,7 +84,10 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
 def polycmp_commands() -> Iterator[CommandSpec]:
     """Describe the commands that build engines, about tactics and what TensorRT parses, and scripts to begin with."""
     yield CommandSpec(
-        ("build",), "Build TensorRT engines without running them.", "polycmp_trt.build_command:build_command"
+        ("build",),
+        "Build TensorRT engines without running them.",
+        "polycmp_trt.build_command:build_command",
+        purpose="files",
     )
     yield CommandSpec(("debug", "build"), "Build an engine again and again.", "polycmp_trt.debug_build:build_command")
     yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.show.commands:tactics")

@@ -41,4 +41,5 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "Judge saved metrics with other tolerances.",
         "polycmp.builtin.accuracy.command:accuracy_command",
         "Judge saved metrics again; find faults in models.",
+        purpose="guard",
     )

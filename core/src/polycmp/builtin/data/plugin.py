@@ -23,7 +23,8 @@ _COMMANDS = (
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands."""
     for words, summary, target, group in _COMMANDS:
-        yield CommandSpec(tuple(words.split()), summary, f"polycmp.builtin.data.{target}", group)
+        purpose = "compare" if words == "compare" else "files"
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp.builtin.data.{target}", group, purpose=purpose)
 
 
 @hookimpl

@@ -15,4 +15,5 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "Run a check again and again.",
         "polycmp.builtin.debug.repeating:repeat_command",
         "Narrow down a failure: reduce models, repeat runs, raise precision.",
+        purpose="find",
     )

@@ -201,7 +201,7 @@ def _decode_object(members: dict[str, Any], known: Mapping[str, Decoder]) -> Any
         return members
     marker = members.pop(key)
     name = marker if key == CLASS else key.removeprefix(_OLD_PREFIX)
-    if name in _OF_OTHER_READERS:
+    if name in _OF_OTHER_READERS and name not in known:
         raise FileError(f"it holds an object of the class {name!r}", hint=_OF_OTHER_READERS[name])
     if name not in known:
         raise FileError(f"it holds an object of the unknown class {name!r}", why=did_you_mean(name, known))

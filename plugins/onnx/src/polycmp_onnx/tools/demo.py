@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from polycmp.command import examples, registry_of
-from polycmp.errors import PluginError, UsageError
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, PluginError, UsageError
 from polycmp.files import atomic_write, located
 from polycmp.terminal import echo, visible
 
@@ -24,8 +24,8 @@ MODEL, OTHER, INPUTS, REPORT = "model.onnx", "other.onnx", "inputs.npz", "report
 #: Pictures in the file of inputs: one batch.
 BATCH = 3
 _HELP = (
-    "Write two small models and real inputs into DIR, show the first commands to try on them, and run the first one. "
-    "Without DIR, they go into the folder demo."
+    "Write a small model, the same with a fault, and real inputs into DIR, show the first commands to try on them, and "
+    "run those that find the fault. Without DIR, they go into the folder demo."
 ) + examples("polycmp demo", "polycmp demo .")
 
 
@@ -35,10 +35,12 @@ class Step(NamedTuple):
     Attributes:
         answers: The question that it answers.
         words: The words after `polycmp`.
+        finds_fault: Whether it ends with 1, since it finds the fault; such commands are run at once.
     """
 
     answers: str
     words: tuple[str, ...]
+    finds_fault: bool = False
 
     @property
     def line(self) -> str:
@@ -50,7 +52,7 @@ class Step(NamedTuple):
 @click.argument("folder", metavar="[DIR]", default="demo", type=click.Path())
 @click.pass_context
 def demo(ctx: click.Context, folder: str) -> None:
-    """Write the files, show the commands, and end with the exit status of the first.
+    """Write the files, show the commands, and run those that find the fault; end with 0 if they do.
 
     Raises:
         UsageError: A file in the way has the name of one of these, and another content.
@@ -75,14 +77,17 @@ def demo(ctx: click.Context, folder: str) -> None:
     for step in steps:
         echo(visible(f"  # {step.answers}"))
         echo(visible(f"  {step.line}"))
-    echo("\nThe first of them:")
-    echo()
-    echo(visible(f"$ {steps[0].line}"))
-    status = _run(ctx, steps[0].words)
-    if REPORT in steps[0].line and status == 0:
+    if any(REPORT in step.line for step in steps):
         echo()
-        echo(visible(f"The same as a page: open {Path(folder, REPORT)}"))
-    ctx.exit(status)
+        echo(visible(f"The last of these writes a page, too: open {Path(folder, REPORT)}"))
+    for step in steps:
+        if step.finds_fault:
+            echo()
+            echo(step.answers)
+            echo(visible(f"$ {step.line}"))
+            status = _run(ctx, step.words)
+            if status != EXIT_DIFFERENT:
+                ctx.exit(status or EXIT_FAILED)
 
 
 def _refuse_others(folder: str, files: Mapping[str, tuple[bytes, str]]) -> None:
@@ -122,13 +127,16 @@ def _steps(folder: str, registry: Registry) -> Iterator[Step]:
     reference = "onnx" if runtime == "onnxrt" else "onnx:dtype=float64"
     feed = ("--load-inputs", inputs)
     page = ("--report", report) if "html" in registry.reports else ()
-    yield Step("Do two backends compute the same?", ("run", model, "-b", runtime, "-b", reference, *feed, *page))
-    yield Step("Do two versions of a model compute the same?", ("run", other, model, "-b", runtime, *feed))
-    if "locate" in registry.commands:
-        yield Step("Which layer is to blame?", ("locate", other, model, "-b", runtime, *feed))
+    yield Step("Do two backends compute the same?", ("run", model, "-b", runtime, "-b", reference, *feed))
     if "invariants" in registry.commands:
         shapes = ("--input-shapes", f"image:[{BATCH},3,32,32]")
         yield Step("Does a backend agree with itself?", ("invariants", model, "-b", runtime, *shapes))
+    pair = (other, model, "-b", runtime, *feed)
+    searches = "locate" in registry.commands
+    words = ("run", *pair, *(() if searches else page))
+    yield Step("Do two versions of a model compute the same?", words, finds_fault=True)
+    if searches:
+        yield Step("Which layer is to blame?", ("locate", *pair, *page), finds_fault=True)
 
 
 def _has_onnxruntime(registry: Registry) -> bool:

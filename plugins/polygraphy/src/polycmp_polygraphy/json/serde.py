@@ -21,8 +21,31 @@ from polycmp_polygraphy.constants import TYPE_MARKER
 Function = Callable[[Any], Any]
 T = TypeVar("T")
 
-#: What makes objects of the classes that this process registered, by the mark of the class.
-_REGISTERED: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+
+def _tensor_info(members: Mapping[str, Any]) -> Any:
+    from polycmp_trt import TensorInfo
+
+    return TensorInfo(**members)
+
+
+def _algorithm(members: Mapping[str, Any]) -> Any:
+    from polycmp_trt import Algorithm
+
+    return Algorithm(**members)
+
+
+def _tactic_replay_data(members: Mapping[str, Any]) -> Any:
+    from polycmp_trt import TacticReplayData
+
+    return TacticReplayData(members["replay"])
+
+
+#: What makes objects of further classes, those that this process registers too, by the mark of the class.
+_REGISTERED: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "TensorInfo": _tensor_info,
+    "Algorithm": _algorithm,
+    "TacticReplayData": _tactic_replay_data,
+}
 
 
 class Encoder:

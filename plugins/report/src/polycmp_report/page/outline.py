@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from polycmp.report import BAD, AlongGraph, Measure, Place, figure
 from polycmp.report.elements import Markup, join, tag
-from polycmp_report.page.tables import breakable
+from polycmp_report.page.sections import breakable
 
 #: Errors below this, relative, have no bar.
 _LEAST = 1e-9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
@@ -9,6 +10,8 @@ from polycmp.report.elements import Markup, join, tag
 from polycmp.sentences import FOUND
 from polycmp_report.models import file_names, named
 
+#: Characters of a name that stay together, where it has no separators.
+_LONGEST = 60
 #: Problems of the same kind that are told one by one.
 PROBLEMS = 12
 #: Notes that are shown without being asked for.
@@ -35,7 +38,9 @@ def hero(result: Result) -> Markup:
     title += f"{' in' if result.heading == FOUND else ':'} {models}" if models else ""
     known = tag("p", named(result), class_="models") if any(result.models.values()) else None
     words = tag("div", tag("h1", title), tag("p", result.sentence), known)
-    facts = [tag("div", tag("dt", item.name), tag("dd", item.value, title=item.value)) for item in result.facts]
+    facts = [
+        tag("div", tag("dt", item.name), tag("dd", breakable(item.value), title=item.value)) for item in result.facts
+    ]
     return tag(
         "header",
         tag("div", symbol, words, class_="verdict"),
@@ -44,15 +49,36 @@ def hero(result: Result) -> Markup:
     )
 
 
+def breakable(text: str) -> Markup:
+    """Return a text for a narrow place, whose long words are broken after separators if they have to be."""
+    parts = re.split(r"(\S{12,})", text)
+    return join(*(_breakable(part) if index % 2 else part for index, part in enumerate(parts)))
+
+
+def _breakable(word: str) -> Markup | str:
+    if re.fullmatch(r"[\d.,e+-]+", word):  # a number
+        return word
+    first, *others = re.findall(rf"[^./_:,=]{{1,{_LONGEST}}}[./_:,=]*|[./_:,=]{{1,{_LONGEST}}}", word)
+    return join(first, *(join(tag("wbr"), part) for part in others))
+
+
 def command(result: Result) -> Markup | None:
     """Return the command line, to be copied."""
-    if not result.command_line:
-        return None
-    copy = tag("button", "Copy", type="button", class_="copy", data_copy="command")
+    return copied(result.command_line, "command") if result.command_line else None
+
+
+def copied(line: str, key: str, name: str = "Command line") -> Markup:
+    """Return a command with a button that copies it.
+
+    Args:
+        line: The command.
+        key: Its place on the page.
+        name: What it is, for readers of screens.
+    """
     return tag(
         "div",
-        tag("pre", tag("code", result.command_line, id="command"), tabindex="0", aria_label="Command line"),
-        copy,
+        tag("pre", tag("code", line, id=key), tabindex="0", aria_label=name),
+        tag("button", "Copy", type="button", class_="copy", data_copy=key),
         class_="command",
     )
 
@@ -63,13 +89,20 @@ def problems(result: Result) -> Markup | None:
     if notes := result.blocks(Note):
         items.append(tag("li", _listed(notes), class_="callout note"))
     items += [
-        tag("li", f"{item.inputs}: {item.failed}; to repeat it: {item.command}", class_="callout note")
-        for item in result.blocks(Repeat)
+        _to_type(f"{item.inputs}: {item.failed}; to repeat it:", item.command, f"repeat-{index}")
+        for index, item in enumerate(result.blocks(Repeat))
     ]
-    items += [tag("li", f"next: {item.command}", class_="callout note") for item in result.blocks(NextStep)]
+    items += [
+        _to_type(f"next: {item.purpose}" if item.purpose else "next:", item.command, f"next-{index}")
+        for index, item in enumerate(result.blocks(NextStep))
+    ]
     if not items:
         return None
     return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
+
+
+def _to_type(words: str, line: str, key: str) -> Markup:
+    return tag("li", tag("p", words), copied(line, key, "Command to type next"), class_="callout note")
 
 
 def _listed(notes: Sequence[Note]) -> Markup:
@@ -144,7 +177,9 @@ def facts_card(facts: Facts) -> Markup:
 def facts_list(items: tuple[Fact, ...]) -> Markup:
     """Return names and values; a badge precedes those that have a verdict."""
     if not any(item.state for item in items):
-        return tag("dl", *(join(tag("dt", item.name), tag("dd", item.value, *_remarks(item))) for item in items))
+        return tag(
+            "dl", *(join(tag("dt", item.name), tag("dd", breakable(item.value), *_remarks(item))) for item in items)
+        )
     listed = [tag("li", _badge(item), tag("strong", f" {item.name} "), *_value(item)) for item in items]
     return tag("ul", *listed, class_="functions")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ from polycmp.report import (
 from polycmp.report.elements import Markup, escape, join, tag
 from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
 from polycmp_report.page.pictures import pictures
-from polycmp_report.page.sections import facts_list, hint
+from polycmp_report.page.sections import breakable, facts_list, hint
 
 #: Rows that fail, and rows that pass, which get their details; the one that the verdict names always does.
 DETAILED = {True: 100, False: 30}
@@ -106,9 +105,9 @@ def _title(table: Table) -> Markup:
     if table.heading or not table.against:
         return escape(table.heading or table.title)
     return join(
-        tag("span", table.subject, class_="name"),
+        tag("span", breakable(table.subject), class_="name"),
         tag("span", " against ", class_="soft"),
-        tag("span", table.against, class_="name"),
+        tag("span", breakable(table.against), class_="name"),
     )
 
 
@@ -137,7 +136,9 @@ def _rows(row: Row, table: Table, key: str, width: int, *, large: bool, printed:
     yield tag(
         "tr",
         tag("td", tag("span", row.mark.capitalize() or row.state.capitalize(), class_=f"badge {row.state}")),
-        tag("th", label, *_tags(row), tag("span", row.type, class_="type") if row.type else None, scope="row"),
+        tag(
+            "th", label, *_tags(row), tag("span", breakable(row.type), class_="type") if row.type else None, scope="row"
+        ),
         *_cells(row, table),
         tag("td", spark, class_="picture") if table.drawing_title else None,
         tag("td", row.reason, class_="reason") if table.reason_title else None,
@@ -161,7 +162,7 @@ def _tags(row: Row) -> list[Markup]:
 def _cells(row: Row, table: Table) -> Iterator[Markup]:
     for column, cell in zip(table.columns, row.cells, strict=False):
         if column.kind == "text":
-            yield tag("td", cell_text(column, cell) if cell is not None else "–", data_label=column.title)
+            yield tag("td", breakable(cell_text(column, cell)) if cell is not None else "–", data_label=column.title)
         else:
             yield _number(column, cell)
 
@@ -180,12 +181,6 @@ def _number(column: Column, cell: CellValue) -> Markup:
         shown = f"{cell:,}" if isinstance(cell, int) else figure(cell, column.digits)
     value = None if isinstance(cell, str) else f"{cell:.9g}"
     return tag("td", shown, class_="number", data_label=column.title, data_value=value)
-
-
-def breakable(name: str) -> Markup:
-    """Return a name that may be broken after its separators rather than anywhere."""
-    first, *others = re.split(r"(?<=[./_:])", name)
-    return join(first, *(join(tag("wbr"), part) for part in others))
 
 
 def _details(row: Row, table: Table, *, large: bool, look: Any) -> Iterator[Markup]:
@@ -235,9 +230,9 @@ def information(table: Table, number: int) -> Markup:
 def _plain_row(row: Row, table: Table) -> Markup:
     name = tag(
         "th",
-        tag("span", row.name, class_="name"),
+        tag("span", breakable(row.name), class_="name"),
         *_tags(row),
-        tag("span", row.type, class_="type"),
+        tag("span", breakable(row.type), class_="type"),
         scope="row",
     )
     drawing = bars(row.drawing) if isinstance(row.drawing, Bar) else ""

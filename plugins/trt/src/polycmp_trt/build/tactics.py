@@ -77,6 +77,18 @@ class TensorInfo:
             None if form is None else str(form),
         )
 
+    def to_json_object(self) -> dict[str, Any]:
+        """Return the members that it has in a replay file."""
+        form = {} if self.tensor_format is None else {"tensor_format": self.tensor_format}
+        return {
+            "dtype": self.dtype,
+            **form,
+            "strides": list(self.strides),
+            "vectorized_dim": self.vectorized_dim,
+            "components_per_element": self.components_per_element,
+            _CLASS: "TensorInfo",
+        }
+
     def __str__(self) -> str:
         return f"{self.dtype.rpartition('.')[2].lower()}, strides {list(self.strides)}" + (
             f", {self.components_per_element} per element of dimension {self.vectorized_dim}"
@@ -113,6 +125,16 @@ class Algorithm:
         variant = algorithm.algorithm_variant
         return Algorithm(variant.implementation, variant.tactic, tuple(infos[:count]), tuple(infos[count:]))
 
+    def to_json_object(self) -> dict[str, Any]:
+        """Return the members that it has in a replay file."""
+        return {
+            "implementation": self.implementation,
+            "tactic": self.tactic,
+            "inputs": [info.to_json_object() for info in self.inputs],
+            "outputs": [info.to_json_object() for info in self.outputs],
+            _CLASS: "Algorithm",
+        }
+
     def __str__(self) -> str:
         def listed(infos: Iterable[TensorInfo]) -> str:
             return "; ".join(str(info) for info in infos) or "none"
@@ -136,8 +158,12 @@ class TacticReplayData(MutableMapping[str, Algorithm]):
 
     def to_json(self) -> str:
         """Return the text of a replay file."""
-        layers = {name: _algorithm_to_dict(algorithm) for name, algorithm in self._layers.items()}
+        layers = {name: algorithm.to_json_object() for name, algorithm in self._layers.items()}
         return json.dumps({"replay": layers, _CLASS: "TacticReplayData"}, indent="    ")
+
+    def to_json_object(self) -> dict[str, Any]:
+        """Return the members of a replay file."""
+        return {"replay": dict(self._layers), _CLASS: "TacticReplayData"}
 
     @staticmethod
     def from_json(src: str) -> TacticReplayData:
@@ -214,28 +240,6 @@ def _write(file: IO[Any], text: str) -> None:
         file.write(text)
     except TypeError:
         file.write(text.encode())
-
-
-def _info_to_dict(info: TensorInfo) -> dict[str, Any]:
-    form = {} if info.tensor_format is None else {"tensor_format": info.tensor_format}
-    return {
-        "dtype": info.dtype,
-        **form,
-        "strides": list(info.strides),
-        "vectorized_dim": info.vectorized_dim,
-        "components_per_element": info.components_per_element,
-        _CLASS: "TensorInfo",
-    }
-
-
-def _algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
-    return {
-        "implementation": algorithm.implementation,
-        "tactic": algorithm.tactic,
-        "inputs": [_info_to_dict(info) for info in algorithm.inputs],
-        "outputs": [_info_to_dict(info) for info in algorithm.outputs],
-        _CLASS: "Algorithm",
-    }
 
 
 def _algorithm_from_dict(value: Mapping[str, Any]) -> Algorithm:

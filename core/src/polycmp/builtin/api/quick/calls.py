@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import shlex
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +21,7 @@ import click
 from polycmp.builtin.api.quick.answers import Comparison, Located, Run
 from polycmp.builtin.api.quick.array_types import Data
 from polycmp.command import BackendCommand, BackendContext, Invocation
-from polycmp.errors import DataError, PolycmpError, UsageError
+from polycmp.errors import DataError, InvalidValueError, PolycmpError, UsageError
 from polycmp.options import OptionValues, spell
 from polycmp.plugins import Registry
 from polycmp.report import NextStep, Repeat, Result, Table
@@ -27,8 +30,6 @@ from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.session import run_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polycmp.plan import Plan
     from polycmp.results import Outcome
 
@@ -36,8 +37,44 @@ if TYPE_CHECKING:
 Tolerance: TypeAlias = "float | Mapping[str, float]"
 #: Names of compare functions: one, or several that must all pass.
 Functions: TypeAlias = "str | Sequence[str]"
+#: The arguments that stand for options.
+_ARGUMENTS = {
+    "--atol": "atol",
+    "--rtol": "rtol",
+    "--compare": "compare_func",
+    "--map-output": "map_output",
+    "--allow-blind": "allow_blind",
+    "--reference": "reference",
+    "--seed": "seed",
+    "--iterations": "iterations",
+    "--tolerance": "tolerance",
+    "--input-shapes": "shapes",
+    "--load-inputs": "inputs",
+}
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_HELP = re.compile(r"^polycmp (run|compare) --help$")
+#: Advice to list a folder, which a program does not type; what the name may have meant stays.
+_LISTED = re.compile(r"^ls \S+(?: \((.*)\))?$")
 
 
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Let errors of a block name the arguments of these functions instead of options of the command line."""
+    try:
+        yield
+    except PolycmpError as error:
+        error.what, error.whose, error.why = (
+            _FLAG.sub(_argument, text) for text in (error.what, error.whose, error.why)
+        )
+        error.hint = _LISTED.sub(r"\1", _HELP.sub(r"help(polycmp.\1)", _FLAG.sub(_argument, error.hint)))
+        raise
+
+
+def _argument(flag: re.Match[str]) -> str:
+    return _ARGUMENTS.get(flag[0], flag[0])
+
+
+@_in_python()
 def compare(
     new: Data,
     old: Data,
@@ -51,6 +88,9 @@ def compare(
     options: Sequence[str] = (),
 ) -> Comparison:
     """Compare arrays with those of a reference, by the rules of `polycmp compare`.
+
+    NaN in the same place on both sides is a difference, on purpose: two wrong computations often agree on it. That is
+    another rule than that of `numpy.testing` and `torch.testing`; `options=["--nan", "equal"]` takes them as equal.
 
     Either side may be an array or tensor (NumPy, PyTorch, JAX, …), a mapping from names to such, a list of mappings
     (one for each input), a table (pandas, Polars, PyArrow), compared by column, or a file or folder of outputs.
@@ -84,6 +124,7 @@ def compare(
     return Comparison(folder.without_commands(replace(result, content=judged)), outcome, registry)
 
 
+@_in_python()
 def run(
     model: str | os.PathLike[str],
     *backends: str,
@@ -124,6 +165,8 @@ def run(
         PolycmpError: Nothing could be run. A backend that fails is part of what is returned.
     """
     registry = Registry.discover()
+    if not backends:
+        raise UsageError("no backend given", hint='polycmp.run("model.onnx", "onnxrt", "onnx")')
     common = [os.fspath(model), *(word for spec in backends for word in ("-b", spec))]
     folder = _Folder()
     common += [word for name, size in (shapes or {}).items() for word in ("--input-shapes", _shape(name, size))]
@@ -154,6 +197,8 @@ def assert_close(
     options: Sequence[str] = (),
 ) -> None:
     """Fail unless arrays are within tolerance of those of a reference; for tests. Takes the arguments of `compare`.
+
+    NaN in the same place on both sides fails, on purpose; `options=["--nan", "equal"]` takes them as equal.
 
     Raises:
         AssertionError: They differ, or nothing could have differed; the text says what `polycmp compare` would.
@@ -301,7 +346,7 @@ def _judging(
     atol: Tolerance | None, rtol: Tolerance | None, compare_func: Functions, map_output: Mapping[str, str] | None
 ) -> list[str]:
     """Return the words that say how to judge."""
-    words = [*_tolerance("--atol", atol), *_tolerance("--rtol", rtol)]
+    words = [*_tolerance("atol", atol), *_tolerance("rtol", rtol)]
     functions = [compare_func] if isinstance(compare_func, str) else [*compare_func]
     words += ["--compare", *functions] if functions else []
     return words + [word for name, other in (map_output or {}).items() for word in ("--map-output", f"{name}={other}")]
@@ -314,12 +359,37 @@ def _accepted(allow_blind: bool | Sequence[str]) -> list[str]:
     return [word for name in names for word in ("--allow-blind", name)]
 
 
-def _tolerance(flag: str, tolerance: Tolerance | None) -> Iterator[str]:
+def _tolerance(argument: str, tolerance: Tolerance | None) -> Iterator[str]:
+    flag = f"--{argument}"
     if isinstance(tolerance, Mapping):
         for name, value in tolerance.items():
-            yield from (flag, spell(f"{float(value):.17g}", name, named=True))
+            yield from (flag, spell(f"{_limit(f'{argument}={{{name!r}: {value!r}}}', value):.17g}", name, named=True))
     elif tolerance is not None:
-        yield from (flag, f"{float(tolerance):.17g}")
+        yield from (flag, f"{_limit(f'{argument}={tolerance!r}', tolerance):.17g}")
+
+
+def _limit(given: str, value: object) -> float:
+    """Return a tolerance as a number.
+
+    Args:
+        given: The argument as the program gave it, for the error.
+        value: The tolerance.
+
+    Raises:
+        InvalidValueError: It is none.
+    """
+    try:
+        limit = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        limit = math.nan
+    if limit >= 0:
+        return limit
+    argument = given.partition("=")[0]
+    raise InvalidValueError(
+        f"{given} is no tolerance",
+        why="a tolerance is a number from 0 on, or a mapping from names of outputs to such",
+        hint=f'{argument}=1e-5, or {argument}={{"logits": 1e-3}}',
+    )
 
 
 def _shape(name: str, size: int | Sequence[int]) -> str:

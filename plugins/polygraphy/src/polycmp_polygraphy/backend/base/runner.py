@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from polycmp.runner import Runner
-from polycmp.tensors import TensorEntry, TensorMetadata
+from polycmp.tensors import TensorEntry
+from polycmp_polygraphy.common.struct import TensorMetadata
 from polycmp_polygraphy.datatype import DataType
 
 __all__ = ["BaseRunner"]
@@ -40,7 +41,7 @@ class TypedRunner(BaseRunner):
         Args:
             use_numpy_dtypes: False asks for members of `DataType` instead of NumPy's types.
         """
-        metadata = super().get_input_metadata()
+        metadata = TensorMetadata(super().get_input_metadata())
         if use_numpy_dtypes is not False:
             return metadata
         return TensorMetadata({name: _with_data_type(entry) for name, entry in metadata.items()})

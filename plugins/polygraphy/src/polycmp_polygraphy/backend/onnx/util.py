@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from polycmp.tensors import TensorMetadata
-from polycmp_onnx import model_text, modify_outputs
+from polycmp_onnx import model_text, modify_outputs, unbounded_tensors
 from polycmp_onnx.graph import computed_tensors, element_type, nodes_within, shape_of, tensor_metadata
 from polycmp_onnx.graph import graph_inputs as _graph_inputs
+from polycmp_onnx.load import given_model
+from polycmp_polygraphy.common.struct import TensorMetadata
 
 
 def all_tensor_names(model: Any, include_inputs: bool | None = None) -> list[str]:
     """Return the names of the tensors that a model computes, and of its inputs if asked for."""
     inputs = [item.name for item in model.graph.input] if include_inputs else []
     return list(dict.fromkeys([*computed_tensors(model.graph, constants=False), *inputs]))
+
+
+def get_unbounded_dds_tensors(graph: Any) -> list[Any]:
+    """Return the tensors of a graph of GraphSurgeon whose content decides the size of others without an upper bound."""
+    tensors = graph.tensors()
+    return [tensors[name] for name in unbounded_tensors(given_model(graph))]
 
 
 def get_num_nodes(model: Any) -> int:
@@ -23,17 +30,17 @@ def get_num_nodes(model: Any) -> int:
 
 def get_input_metadata(graph: Any) -> TensorMetadata:
     """Return names, types and shapes of a graph's inputs, weights left out."""
-    return tensor_metadata(_graph_inputs(graph))
+    return TensorMetadata(tensor_metadata(_graph_inputs(graph)))
 
 
 def get_output_metadata(graph: Any) -> TensorMetadata:
     """Return names, types and shapes of a graph's outputs."""
-    return tensor_metadata(graph.output)
+    return TensorMetadata(tensor_metadata(graph.output))
 
 
 def get_tensor_metadata(tensors: Any) -> TensorMetadata:
     """Return names, types and shapes of declared tensors."""
-    return tensor_metadata(tensors)
+    return TensorMetadata(tensor_metadata(tensors))
 
 
 def get_shape(tensor: Any) -> list[int | str] | None:

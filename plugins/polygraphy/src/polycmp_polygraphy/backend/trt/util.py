@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from polycmp_trt import get_trt_logger as get_trt_logger
 from polycmp_trt import modify_network_outputs
+
+
+def __getattr__(name: str) -> Any:
+    """Return `TRT_LOGGER`: the logger of TensorRT, None before the program has anything to do with TensorRT."""
+    if name == "TRT_LOGGER":
+        return get_trt_logger() if "tensorrt" in sys.modules else None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def get_all_tensors(network: Any) -> dict[str, Any]:

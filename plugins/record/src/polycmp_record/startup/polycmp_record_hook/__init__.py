@@ -14,6 +14,8 @@ TYPE_CHECKING = False  # as `typing` has it, which the program may not need
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from .spool import Spool
+
 #: The variable that holds the settings, and by which a process knows that it is to be recorded.
 VARIABLE = "POLYCMP_RECORD"
 #: Modules whose calls are watched, and who watches them.
@@ -39,12 +41,12 @@ class _Hook:
     """Watches libraries once they are imported; what that takes is imported then, too.
 
     Args:
-        settings: The settings as text.
+        settings: The settings of the recordings as text; a program that records may be recorded itself.
     """
 
     def __init__(self, settings: str) -> None:
         self._settings = settings
-        self._spool: object = None
+        self._spools: list[Spool] = []
 
     def watch(self, module: ModuleType) -> None:
         """Watch the calls of a library."""
@@ -54,8 +56,10 @@ class _Hook:
 
             from .spool import Settings, Spool
 
-            self._spool = self._spool or Spool(Settings.from_text(self._settings))
-            import_module(f".{WATCHED[module.__name__]}", __name__).watch(self._spool, module)
+            self._spools = self._spools or [Spool(settings) for settings in Settings.from_text(self._settings)]
+            watcher = import_module(f".{WATCHED[module.__name__]}", __name__)
+            for spool in self._spools:
+                watcher.watch(spool, module)
         except Exception as error:  # noqa: BLE001 - the program goes on whatever happens here
             sys.stderr.write(f"polycmp record: {module.__name__} is not recorded: {type(error).__name__}: {error}\n")
         finally:

@@ -10,6 +10,8 @@ from typing import Any
 from .spool import Model, Spool, as_array
 
 _OPTIONS = ("graph_optimization_level", "execution_mode", "intra_op_num_threads", "inter_op_num_threads")
+#: Values that ONNX Runtime makes arrays of.
+_PYTHON = (list, tuple, bool, int, float, str)
 #: What NumPy calls the types that have another name in ONNX Runtime.
 _NUMPY = {"float": "float32", "double": "float64", "string": "str"}
 
@@ -95,10 +97,11 @@ class _Sessions:
         input_dict_ort_values: Any = None,
     ) -> None:
         feed = input_feed if input_dict_ort_values is None else input_dict_ort_values
-        names = output_names or [output.name for output in session.get_outputs()]
-        types = {item.name: item.type for item in session.get_inputs()}
-        given = {name: _typed(value, types.get(name, "")) for name, value in feed.items()}
-        self.keep(session, given, dict(zip(names, values)))  # noqa: B905 - younger than Python 3.8
+        names = output_names or self._models[session].outputs
+        if any(isinstance(value, _PYTHON) for value in feed.values()):
+            types = {item.name: item.type for item in session.get_inputs()}
+            feed = {name: _typed(value, types.get(name, "")) for name, value in feed.items()}
+        self.keep(session, feed, dict(zip(names, values)))  # noqa: B905 - younger than Python 3.8
 
 
 class _Bindings:
@@ -169,7 +172,7 @@ class _Bindings:
 
 def _typed(value: Any, kind: str) -> Any:
     """Return a list as ONNX Runtime takes it: as an array of the type that the model declares."""
-    if not isinstance(value, (list, tuple, bool, int, float, str)):
+    if not isinstance(value, _PYTHON):
         return value
     import numpy as np
 

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 CLAIMS, EVENTS, DESCRIPTION = "claims", "events", "model.json"
+#: Kinds of events: a library was imported, a call could not be kept, a call was too large for what is left to keep.
+LIBRARY, FAILURE, TOO_LARGE = "library", "failure", "too large"
 _DIGEST = 16
 #: A claim: the model, the inputs, who claims, and the size of the call in bytes.
 _CLAIM = struct.Struct(f"<{_DIGEST}s{_DIGEST}s{_DIGEST}sQ")
@@ -46,13 +48,17 @@ class Settings(NamedTuple):
     duplicates: bool
 
     @classmethod
-    def from_text(cls, text: str) -> Settings:
-        """Return the settings from the text that `to_text` makes."""
-        return cls(**json.loads(text))
+    def from_text(cls, text: str) -> list[Settings]:
+        """Return the settings of all recordings that `to_text` has put into a text."""
+        return [cls(**given) for given in json.loads(text)]
 
-    def to_text(self) -> str:
-        """Return the settings as a text for the environment."""
-        return json.dumps(self._asdict())
+    def to_text(self, others: str = "[]") -> str:
+        """Return the settings as a text for the environment.
+
+        Args:
+            others: The text of the recordings that this one runs in.
+        """
+        return json.dumps([*json.loads(others), self._asdict()])
 
 
 class Model:
@@ -65,6 +71,9 @@ class Model:
         path: The file, None where the program had none.
         content: The file's content, where the program had nothing else.
         all_outputs: Names of all outputs, where a call may ask for some of them.
+
+    Attributes:
+        outputs: The same names in the model's order.
     """
 
     def __init__(
@@ -77,6 +86,7 @@ class Model:
         all_outputs: Sequence[str] | None = None,
     ) -> None:
         self.facts: dict[str, Any] = {"backend": backend, "library": library, "options": dict(options)}
+        self.outputs = list(all_outputs or ())
         self.facts["all_outputs"] = None if all_outputs is None else sorted(all_outputs)
         if path is not None:
             file = Path(os.fsdecode(path)).absolute()
@@ -87,6 +97,21 @@ class Model:
             self.facts.update(content=hashlib.sha256(content).hexdigest(), size=len(content))
         self.identity = hashlib.blake2b(_json(self.facts), digest_size=_DIGEST).digest()
         self.calls = itertools.count()
+        self._orders: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[list[str], list[str], bytes]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the model's file."""
+        return os.path.basename(self.facts.get("path", "")) or "a model without a file"  # noqa: PTH119 - as above
+
+    def order(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[list[str], list[str], bytes]:
+        """Return the sorted names of a call's inputs and outputs, and both as bytes; calls of one kind share them."""
+        key = (tuple(inputs), tuple(outputs))
+        found = self._orders.get(key)
+        if found is None:
+            given, made = sorted(inputs), sorted(outputs)
+            found = self._orders[key] = (given, made, _json([given, made]))
+        return found
 
 
 class Spool:
@@ -106,7 +131,7 @@ class Spool:
     def _renew(self) -> None:
         self._lock = threading.Lock()
         self._claims = _Claims(self._folder / CLAIMS, self._settings)
-        self._failed = False
+        self._told: set[str] = set()
         self._described: set[Path] = set()
 
     def careful(self, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
@@ -124,7 +149,7 @@ class Spool:
 
     def saw(self, library: str) -> None:
         """Note that the program has imported a library whose calls are watched."""
-        self._note("library", library)
+        self._note(LIBRARY, library)
 
     def due(self, model: Model) -> bool:
         """Return whether the call that is being made may be kept; asked once for each call."""
@@ -136,17 +161,23 @@ class Spool:
         Raises:
             Exception: It cannot be kept.
         """
-        inputs, outputs = dict(sorted(inputs.items())), dict(sorted(outputs.items()))
-        arrays = [as_array(value, name) for name, value in (*inputs.items(), *outputs.items())]
-        names = _json([list(inputs), list(outputs)])
-        digest = _digest(names, arrays[: len(inputs)])
+        given, made, names = model.order(inputs, outputs)
+        arrays = [as_array(inputs[name], name) for name in given]
+        digest = _digest(names, arrays)
+        if self._claims.knows(model.identity, digest):  # most calls of a loop that warms up or measures
+            return
+        arrays += [as_array(outputs[name], name) for name in made]
+        size = sum(array.nbytes for array in arrays)
         with self._lock:
-            number = self._claims.claim(model.identity, digest, sum(array.nbytes for array in arrays))
+            number = self._claims.claim(model.identity, digest, size)
         if number is None:
+            if self._claims.stopped:
+                limit = f"--max-size {self._settings.max_size} leaves {self._claims.left} bytes"
+                self._note_once(TOO_LARGE, f"a call of {model.name} takes {size} bytes, and {limit}")
             return
         folder = self._folder / hashlib.blake2b(model.identity + names, digest_size=_DIGEST).hexdigest()
         if folder not in self._described:
-            self._describe(folder, model, {**model.facts, "inputs": list(inputs), "outputs": list(outputs)})
+            self._describe(folder, model, {**model.facts, "inputs": given, "outputs": made})
             self._described.add(folder)
         _write_whole(folder / f"{number:010d}.npy", functools.partial(_write_arrays, arrays))
 
@@ -158,14 +189,18 @@ class Spool:
         _write_whole(folder / DESCRIPTION, lambda file: file.write(_json(facts)))
 
     def _tell(self, error: Exception) -> None:
-        if self._failed:
+        if FAILURE in self._told:
             return
-        self._failed = True
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
         with suppress(OSError, ValueError, AttributeError):  # standard error may be closed
             sys.stderr.write(f"polycmp record: not all calls can be recorded: {reason}\n")
         with suppress(OSError):  # the disk may be full, which was the reason
-            self._note("failure", reason)
+            self._note_once(FAILURE, reason)
+
+    def _note_once(self, kind: str, text: str) -> None:
+        if kind not in self._told:
+            self._told.add(kind)
+            self._note(kind, text)
 
     def _note(self, kind: str, text: str) -> None:
         _append(self._folder / EVENTS, _json({kind: text}) + b"\n")
@@ -177,6 +212,9 @@ class _Claims:
     Args:
         path: The file of claims.
         settings: What to keep.
+
+    Attributes:
+        stopped: Whether nothing more is kept, since a call was larger than what is left.
     """
 
     def __init__(self, path: Path, settings: Settings) -> None:
@@ -184,13 +222,22 @@ class _Claims:
         self._settings = settings
         self._read = 0
         self._size = 0
-        self._stopped = False
+        self.stopped = False
         self._counts: Counter[bytes] = Counter()
         self._seen: set[tuple[bytes, bytes]] = set()
 
     def full(self, model: bytes) -> bool:
         """Return whether nothing more of a model is kept."""
-        return self._stopped or self._counts[model] >= self._settings.max_calls
+        return self.stopped or self._counts[model] >= self._settings.max_calls
+
+    def knows(self, model: bytes, inputs: bytes) -> bool:
+        """Return whether a call is known to be no new one, without a look at what other processes have claimed."""
+        return not self._settings.duplicates and (model, inputs) in self._seen
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be kept."""
+        return self._settings.max_size - self._size
 
     def claim(self, model: bytes, inputs: bytes, size: int) -> int | None:
         """Return the how many-th call of a model this one is; None if it is not to be kept."""
@@ -202,10 +249,10 @@ class _Claims:
         return self._catch_up(mine)
 
     def _admits(self, model: bytes, inputs: bytes, size: int) -> bool:
-        if self.full(model) or (not self._settings.duplicates and (model, inputs) in self._seen):
+        if self.full(model) or self.knows(model, inputs):
             return False
-        self._stopped = self._size + size > self._settings.max_size
-        return not self._stopped
+        self.stopped = size > self.left
+        return not self.stopped
 
     def _catch_up(self, mine: bytes) -> int | None:
         """Take in what other processes have claimed, and return the number of one's own claim if it is admitted."""
@@ -252,11 +299,18 @@ def _digest(names: bytes, arrays: list[Any]) -> bytes:
     return total.digest()
 
 
+class _Plain:
+    """A file that NumPy takes for no real one: writing by C it cannot tell why it stopped, such as a full disk."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.write = file.write
+
+
 def _write_arrays(arrays: list[Any], file: BinaryIO) -> None:
     import numpy as np
 
     for array in arrays:
-        np.save(file, array, allow_pickle=False)
+        np.save(_Plain(file), array, allow_pickle=False)
 
 
 def _write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
