@@ -195,17 +195,17 @@ def without_elements(pair: PairComparison, accepted: Iterable[str]) -> PairCompa
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
 
-def blind_pair(pair: PairComparison, why: str, accepted: Iterable[str]) -> PairComparison:
-    """Return the verdict on a pair of runs none of whose outputs could have differed.
+def blind_pair(pair: PairComparison, why: Mapping[str, str], accepted: Iterable[str]) -> PairComparison:
+    """Return the verdict on a pair of runs some of whose outputs could not have differed.
 
     Args:
         pair: The verdict so far.
-        why: The reason, in words.
+        why: The reasons, in words, by output.
         accepted: Names or patterns of outputs that pass all the same.
     """
     if not pair.passed:
         return pair
-    outputs = {name: blind(item, why, accepted) for name, item in pair.outputs.items()}
+    outputs = {name: blind(item, why[name], accepted) if name in why else item for name, item in pair.outputs.items()}
     verdict = verdict_over(outputs.values())
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
