@@ -40,7 +40,9 @@ __all__ = [
     "explained",
     "heading_of",
     "listed",
+    "most_too_small",
     "nan_differs",
+    "nan_everywhere",
     "no_elements",
     "not_seen",
     "outputs_differ",
@@ -49,6 +51,10 @@ __all__ = [
     "rounding_or_fault",
     "statistic_too_large",
     "too_small",
+    "unmoved",
+    "unmoved_by_inputs",
+    "unreached",
+    "untried",
     "whole_numbers_differ",
     "would_have_passed",
 ]
@@ -224,6 +230,16 @@ def untried(output: str) -> str:
 def too_small(output: str, scale: float, atol: float) -> str:
     """Compare the largest value of an output with the absolute tolerance above it."""
     return f"the largest value of {output!r} is {scale:.2g}, below atol {atol:g}: nothing could differ"
+
+
+def most_too_small(output: str, middle: float, atol: float) -> str:
+    """Compare the median of an output with the absolute tolerance above it."""
+    return f"half of the values of {output!r} other than 0 are at most {middle:.2g}, below atol {atol:g}: they could not differ"
+
+
+def nan_everywhere(output: str) -> str:
+    """Name an output that holds no number."""
+    return f"{output!r} is NaN everywhere, on both sides: no number was compared"
 
 
 def would_have_passed(what: str, why: str = "") -> str:

@@ -105,6 +105,16 @@ class Impostors:
         """Whether the reference, once asked with a constant, holds one number everywhere but for rounding."""
         return self.apart <= self._rounding * self.scale
 
+    @property
+    def is_nan(self) -> bool:
+        """Whether the reference holds no number at all."""
+        if self._kind not in {"float", "complex"}:
+            return False
+        return all(
+            bool(np.isnan(part).all())
+            for part in map(_wide, chain([sample_of(self._reference)], _chunks(self._reference)))
+        )
+
     @cached_property
     def is_saturated(self) -> bool:
         """Whether several real numbers are all 0 or 1."""
