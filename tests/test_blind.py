@@ -52,6 +52,7 @@ def test_a_ruined_detector_is_blind_on_default_inputs_and_fails_on_others(polycm
     assert pair["outputs"]["y"]["verdict"] == "blind"
     assert pair["outputs"]["y"]["share_of_range"] > 0.1
     assert polycmp(*broken, *TYPED, "--val-range", "[-60,60]").status == 1
+    assert polycmp(*broken, "--atol", "y:1e-5").status == 3
     assert polycmp(*broken, "--atol", "1e-12").status == 1
 
 
@@ -191,7 +192,7 @@ def test_no_statistic_makes_an_infinity_good(polycmp, tmp_path, statistic):
 
 @pytest.fixture
 def detections(tmp_path):
-    """Files of what a detector makes: 4 rows of boxes up to 640 beside 80 of scores up to 1, and the same with faults."""
+    """Files of what a detector makes, good and with faults: 4 rows of boxes up to 640 beside 80 of scores up to 1."""
     random = np.random.default_rng(0)
     boxes, scores = random.random((1, 4, 400)) * 640, random.random((1, 80, 400))
     faults = {"good": scores, "none": scores * 0, "half": scores / 2, "others": np.roll(scores, 1, axis=1)}

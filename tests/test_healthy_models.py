@@ -1,4 +1,4 @@
-"""Healthy models of all kinds: two backends that agree on one iteration of default inputs have passed, and are not blind."""
+"""Healthy models of all kinds: two backends that agree on one iteration of default inputs have passed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def detector() -> onnx.ModelProto:
     nodes = [
         node("MatMul", ["w", "x"], ["m"]), node("Split", ["m", "parts"], ["b", "s"], axis=1),
         node("Sigmoid", ["b"], ["near"]), node("Mul", ["near", "size"], ["boxes"]), node("Sigmoid", ["s"], ["scores"]),
-        node("Concat", ["boxes", "scores"], ["y"], axis=1), node("ReduceMax", ["scores"], ["best"], axes=[1], keepdims=0),
+        node("Concat", ["boxes", "scores"], ["y"], axis=1),
+        node("ReduceMax", ["scores"], ["best"], axes=[1], keepdims=0),
         node("Greater", ["best", "half"], ["is_found"]),
     ]  # fmt: skip
     outputs = [("y", FLOAT, [1, 84, 50]), ("best", FLOAT, [1, 50]), ("is_found", BOOL, [1, 50])]
@@ -43,7 +44,8 @@ def detector() -> onnx.ModelProto:
 def decoder(cached: int) -> onnx.ModelProto:
     """Return one step of attention to a cache, which goes through, as does one of another attention untouched."""
     nodes = [
-        node("Gather", ["table", "ids"], ["e"]), node("MatMul", ["e", "k"], ["new"]), node("MatMul", ["e", "q"], ["ask"]),
+        node("Gather", ["table", "ids"], ["e"]), node("MatMul", ["e", "k"], ["new"]),
+        node("MatMul", ["e", "q"], ["ask"]),
         node("Concat", ["past", "new"], ["present"], axis=1), node("Transpose", ["present"], ["t"], perm=[0, 2, 1]),
         node("MatMul", ["ask", "t"], ["scores"]), node("Softmax", ["scores"], ["p"], axis=2),
         node("MatMul", ["p", "present"], ["a"]), node("MatMul", ["a", "out"], ["logits"]),
@@ -81,7 +83,8 @@ def encoder(kind: int) -> onnx.ModelProto:
 def with_constants() -> onnx.ModelProto:
     """Return a layer, and beside it anchors, a scaled weight, a shape, and numbers made of that shape."""
     nodes = [
-        node("MatMul", ["x", "w"], ["y"]), node("Identity", ["grid"], ["anchors"]), node("Mul", ["w", "two"], ["scaled"]),
+        node("MatMul", ["x", "w"], ["y"]), node("Identity", ["grid"], ["anchors"]),
+        node("Mul", ["w", "two"], ["scaled"]),
         node("Shape", ["y"], ["shape"]), node("Cast", ["shape"], ["sizes"], to=FLOAT),
         node("ConstantOfShape", ["shape"], ["zeros"]),
     ]  # fmt: skip

@@ -234,7 +234,8 @@ def too_small(output: str, scale: float, atol: float) -> str:
 
 def most_too_small(output: str, middle: float, atol: float) -> str:
     """Compare the median of an output with the absolute tolerance above it."""
-    return f"half of the values of {output!r} other than 0 are at most {middle:.2g}, below atol {atol:g}: they could not differ"
+    those = f"half of the values of {output!r} other than 0"
+    return f"{those} are at most {middle:.2g}, below atol {atol:g}: they could not differ"
 
 
 def nan_everywhere(output: str) -> str:

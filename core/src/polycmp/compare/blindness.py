@@ -53,6 +53,7 @@ class Watch:
     """
 
     def __init__(self, functions: Functions, output: str) -> None:
+        functions = {name: item.of_output(output) if is_ours(item) else item for name, item in functions.items()}
         self._functions, self._output = functions, output
         kinds = [kind for kind in IMPOSTORS if any(kind not in ignored_by(item) for item in functions.values())]
         #: Reasons why each impostor passed so far, in words; empty where it was the reference itself.

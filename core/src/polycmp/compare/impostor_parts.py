@@ -71,7 +71,7 @@ def why_part_passes(functions: Functions, output: str, reference: Array, verdict
     return ""
 
 
-def _kinds(told: Functions, others: Functions) -> tuple[str, ...]:
+def _kinds(told: Mapping[str, Simple], others: Functions) -> tuple[str, ...]:
     """Return the impostors of parts that functions are asked with."""
     if not others:
         return ("zeros", "halved", "larger")
@@ -85,7 +85,9 @@ _WORDS = {
 }
 
 
-def _all_told(told: Functions, output: str, verdicts: Mapping[str, Verdict], kind: str, scale: float) -> bool:
+def _all_told(
+    told: Mapping[str, Simple], output: str, verdicts: Mapping[str, Verdict], kind: str, scale: float
+) -> bool:
     """Return whether values up to a scale pass that are off by the share of an impostor, by figures alone."""
     for name, item in told.items():
         verdict = verdicts.get(name)

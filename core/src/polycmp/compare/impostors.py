@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def ignored_by(function: Any) -> frozenset[str]:
     return frozenset(getattr(function, "ignores", _UNASKED))
 
 
-def is_ours(function: Any) -> bool:
+def is_ours(function: Any) -> TypeGuard[OutputJudge]:
     """Return whether a compare function is known to do nothing but judge, so that it can be asked at any time."""
     return isinstance(function, OutputJudge)
 
