@@ -96,10 +96,10 @@ class Sensitivity:
             self._begin(step, step.fastest if step.fastest in live else live[-1])
         if not live or self._in_windows or self._looks_inside(self._first):
             return {}
-        if step.index and self.label in step.outputs:
+        if step.index and self.label in step.outputs and self._still(self._first):
             self._compare(self._first, self._feed_of(step), step.outputs[self.label])
-        if self._unmoved is None and step.fastest and not self._several:
-            self._settle(self._known[step.fastest], step.again, self._first)
+        if self._unmoved is None and step.fastest == self.label and not self._several:
+            self._settle(self._known[self.label], step.again, self._first)
         elif self._unmoved is None and settle and bool(step.index) == self._several:
             self._settle_beside()
         blind = self._blind()
