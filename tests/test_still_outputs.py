@@ -201,6 +201,28 @@ def test_files_of_before_say_it_of_all_outputs(against, polycmp, tmp_path, words
     assert said.status == 3 and "no output depends on the inputs" in " ".join(said.out.split()), said.out
 
 
+@pytest.mark.parametrize("words", [(), ("--sequential-runners",)], ids=" ".join)
+def test_outputs_and_inputs_of_other_names_are_the_same_ones(polycmp, tmp_path, words):
+    onnx.save(network("a half", also=True), tmp_path / "old.onnx")
+    renamed = network("a half", 1.5, also=True)
+    for item in (*renamed.graph.input, *renamed.graph.output):
+        item.name = {"x": "image", "y": "score"}.get(item.name, item.name)
+    for item in renamed.graph.node:
+        for names in (item.input, item.output):
+            names[:] = [{"x": "image", "y": "score"}.get(name, name) for name in names]
+    onnx.save(renamed, tmp_path / "new.onnx")
+    for one, two, name, pair in (("new", "old", "score", "score=y"), ("old", "new", "y", "y=score")):
+        runs = ("-b", f"onnx:name={one}", "-b", f"onnx:name={two},model={two}.onnx")
+        said = polycmp("run", f"{one}.onnx", *runs, "--map-output", pair, *words, "--save-outputs", "saved.npz")
+        assert (said.status, words_of(said, name)[0], words_of(said, "sum")[0]) == (3, "BLIND", "ok"), (
+            said.out + said.err
+        )
+        said = polycmp("compare", "saved.npz", "--map-output", pair)
+        assert (said.status, words_of(said, name)[0], words_of(said, "sum")[0]) == (3, "BLIND", "ok"), (
+            said.out + said.err
+        )
+
+
 def layers(*factors: float, biases: bool = False) -> onnx.ModelProto:
     """Return x [2,16] through matrices with a Relu between, without a bias or with one each."""
     rng, nodes, weights, name = np.random.default_rng(0), [], [], "x"

@@ -156,7 +156,8 @@ class Sensitivity:
 
     def _blind(self) -> dict[str, str]:
         moved = self._moved | self._decisions if self._moved else set[str]()
-        return {name: why for name, why in (self._unmoved or {}).items() if name not in moved}
+        plain = sentences.unmoved if self._moved else lambda _: sentences.UNMOVED
+        return {name: why or plain(name) for name, why in (self._unmoved or {}).items() if name not in moved}
 
     def _settle_beside(self, names: Collection[str] = ()) -> None:
         """Ask a backend that is started for it: the quickest with the reference's model, or else the reference.
@@ -202,6 +203,8 @@ class Sensitivity:
     ) -> dict[str, str]:
         """Explain why nothing could have differed in those outputs that stay although, by the graph, they need not.
 
+        The explanation is empty where it is no more than that.
+
         Args:
             still: The outputs that stay, by name.
             backend: The backend that made them.
@@ -212,7 +215,7 @@ class Sensitivity:
         upstream = _Upstream(graph)
         reads = {name: upstream.inputs(own.get(name, name)) for name in still}
         asked = [name for name in still if reads[name] and upstream.has_matrices(own.get(name, name))]
-        found = {name: self._why(name) for name in asked if self._has(reads[name], self._changed)}
+        found = {name: "" for name in asked if self._has(reads[name], self._changed)}
         untried = {name: still[name] for name in asked if name not in found}
         if not untried:
             return found
@@ -221,7 +224,7 @@ class Sensitivity:
         if made is not None:
             other = self._by_name(made)
             dead = [name for name in untried if self._has(reads[name], zeros) and _same(still[name], other[name])]
-            found.update({name: self._why(name) for name in dead})
+            found.update(dict.fromkeys(dead, ""))
         left = {own.get(name, name): array for name, array in untried.items() if name not in found}
         moved = _moved_by_weights(backend, graph, self._feed, left)
         found.update({self._name(name): sentences.unreached(self._name(name)) for name in left if name not in moved})
@@ -231,9 +234,6 @@ class Sensitivity:
         """Return whether an input that was changed is among some; one that no feed names may be any of them."""
         unknown = any(name not in self._feed for name in reads)
         return bool(changed) and (unknown or not {*changed}.isdisjoint(reads))
-
-    def _why(self, name: str) -> str:
-        return sentences.unmoved(name) if self._moved else sentences.UNMOVED
 
 
 @contextmanager
