@@ -239,7 +239,16 @@ def layers(*factors: float, biases: bool = False) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize(
-    "words", [(), ("--tolerance", "auto"), ("--atol", "1e-5"), ("--sequential-runners",), ("--mark-all",)], ids=" ".join
+    "words",
+    [
+        (),
+        ("--tolerance", "auto"),
+        ("--atol", "1e-5"),
+        ("--sequential-runners",),
+        ("--mark-all",),
+        ("--iterations", "2"),
+    ],
+    ids=" ".join,
 )
 def test_inputs_of_zeros_reach_no_weights(polycmp, tmp_path, depth, words):
     """Outputs that are 0 whatever the weights are do move with other inputs, which says nothing of these."""
