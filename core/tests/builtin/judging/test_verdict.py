@@ -89,9 +89,7 @@ SATURATED = np.concatenate([REFERENCE[:2] * 1e-5, 1 + np.tanh(REFERENCE[2:])]).a
 STEP = 2 / 255
 
 
-@pytest.mark.parametrize(
-    ("channels", "fails"), [(slice(0, 2), False), (slice(2, 8), True)], ids=["saturated", "others"]
-)
+@pytest.mark.parametrize(("channels", "fails"), [(slice(0, 2), False), (slice(2, 8), True)], ids=["saturated", "others"])
 def test_numbers_that_vary_by_less_than_a_step_may_all_be_rounded_in_one_direction(channels, fails):
     random, scales = np.random.default_rng(1), scales_of(SATURATED)
     moved = [SATURATED + random.uniform(-STEP / 2, STEP / 2, SATURATED.shape).astype(np.float32) for _ in range(4)]
