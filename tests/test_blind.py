@@ -10,6 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 _MEANS = ("--check-average", "--check-error-stat", "max", "--iterations", "2")
+#: A tolerance that somebody typed, above all that a detector makes of inputs in which there is nothing.
+TYPED = ("--atol", "1e-5", "--rtol", "1e-5")
 WORDS = "the largest value of 'y' is "
 
 
@@ -39,7 +41,8 @@ def broken(tmp_path):
 
 
 def test_a_ruined_detector_is_blind_on_default_inputs_and_fails_on_others(polycmp, broken, tmp_path):
-    done = polycmp(*broken, "--report", "r.json")
+    assert polycmp(*broken).status == 1  # measured rounding sees numbers of any size
+    done = polycmp(*broken, *TYPED, "--report", "r.json")
     assert done.status == 3
     assert WORDS in done.out
     assert "below atol 1e-05: nothing could differ" in done.out
@@ -50,7 +53,8 @@ def test_a_ruined_detector_is_blind_on_default_inputs_and_fails_on_others(polycm
     [pair] = done.report(tmp_path / "r.json")["comparison_results"]
     assert pair["outputs"]["y"]["verdict"] == "blind"
     assert pair["outputs"]["y"]["share_of_range"] > 0.1
-    assert polycmp(*broken, "--val-range", "[-60,60]").status == 1
+    assert polycmp(*broken, *TYPED, "--val-range", "[-60,60]").status == 1
+    assert polycmp(*broken, "--atol", "y:1e-5").status == 3
     assert polycmp(*broken, "--atol", "1e-12").status == 1
 
 
@@ -68,7 +72,7 @@ def test_a_tolerance_that_passes_anything_is_blamed_and_not_the_inputs(polycmp, 
 
 def test_it_is_accepted_by_name_and_the_row_keeps_the_remark(polycmp, broken):
     for words in (("--allow-blind",), ("--allow-blind", "y"), ("--allow-blind=*",)):
-        done = polycmp(*broken, *words)
+        done = polycmp(*broken, *TYPED, *words)
         assert done.status == 0
         assert "nothing could differ (accepted: --allow-blind)" in " ".join(done.out.split())
     done = polycmp(*broken, "--allow-blind", "z")
@@ -76,7 +80,7 @@ def test_it_is_accepted_by_name_and_the_row_keeps_the_remark(polycmp, broken):
 
 
 def test_other_ways_to_compare_are_as_blind(polycmp, broken):
-    for words in (_MEANS, ("--compare", "simple", "l2", "--l2-threshold", "1")):
+    for words in (_MEANS, ("--compare", "simple", "l2", "--l2-threshold", "1", *TYPED)):
         assert polycmp(*broken, *words).status == 3
     assert polycmp(*broken, "--compare", "cosine_similarity").status == 1
     assert polycmp(*broken, "--compare", "simple", "snr").status == 1
@@ -92,12 +96,12 @@ def test_indices_of_one_value_or_few_are_no_reason(polycmp, tmp_path):
 
 def test_with_tensors_inside_the_outputs_of_the_model_are_asked(polycmp, tmp_path):
     onnx.save(detector(), tmp_path / "good.onnx")
-    done = polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all")
+    done = polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", *TYPED)
     assert done.status == 3
     assert sum("BLIND" in line for line in done.out.splitlines()) == 2  # the row of y, and the last line
-    assert polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", "--allow-blind").status == 0
+    assert polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", "--allow-blind", *TYPED).status == 0
     onnx.save(detector(), tmp_path / "copy.onnx")
-    assert polycmp("run", "good.onnx", "copy.onnx", "-b", "onnxrt", "--mark-all").status == 3
+    assert polycmp("run", "good.onnx", "copy.onnx", "-b", "onnxrt", "--mark-all", *TYPED).status == 3
 
 
 @pytest.mark.parametrize("layers", [1, 8], ids=["few tensors", "many tensors"])
@@ -114,9 +118,9 @@ def test_small_numbers_inside_a_model_are_no_reason(polycmp, tmp_path, layers):
     weights = [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(3e-5), "small")]
     graph = helper.make_graph(nodes, "small", *ends, weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
-    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all").status == 0
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", *TYPED).status == 0
     # what is chosen as an output is asked, wherever it is made
-    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--onnx-outputs", "s0").status == 3
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--onnx-outputs", "s0", *TYPED).status == 3
 
 
 def test_saved_outputs_and_saved_metrics_are_as_blind(polycmp, broken, tmp_path):
@@ -133,7 +137,7 @@ def test_saved_outputs_and_saved_metrics_are_as_blind(polycmp, broken, tmp_path)
 
 
 def test_a_suite_accepts_it_too(polycmp, broken, tmp_path):
-    text = '[[case]]\nmodel = "bad.onnx"\nbackend = ["onnxrt", "onnxrt:model=good.onnx"]\n'
+    text = '[[case]]\nmodel = "bad.onnx"\nbackend = ["onnxrt", "onnxrt:model=good.onnx"]\natol = "1e-5"\n'
     (tmp_path / "suite.toml").write_text(text)
     assert polycmp("suite", "suite.toml", "--results", "one").status == 3
     for value, status in (("true", 0), ("false", 3), ('["y"]', 0), ('"?"', 0)):
@@ -182,7 +186,7 @@ def test_outputs_without_elements_are_nothing_compared(polycmp, tmp_path):
 
 def test_a_self_test_goes_on_where_a_comparison_is_blind(polycmp, broken):
     """That is what it is for: it says which faults are not seen."""
-    done = polycmp("selftest", "good.onnx", "-b", "onnxrt", "--faults", "layout", "fp16")
+    done = polycmp("selftest", "good.onnx", "-b", "onnxrt", "--faults", "layout", "fp16", *TYPED)
     assert (done.status, "unnoticed" in done.out) == (1, True), done.out
 
 
@@ -198,3 +202,73 @@ def test_no_statistic_makes_an_infinity_good(polycmp, tmp_path, statistic):
         assert polycmp("compare", *pair, *words, "--save-accuracy-results", "m.json").status == 1
         assert polycmp("check", "accuracy", "m.json", "--atol", "1e-3").status == 1
     assert polycmp("compare", "a.npz", "a.npz", *words, "--infinities-compare-equal").status == 0
+
+
+@pytest.fixture
+def detections(tmp_path):
+    """Files of what a detector makes, good and with faults: 4 rows of boxes up to 640 beside 80 of scores up to 1."""
+    random = np.random.default_rng(0)
+    boxes, scores = random.random((1, 4, 400)) * 640, random.random((1, 80, 400))
+    faults = {"good": scores, "none": scores * 0, "half": scores / 2, "others": np.roll(scores, 1, axis=1)}
+    for name, made in faults.items():
+        np.savez(tmp_path / f"{name}.npz", y=np.concatenate([boxes, made], axis=1).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--atol", "1", "--rtol", "1e-3"),
+        ("--scale-atol", "--atol", "0.01"),
+        ("--check-error-stat", "mean", "--atol", "1.2"),
+        ("--compare", "psnr"),
+        ("--compare", "snr"),
+        ("--compare", "cosine_similarity"),
+    ],
+    ids=" ".join,
+)
+def test_scores_beside_boxes_are_blind_by_what_fits_the_boxes(polycmp, detections, words):
+    for fault in ("good", "half", "others"):
+        done = polycmp("compare", f"{fault}.npz", "good.npz", *words)
+        text = " ".join(done.out.split())
+        assert (done.status, "(in 80 of 84 channels of a scale of their own: 4, 5, 6, 7, …)" in text) == (3, True), (
+            done.out
+        )
+        assert polycmp("compare", f"{fault}.npz", "good.npz", *words, "--allow-blind", "y").status == 0
+    assert polycmp("compare", "none.npz", "good.npz", *words).status == 3
+
+
+def test_scores_beside_boxes_are_seen_by_what_fits_the_scores(polycmp, detections):
+    for words in (("--atol", "1e-3", "--rtol", "1e-3"), ("--rtol", "1e-3"), ("--compare", "ulp"), ()):
+        assert polycmp("compare", "good.npz", "good.npz", *words).status == 0
+        for fault in ("none", "half", "others"):
+            assert polycmp("compare", f"{fault}.npz", "good.npz", *words).status == 1
+
+
+def test_what_lies_below_the_tolerance_beside_one_large_thing_is_blind(polycmp, tmp_path):
+    random = np.random.default_rng(0)
+    channels, one = random.random((1, 64, 32)) * 1e-7, random.random(1000) * 1e-6
+    channels[:, :4], one[3] = random.random((1, 4, 32)), 1e6
+    for name, factor in (("good", 1.0), ("lost", 0.0)):
+        lost = channels * factor
+        lost[:, :4] = channels[:, :4]
+        np.savez(tmp_path / f"{name}.npz", y=lost.astype(np.float32))
+        np.savez(tmp_path / f"{name}1.npz", y=np.where(one == 1e6, one, one * factor).astype(np.float32))
+    for fault in ("good", "lost"):
+        done = polycmp("compare", f"{fault}.npz", "good.npz")
+        assert (done.status, "in 60 of 64 channels" in " ".join(done.out.split())) == (3, True), done.out
+        done = polycmp("compare", f"{fault}1.npz", "good1.npz", *TYPED)
+        assert (done.status, "half of the values of 'y'" in " ".join(done.out.split())) == (3, True), done.out
+
+
+def test_nan_everywhere_is_blind_in_every_command(polycmp, tmp_path):
+    ends = ([helper.make_tensor_value_info(end, TensorProto.FLOAT, [2, 8])] for end in "xy")
+    graph = helper.make_graph([helper.make_node("Log", ["x"], ["y"])], "g", *ends)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    words = ("--val-range", "[-2,-1]", "--nan", "equal", "--save-outputs", "saved.npz")
+    for more in ((), TYPED):
+        done = polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *words, *more)
+        assert (done.status, "'y' is NaN everywhere" in " ".join(done.out.split())) == (3, True), done.out
+    done = polycmp("compare", "saved.npz", "--nan", "equal")
+    assert (done.status, "'y' is NaN everywhere" in " ".join(done.out.split())) == (3, True), done.out
+    assert polycmp("compare", "saved.npz", "--nan", "equal", "--allow-blind", "y").status == 0
+    assert polycmp("compare", "saved.npz").status == 1

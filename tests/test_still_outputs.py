@@ -118,12 +118,14 @@ def many(factor: float, also: bool) -> onnx.ModelProto:
     return model
 
 
-@pytest.mark.parametrize(("also", "status"), [(False, 3), (True, 0)])
-def test_models_of_many_outputs_are_asked_too(polycmp, tmp_path, also, status):
-    for name, factor in (("new", 1.0 if also else 1.5), ("old", 1.0)):
+@pytest.mark.parametrize("also", [False, True])
+def test_models_of_many_outputs_are_asked_too(polycmp, tmp_path, also):
+    for name, factor in (("new", 1.5), ("old", 1.0)):
         onnx.save(many(factor, also), tmp_path / f"{name}.onnx")
     said = polycmp("run", "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
-    assert said.status == status, said.out
+    assert said.status == 3, said.out
+    assert words_of(said, "sum")[0] == "ok" if also else "sum" not in said.out
+    assert words_of(said, "y")[0] == words_of(said, "y7")[0] == "BLIND"
 
 
 def test_tensors_inside_show_a_fault_that_no_output_does(against):
@@ -151,8 +153,148 @@ def test_steps_of_a_state_show_it_too(polycmp, tmp_path, bias, status, steps):
     assert polycmp("compare", "saved.npz").status == status
 
 
-def test_one_of_several_outputs_may_stay_as_it_is(against):
-    assert against(end="a class", also=True, fault=1.0).status == 0
+def words_of(said, output: str) -> list[str]:
+    """Return the words of an output's row."""
+    rows = (line.split() for line in said.out.splitlines())
+    return next(row for row in rows if row[1:2] == [output])
+
+
+@pytest.mark.parametrize("end", ["a class", "a mask", "one byte"])
+def test_a_decision_beside_what_moves_may_stay_as_it_is(against, end):
+    assert against(end=end, also=True, fault=1.0).status == 0
+
+
+@pytest.mark.parametrize("end", ["zeros", "a half", "one score", "biases"])
+@pytest.mark.parametrize("words", [(), ("--iterations", "2"), ("--sequential-runners",)], ids=" ".join)
+def test_an_output_that_no_input_moves_is_blind_by_name_beside_one_that_moves(against, end, words):
+    said = against(*words, end=end, also=True)
+    assert said.status == 3, said.out
+    assert (words_of(said, "y")[0], words_of(said, "sum")[0]) == ("BLIND", "ok"), said.out
+    assert "'y' does not depend on the inputs" in " ".join(said.out.split())
+    assert against(*words, "--allow-blind", "y", end=end, also=True).status == 0
+    assert against(*words, end=end, also=True, bias=0.0).status == 1
+    assert against(*words, end=end, also=True, bias=0.0, fault=1.0).status == 0
+
+
+@pytest.mark.parametrize("file", ["saved.npz", "saved.json", "saved.safetensors", "saved"])
+@pytest.mark.parametrize("words", [(), ("--iterations", "2"), ("--sequential-runners",)], ids=" ".join)
+def test_saved_outputs_say_which_of_them_do_not_move(against, polycmp, file, words):
+    assert against("--save-outputs", file, *words, end="a half", also=True).status == 3
+    said = polycmp("compare", file)
+    assert (said.status, words_of(said, "y")[0], words_of(said, "sum")[0]) == (3, "BLIND", "ok"), said.out
+    assert polycmp("compare", file, "--allow-blind", "y").status == 0
+    assert against("--save-outputs", file, *words, end="a half", also=True, bias=0.0, fault=1.0).status == 0
+    assert polycmp("compare", file).status == 0
+
+
+@pytest.mark.parametrize("words", [(), ("--sequential-runners",)], ids=" ".join)
+def test_files_of_before_say_it_of_all_outputs(against, polycmp, tmp_path, words):
+    import json
+
+    against("--save-outputs", "saved.json", *words, end="a half", also=True)
+    document = json.loads((tmp_path / "saved.json").read_text())
+    for _, iterations in document["lst"]:
+        assert [iteration["insensitive"] for iteration in iterations] == [["y"]]
+        iterations[0]["insensitive"] = True
+    (tmp_path / "saved.json").write_text(json.dumps(document))
+    said = polycmp("compare", "saved.json")
+    assert said.status == 3 and "no output depends on the inputs" in " ".join(said.out.split()), said.out
+
+
+@pytest.mark.parametrize("words", [(), ("--sequential-runners",)], ids=" ".join)
+def test_outputs_and_inputs_of_other_names_are_the_same_ones(polycmp, tmp_path, words):
+    onnx.save(network("a half", also=True), tmp_path / "old.onnx")
+    renamed = network("a half", 1.5, also=True)
+    for item in (*renamed.graph.input, *renamed.graph.output):
+        item.name = {"x": "image", "y": "score"}.get(item.name, item.name)
+    for item in renamed.graph.node:
+        for names in (item.input, item.output):
+            names[:] = [{"x": "image", "y": "score"}.get(name, name) for name in names]
+    onnx.save(renamed, tmp_path / "new.onnx")
+    for one, two, name, pair in (("new", "old", "score", "score=y"), ("old", "new", "y", "y=score")):
+        runs = ("-b", f"onnx:name={one}", "-b", f"onnx:name={two},model={two}.onnx")
+        said = polycmp("run", f"{one}.onnx", *runs, "--map-output", pair, *words, "--save-outputs", "saved.npz")
+        assert (said.status, words_of(said, name)[0], words_of(said, "sum")[0]) == (3, "BLIND", "ok"), (
+            said.out + said.err
+        )
+        said = polycmp("compare", "saved.npz", "--map-output", pair)
+        assert (said.status, words_of(said, name)[0], words_of(said, "sum")[0]) == (3, "BLIND", "ok"), (
+            said.out + said.err
+        )
+
+
+def layers(*factors: float, biases: bool = False) -> onnx.ModelProto:
+    """Return x [2,16] through matrices with a Relu between, without a bias or with one each."""
+    rng, nodes, weights, name = np.random.default_rng(0), [], [], "x"
+    for index, factor in enumerate(factors):
+        shape = (16, 8) if index == 0 else (8, 8)
+        weights.append((f"w{index}", (rng.standard_normal(shape) * factor).astype(np.float32)))
+        weights.append((f"b{index}", rng.standard_normal(8).astype(np.float32) if biases else np.zeros(8, np.float32)))
+        nodes.append(node("MatMul", [name, f"w{index}"], [f"m{index}"]))
+        nodes.append(node("Add", [f"m{index}", f"b{index}"], [f"a{index}"]))
+        nodes.append(node("Relu" if index + 1 < len(factors) else "Identity", [f"a{index}"], [f"r{index}"]))
+        name = f"r{index}"
+    return graph_model(nodes, [("x", FLOAT, [2, 16])], [(name, FLOAT, [2, 8])], weights)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--tolerance", "auto"),
+        ("--atol", "1e-5"),
+        ("--sequential-runners",),
+        ("--mark-all",),
+        ("--iterations", "2"),
+    ],
+    ids=" ".join,
+)
+def test_inputs_of_zeros_reach_no_weights(polycmp, tmp_path, depth, words):
+    """Outputs that are 0 whatever the weights are do move with other inputs, which says nothing of these."""
+    onnx.save(layers(*[3.0] * depth), tmp_path / "new.onnx")
+    onnx.save(layers(*[1.0] * depth), tmp_path / "old.onnx")
+    np.savez(tmp_path / "zeros.npz", x=np.zeros((2, 16), np.float32))
+    command = ("run", "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
+    for inputs in (("--val-range", "[0,0]"), ("--load-inputs", "zeros.npz")):
+        said = polycmp(*command, *inputs, *words)
+        assert said.status == 3 and "BLIND" in said.out, said.out
+    assert polycmp(*command, "--val-range", "[1,1]", *words).status == 1
+
+
+def test_inputs_of_zeros_compare_what_biases_make(polycmp, tmp_path):
+    onnx.save(layers(1.0, 1.0, biases=True), tmp_path / "new.onnx")
+    onnx.save(layers(1.0, 3.0, biases=True), tmp_path / "old.onnx")
+    for old, status in (("new", 0), ("old", 1)):
+        words = ("-b", "onnx:name=new", "-b", f"onnx:name=old,model={old}.onnx", "--val-range", "[0,0]")
+        assert polycmp("run", "new.onnx", *words).status == status
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (2, 4), (2, 1)], ids=str)
+@pytest.mark.parametrize("inputs", [(), ("--val-range", "[0,0]")], ids=" ".join)
+def test_weights_behind_a_dead_part_do_not_revive_it(against, polycmp, tmp_path, shape, inputs):
+    """A bias of any shape, such as position embeddings or learnt queries, moves the output, and says nothing of it."""
+    bias = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    for name, fault in (("new", 1.5), ("old", 1.0)):
+        model = network("biases", fault)
+        held = next(item for item in model.graph.initializer if item.name == "c")
+        held.CopyFrom(onnx.numpy_helper.from_array(bias, "c"))
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    said = polycmp("run", "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", *inputs)
+    assert said.status == 3 and "BLIND" in said.out, said.out
+
+
+def test_a_part_that_rounding_hides_behind_a_number_is_dead_too(polycmp, tmp_path):
+    rng = np.random.default_rng(0)
+    weights = [("small", np.float32(1e-7)), ("half", np.float32(0.5)), ("w", rng.random((16, 8), np.float32))]
+    nodes = [node("MatMul", ["x", "w"], ["m"]), node("Mul", ["m", "small"], ["s"]), node("Add", ["s", "half"], ["y"])]
+    for name, factor in (("new", 3.0), ("old", 1.0)):
+        changed = [*weights[:2], ("w", weights[2][1] * np.float32(factor))]
+        onnx.save(
+            graph_model(nodes, [("x", FLOAT, [2, 16])], [("y", FLOAT, [2, 8])], changed), tmp_path / f"{name}.onnx"
+        )
+    words = ("-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
+    assert polycmp("run", "new.onnx", *words, "--atol", "1e-5").status == 3
 
 
 def test_an_output_may_be_accepted_as_it_is(against):
@@ -160,8 +302,8 @@ def test_an_output_may_be_accepted_as_it_is(against):
     assert said.status == 0 and "accepted: --allow-blind" in said.out, said.out
 
 
-def test_outputs_that_weights_move_are_compared_although_inputs_do_not_move_them(polycmp, tmp_path):
-    """Ids that are drawn from 0 to 1 are all 0, and what is looked up goes through all of the network."""
+def test_indices_that_are_always_0_are_inputs_that_move_nothing(polycmp, tmp_path):
+    """Ids that are drawn from 0 to 1 are all 0: what shows is one row of the table."""
     rng = np.random.default_rng(0)
     weights = [("table", rng.random((9, 8), np.float32)), ("w", rng.random((8, 4), np.float32))]
     nodes = [
@@ -173,8 +315,8 @@ def test_outputs_that_weights_move_are_compared_although_inputs_do_not_move_them
         onnx.save(
             graph_model(nodes, [("x", FLOAT, [1, 6])], [("y", FLOAT, [1, 6, 4])], changed), tmp_path / f"{name}.onnx"
         )
-    for new, status in (("old", 0), ("new", 1)):
-        said = polycmp("run", f"{new}.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
+    for new, words, status in (("old", (), 3), ("old", ("--val-range", "[0,8]"), 0), ("new", (), 1)):
+        said = polycmp("run", f"{new}.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", *words)
         assert said.status == status, said.out
 
 

@@ -31,7 +31,6 @@ __all__ = [
     "PASSED",
     "UNDECIDED",
     "UNMOVED",
-    "UNMOVED_BY_INPUTS",
     "Meaning",
     "backends_failed",
     "channels_lost",
@@ -41,7 +40,9 @@ __all__ = [
     "explained",
     "heading_of",
     "listed",
+    "most_too_small",
     "nan_differs",
+    "nan_everywhere",
     "no_elements",
     "not_seen",
     "outputs_differ",
@@ -50,6 +51,10 @@ __all__ = [
     "rounding_or_fault",
     "statistic_too_large",
     "too_small",
+    "unmoved",
+    "unmoved_by_inputs",
+    "unreached",
+    "untried",
     "whole_numbers_differ",
     "would_have_passed",
 ]
@@ -206,12 +211,42 @@ def channels_lost(lost: int, count: int, axis: int | None, value: str) -> str:
 # --- reasons of what is blind or undecided
 
 UNMOVED: Final = "no output depends on the inputs, so a fault inside the model need not show"
-UNMOVED_BY_INPUTS: Final = f"{UNMOVED} (weights were not changed: this kind of model shows none)"
+
+
+def unmoved(output: str) -> str:
+    """Name an output that stays as it is where others move with the inputs."""
+    return f"{output!r} does not depend on the inputs, so a fault inside the model need not show in it"
+
+
+def unmoved_by_inputs(output: str) -> str:
+    """Name an output that stays as it is, of a model that shows nothing of itself."""
+    return f"{unmoved(output)} (weights were not changed: this kind of model shows none)"
+
+
+def unreached(output: str) -> str:
+    """Name an output that is the same for other weights, with inputs that could not be changed."""
+    return f"with these inputs {output!r} is the same for other weights, so a fault in them need not show: give others"
+
+
+def untried(output: str) -> str:
+    """Name an output of which it is not known whether it moves."""
+    return f"whether {output!r} depends on the inputs is not known: no backend runs the model once more"
 
 
 def too_small(output: str, scale: float, atol: float) -> str:
     """Compare the largest value of an output with the absolute tolerance above it."""
     return f"the largest value of {output!r} is {scale:.2g}, below atol {atol:g}: nothing could differ"
+
+
+def most_too_small(output: str, middle: float, atol: float) -> str:
+    """Compare the median of an output with the absolute tolerance above it."""
+    those = f"half of the values of {output!r} other than 0"
+    return f"{those} are at most {middle:.2g}, below atol {atol:g}: they could not differ"
+
+
+def nan_everywhere(output: str) -> str:
+    """Name an output that holds no number."""
+    return f"{output!r} is NaN everywhere, on both sides: no number was compared"
 
 
 def would_have_passed(what: str, why: str = "") -> str:

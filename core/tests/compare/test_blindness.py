@@ -202,8 +202,13 @@ def test_nan_and_infinity_are_no_reason_for_blindness():
     array[0, 0], array[1, 1] = np.nan, np.inf
     function = Simple(SimpleOptions(nan="equal", infinities_compare_equal=True))
     assert judged(array, functions={"simple": function}).passed
-    everywhere = np.full((2, 4), np.nan, np.float32)
-    assert judged(everywhere, functions={"simple": function}).passed
+
+
+def test_nan_everywhere_is_nothing_compared():
+    everywhere, function = np.full((2, 4), np.nan, np.float32), Simple(SimpleOptions(nan="equal"))
+    found = judged(everywhere, everywhere, functions={"simple": function})
+    assert (found.inconclusive, "'y' is NaN everywhere" in found.reason) == ("blind", True)
+    assert judged(everywhere, values(2, 4), functions={"simple": function}).passed
 
 
 def test_statistics_are_asked_with_real_impostors():
@@ -220,3 +225,85 @@ def test_impostors_keep_to_the_numbers_that_a_type_has(dtype):
     large = 9488567761394658627 if dtype is np.uint64 else int(ml_dtypes.iinfo(dtype).max)
     psnr = {"psnr": CompareFunc.psnr(psnr_tolerance=30.0)}
     assert judged(np.array([large, 0]).astype(dtype), functions=psnr).passed
+
+
+def boxes(dtype=np.float32, scores=1.0, axis=1):
+    """Return what a detector makes: 4 rows of boxes up to 640 beside 80 of scores up to 1."""
+    random = np.random.default_rng(0)
+    made = np.concatenate([random.random((1, 4, 200)) * 640, random.random((1, 80, 200)) * scores], axis=1)
+    return np.moveaxis(made, 1, axis).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"atol": 1.0, "rtol": 1e-3},
+            "below atol 1: nothing could differ (in 80 of 84 channels of a scale of their own: 4",
+        ),
+        ({"atol": 0.6, "rtol": 1e-3}, "half of every value of 'y' would have passed, too: atol 0.6 is 6"),
+        ({"atol": 0.15, "rtol": 1e-3}, "every value of 'y' made 10 % larger would have passed, too: atol 0.15 is 1"),
+    ],
+)
+def test_a_part_below_the_tolerance_is_blind_beside_a_larger_one(dtype, axis, options, words):
+    found = judged(boxes(dtype, axis=axis), **options)
+    assert found.inconclusive == "blind"
+    assert words in found.reason
+    assert "in 80 of 84 channels of a scale of their own" in found.reason
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_part_that_could_have_failed_is_seen(dtype):
+    assert judged(boxes(dtype), atol=0.05, rtol=1e-3).passed
+    # an iteration in which every part could have failed is enough
+    assert judged(boxes(dtype), boxes(dtype, 640.0), atol=1.0, rtol=1e-3).passed
+
+
+def test_a_scaled_tolerance_or_a_mean_fits_the_larger_part_only():
+    scaled = Simple(SimpleOptions(atol={"": 0.01}, scale_atol=True))
+    mean = Simple(SimpleOptions(atol={"": 0.2}, check_error_stat={"": ("mean",)}))
+    for function in (scaled, mean):
+        found = judged(boxes(scores=0.3), functions={"simple": function})
+        assert (found.inconclusive, "80 of 84 channels" in found.reason) == ("blind", True)
+        assert judged(boxes(scores=640.0), functions={"simple": function}).passed
+
+
+@pytest.mark.parametrize("name", ["psnr", "snr", "cosine_similarity"])
+def test_a_figure_of_the_whole_output_sees_the_larger_part_only(name):
+    function = {name: getattr(CompareFunc, name)()}
+    found = judged(boxes(), functions=function)
+    assert found.inconclusive == "blind"
+    assert found.reason.startswith(
+        "half of every value in a part of 'y' would have passed, too (in 80 of 84 channels of a scale"
+    )
+    assert judged(boxes(scores=640.0), functions=function).passed
+    # with what sees each element by itself, a fault in the scores would fail
+    assert judged(boxes(), functions={**function, "simple": Simple(SimpleOptions())}).passed
+
+
+def test_dead_channels_beside_a_living_one_are_blind_if_they_lie_below_the_tolerance():
+    made = values(1, 64, 16, scale=1e-7)
+    made[:, 3:8] = values(1, 5, 16)
+    assert judged(made).inconclusive == "blind"
+    assert judged(made, atol=1e-12).passed
+
+
+def test_one_huge_element_is_no_reason_to_believe_the_others():
+    made = values(1000, scale=1e-3)
+    made[17] = 1e6
+    found = judged(made, atol=1e-2)
+    assert found.inconclusive == "blind"
+    assert "half of the values of 'y' other than 0 are at most 0.0006" in found.reason
+    assert judged(made, atol=1e-4).passed
+    sparse = np.where(np.arange(1000) < 990, 0, made)  # nothing is hidden where there is nothing
+    assert judged(sparse, atol=1e-4).passed
+
+
+def test_a_large_array_is_looked_at_in_a_sample_alone():
+    made = values(1, 64, 4096, scale=1e-7)
+    made[:, :32] = values(1, 32, 4096)
+    assert judged(made).inconclusive == "blind"
+    assert judged(np.asfortranarray(made)).inconclusive == "blind"
+    assert judged(made + 1).passed

@@ -48,7 +48,11 @@ def test_the_fastest_run_can_be_asked_again_alone_where_no_iteration_follows(ite
     assert {item.name: item.calls for item in runners} == calls
 
 
-def test_no_run_can_be_asked_again_where_each_is_gone_when_the_next_begins():
-    runs = [BackendRun(BackendResult("one", "constant"), lambda: Constant("one", 1.0))]
-    (step,) = run_steps(runs, lambda _: [{"x": np.ones(3, np.float32)}], Schedule(sequential=True))
-    assert (step.fastest, step.again(step.feed)) == ("", None)
+def test_the_last_run_of_a_sequence_can_be_asked_again_beside_the_first_iteration():
+    runs = [BackendRun(BackendResult(label, "constant"), lambda: Constant("one", 1.0)) for label in ("one", "two")]
+    feed = {"x": np.ones(3, np.float32)}
+    steps = run_steps(runs, lambda _: [feed, feed], Schedule(sequential=True))
+    step = next(steps)
+    assert (step.fastest, [run.is_active for run in runs], list(step.again(feed))) == ("two", [False, True], ["y"])
+    step = next(steps)
+    assert (step.fastest, step.again(feed), runs[1].is_active) == ("", None, False)

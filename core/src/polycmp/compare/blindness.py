@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from polycmp import sentences
 from polycmp.compare.blind_words import holds_one, tolerances_of, why_passed, why_scaled
+from polycmp.compare.impostor_parts import can_be_asked, why_part_passes
 from polycmp.compare.impostors import MOST, SCALED, Functions, Impostors, constant_like, ignored_by, is_ours, sample_of
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
@@ -34,6 +35,8 @@ _KEPT = 1 << 16
 #: Iterations in which functions that others wrote are asked: they may be slow. By count and not by time, so that a busy
 #: machine says the same.
 _ASKED = 4
+#: What is asked beside whole impostors: whether there is any number, and whether each part could have failed.
+_NAN, _PART = "nan", "part"
 
 
 def is_named(name: str, patterns: Iterable[str]) -> bool:
@@ -50,10 +53,11 @@ class Watch:
     """
 
     def __init__(self, functions: Functions, output: str) -> None:
+        functions = {name: item.of_output(output) if is_ours(item) else item for name, item in functions.items()}
         self._functions, self._output = functions, output
         kinds = [kind for kind in IMPOSTORS if any(kind not in ignored_by(item) for item in functions.values())]
         #: Reasons why each impostor passed so far, in words; empty where it was the reference itself.
-        self._alive = dict.fromkeys(kinds, "")
+        self._alive = dict.fromkeys([_NAN, *kinds, *([_PART] if can_be_asked(functions) else ())], "")
         self._previous: Array | None = None
         self._left = math.inf if all(map(is_ours, functions.values())) else _ASKED
         self._remarks: set[str] = set()
@@ -76,7 +80,10 @@ class Watch:
         asked = Impostors(self._functions, self._output, reference, verdicts, self._previous)
         remark = ""
         with np.errstate(all="ignore"):
-            for kind in list(self._alive):
+            self._keep(_NAN, sentences.nan_everywhere(self._output) if asked.is_nan else "")
+            if _PART in self._alive:
+                self._keep(_PART, why_part_passes(self._functions, self._output, reference, verdicts))
+            for kind in [kind for kind in IMPOSTORS if kind in self._alive]:
                 said = asked.passes(kind)
                 if said is False:
                     del self._alive[kind]
@@ -97,6 +104,13 @@ class Watch:
         keeps = "iteration" in self._alive and reference.size <= _KEPT
         self._previous = reference.copy() if keeps else None
 
+    def _keep(self, kind: str, why: str) -> None:
+        """Keep why something passes, if it has passed in all iterations so far."""
+        if not why:
+            self._alive.pop(kind, None)
+        elif kind in self._alive:
+            self._alive[kind] = self._alive[kind] or why
+
     @property
     def blind(self) -> str:
         """The reason, in words, why the comparison could not have failed; empty if it could have."""
@@ -105,7 +119,7 @@ class Watch:
     @property
     def is_silent(self) -> bool:
         """Whether the last iteration tells nothing of a model: it is blind, or one number everywhere."""
-        return bool(self.blind) or self._one_value
+        return any(self._alive.get(kind) for kind in IMPOSTORS) or self._one_value
 
     @property
     def remark(self) -> str:
@@ -204,17 +218,17 @@ def without_elements(pair: PairComparison, accepted: Iterable[str]) -> PairCompa
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
 
-def blind_pair(pair: PairComparison, why: str, accepted: Iterable[str]) -> PairComparison:
-    """Return the verdict on a pair of runs none of whose outputs could have differed.
+def blind_pair(pair: PairComparison, why: Mapping[str, str], accepted: Iterable[str]) -> PairComparison:
+    """Return the verdict on a pair of runs some of whose outputs could not have differed.
 
     Args:
         pair: The verdict so far.
-        why: The reason, in words.
+        why: The reasons, in words, by output.
         accepted: Names or patterns of outputs that pass all the same.
     """
     if not pair.passed:
         return pair
-    outputs = {name: blind(item, why, accepted) for name, item in pair.outputs.items()}
+    outputs = {name: blind(item, why[name], accepted) if name in why else item for name, item in pair.outputs.items()}
     verdict = verdict_over(outputs.values())
     return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def ignored_by(function: Any) -> frozenset[str]:
     return frozenset(getattr(function, "ignores", _UNASKED))
 
 
-def is_ours(function: Any) -> bool:
+def is_ours(function: Any) -> TypeGuard[OutputJudge]:
     """Return whether a compare function is known to do nothing but judge, so that it can be asked at any time."""
     return isinstance(function, OutputJudge)
 
@@ -104,6 +104,16 @@ class Impostors:
     def one_value(self) -> bool:
         """Whether the reference, once asked with a constant, holds one number everywhere but for rounding."""
         return self.apart <= self._rounding * self.scale
+
+    @property
+    def is_nan(self) -> bool:
+        """Whether the reference holds no number at all."""
+        if self._kind not in {"float", "complex"}:
+            return False
+        return all(
+            bool(np.isnan(part).all())
+            for part in map(_wide, chain([sample_of(self._reference)], _chunks(self._reference)))
+        )
 
     @cached_property
     def is_saturated(self) -> bool:
@@ -216,7 +226,7 @@ def same_but_rounding(one: Array, two: Array, least: float = 0.0) -> bool:
         return bool(np.array_equal(one, two))
     scale = max((_top(np.abs(_wide(block))) for block in _chunks(two)), default=0.0)
     share = max(_rounding_of(two.dtype), least) if dtype_class(two.dtype) in {"float", "complex"} else 0.0
-    return _largest_difference(one, two) <= share * scale
+    return all(apart <= share * scale for apart in _differences(one, two))
 
 
 def constant_like(array: Array, kind: str) -> Array | None:
@@ -295,14 +305,17 @@ def _middle(array: Array) -> Any:
 
 def _largest_difference(impostor: Array, reference: Array) -> float:
     """Return by how much two arrays differ at most; NaN on one side, or another infinity, is infinitely far."""
-    largest = 0.0
+    return max(_differences(impostor, reference), default=0.0)
+
+
+def _differences(impostor: Array, reference: Array) -> Iterator[float]:
+    """Yield the largest difference of two arrays, part by part."""
     for one, two in _chunks(impostor, reference):
         a, b = _wide(one), _wide(two)
         apart = np.abs(a - b)
         apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
         apart[np.isnan(apart)] = np.inf
-        largest = max(largest, float(apart.max()))
-    return largest
+        yield float(apart.max())
 
 
 def _rounding_of(dtype: np.dtype[Any]) -> float:

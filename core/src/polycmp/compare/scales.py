@@ -59,8 +59,13 @@ class Scales:
         return f" (in {len(positions)} of {sum(map(len, self.members))} channels of a scale of their own: {shown})"
 
 
-def scales_of(reference: Array) -> Scales:
-    """Return the scales of a tensor: along the axis whose slices are furthest apart, if they are far apart at all."""
+def scales_of(reference: Array, *, above_few: bool = False) -> Scales:
+    """Return the scales of a tensor: along the axis whose slices are furthest apart, if they are far apart at all.
+
+    Args:
+        reference: The tensor.
+        above_few: Whether what lies below few slices of a larger scale has a scale of its own, too.
+    """
     best, width = Scales(), _APART
     axes = [
         axis
@@ -68,7 +73,7 @@ def scales_of(reference: Array) -> Scales:
         if 2 <= count <= _MOST_SLICES and reference.size >= count * FEWEST_IN_CHANNEL
     ]
     for axis, sizes in zip(axes, _slice_sizes(reference, axes), strict=True):
-        members, apart = _clusters(sizes)
+        members, apart = _clusters(sizes, above_few=above_few)
         if len(members) > 1 and apart >= width:
             best, width = Scales(axis, members), apart
     return best
@@ -96,7 +101,7 @@ def _slice_sizes(array: Array, axes: list[int]) -> list[NDArray[np.float64]]:
     return [np.sqrt(total * len(total) / array.size) for total in sums]
 
 
-def _clusters(sizes: NDArray[np.float64]) -> tuple[tuple[tuple[int, ...], ...], float]:
+def _clusters(sizes: NDArray[np.float64], *, above_few: bool) -> tuple[tuple[tuple[int, ...], ...], float]:
     """Return the positions of slices by scale, and how far apart two neighbouring scales are at most."""
     order = [int(position) for position in np.argsort(sizes, kind="stable")]
     known = [position for position in order if sizes[position] > 0.0]
@@ -109,7 +114,7 @@ def _clusters(sizes: NDArray[np.float64]) -> tuple[tuple[tuple[int, ...], ...], 
     fewest = _FEWEST_OF_AXIS * len(order)
     joined: list[list[int]] = []
     for cluster in clusters:
-        if joined and min(len(cluster), len(joined[-1])) < fewest:
+        if joined and min(len(joined[-1]), len(order) if above_few else len(cluster)) < fewest:
             joined[-1] += cluster
         else:
             joined.append(cluster)

@@ -49,8 +49,8 @@ class IterationResult(dict[str, Any]):
     Attributes:
         runtime: Duration of the inference in seconds; None if it was not measured.
         runner_name: The label of the runner.
-        insensitive: Whether the run that made them found that no output moves with inputs or weights, so that outputs
-            which agree show nothing.
+        insensitive: Names of the outputs of which the run that made them found that they do not move, so that it shows
+            nothing that they agree.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class IterationResult(dict[str, Any]):
         super().__init__(outputs or {})
         self.runtime = runtime
         self.runner_name = runner_name or _UNNAMED
-        self.insensitive = False
+        self.insensitive: tuple[str, ...] = ()
 
     @property
     def dct(self) -> dict[str, LazyArray]:

@@ -189,10 +189,12 @@ def _sequential(
 ) -> Iterator[Step]:
     feeds: list[Feed] | None = None
     collected: list[Step] = []
-    for run in runs:
-        schedule.on_stage(f"running {run.label}")
-        run.activate()
-        try:
+    with ExitStack() as stack:
+        for run in runs:
+            stack.close()
+            stack.callback(run.deactivate)
+            schedule.on_stage(f"running {run.label}")
+            run.activate()
             inputs = pairing.join([run])
             if inputs is None:
                 continue
@@ -208,8 +210,8 @@ def _sequential(
                     break
                 made[step.index][run.label] = copy_outputs(result)
                 step.seconds[run.label] = run.last_seconds
-        finally:
-            run.deactivate()
+        if collected:
+            yield _repeatable(collected.pop(0), runs[-1:], schedule)
     while collected:
         yield collected.pop(0)
 

@@ -224,9 +224,11 @@ class _Session:
         data, windows = resolved.plan.data, prepared.windows is not None
         drawn = data.iterations > 1 and not data.files and not data.script
         several = drawn or (prepared.feedback is not None and prepared.feedback.steps > 1)
-        self._sensitivity = Sensitivity(resolved, several=several, in_windows=windows)
-        self._names_checked = prepared.names_checked
         self._final = _final_outputs(resolved, in_windows=windows)
+        self._sensitivity = Sensitivity(
+            resolved, self._to_reference, final=self._final, several=several, in_windows=windows
+        )
+        self._names_checked = prepared.names_checked
         self.outcome = outcome
 
     def close(self) -> None:
@@ -284,15 +286,15 @@ class _Session:
         return not self._differs or not self._compare_plan.fail_fast
 
     def _marked(self, step: Step, compared: RunStep) -> RunStep:
-        """Look whether outputs move, and return a step in which they are marked where none does: they may be saved."""
+        """Look which outputs move, and return a step in which those that do not are marked: they may be saved."""
         saving = bool(self._resolved.plan.files.save_outputs)
         if not saving and (self._differs or not self._comparers):
             return compared
         marked: dict[str, IterationResult] = {}
-        for label in self._sensitivity.look(step):
+        for label, names in self._sensitivity.look(step, settle=saving).items():
             if label in compared.made and (not self._differs or label == self._sensitivity.label):
                 marked[label] = IterationResult(compared.made[label])
-                marked[label].insensitive = True
+                marked[label].insensitive = tuple(names)
         return replace(compared, made={**compared.made, **marked})
 
     def judged(self) -> Outcome:
@@ -306,10 +308,12 @@ class _Session:
         accepted = self._compare_plan.allow_blind
         self.outcome.comparisons = [without_elements(pair, accepted) for pair in self.outcome.comparisons]
         if any(pair.passed for pair in self.outcome.comparisons):
-            names = (name for pair in self.outcome.comparisons for name in pair.outputs)
-            why = self._sensitivity.explain(self._to_reference.get(name, name) for name in names)
-            if why:
-                self.outcome.comparisons = [blind_pair(pair, why, accepted) for pair in self.outcome.comparisons]
+            names = {
+                name: self._to_reference.get(name, name) for pair in self.outcome.comparisons for name in pair.outputs
+            }
+            found = self._sensitivity.explain(names.values())
+            why = {name: found[other] for name, other in names.items() if other in found}
+            self.outcome.comparisons = [blind_pair(pair, why, accepted) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [self._with_lacking(pair) for pair in self.outcome.comparisons]
         self._suggest_shapes()
         notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)

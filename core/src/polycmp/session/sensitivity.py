@@ -1,16 +1,17 @@
-"""Whether a model's outputs move with its inputs or weights: where none does, no comparison could have failed."""
+"""Whether each of a model's outputs moves with its inputs: a comparison of one that does not could not have failed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp import sentences
 from polycmp.compare.impostors import same_but_rounding
-from polycmp.graph import ModelGraph, PerturbableGraph, weight_values
+from polycmp.graph import GraphNode, ModelGraph, PerturbableGraph, weight_values
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.runs.backend_run import BackendRun, copy_outputs
@@ -18,11 +19,12 @@ from polycmp.runs.loop import Step, copy_feed
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.runs.trial import quickest, with_plain_model
-from polycmp.sentences import UNMOVED, UNMOVED_BY_INPUTS
 from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
 
 Array = NDArray[Any]
 Outputs = Mapping[str, Any]
+#: Runs a backend once with other inputs; None if that fails.
+Again = Callable[[Feed], "Outputs | None"]
 #: What a single number, or a number that is everywhere, is multiplied by to be another one of that size.
 _LESS = 0.75
 #: A text that is in no table of a model.
@@ -35,17 +37,22 @@ _MOST_WEIGHTS = 1 << 30
 _MATRIX = 64
 #: Operators whose results follow from shapes, whatever the numbers are.
 _OF_SHAPES = frozenset({"Shape", "Size", "EyeLike"})
+_REAL, _WHOLE = frozenset({"float", "complex"}), frozenset({"integer", "bool"})
 
 
 class Sensitivity:
-    """Asks of the steps of a run whether any output moves, at the least cost that settles it.
+    """Asks of the steps of a run which outputs move, at the least cost that settles it.
 
-    Three things settle it, in this order: rows of one iteration that differ as the rows of its inputs do; iterations
-    that differ; and a backend that is run once more, with other inputs. Where all of these leave the outputs as they
-    are, weights are moved, too.
+    Iterations whose inputs differ tell; else a backend runs once more, with other inputs. Weights settle it only for
+    outputs that none of the inputs which could be changed reaches.
+
+    Outputs of whole numbers and booleans are decisions, such as a class, which may well stay as they are: they count
+    only where no output moves at all.
 
     Args:
         resolved: The backends of the run.
+        names: Names of outputs in the reference's model, by those in the candidate's where they differ.
+        final: The outputs of the model where tensors inside it may be compared beside them; None where all are outputs.
         several: Whether further iterations will follow the first, so that they tell.
         in_windows: Whether the outputs of an iteration come part by part, so that no step has all of them.
 
@@ -53,214 +60,302 @@ class Sensitivity:
         label: Label of the run whose outputs are looked at; empty before the first step.
     """
 
-    def __init__(self, resolved: Resolved, *, several: bool = False, in_windows: bool = False) -> None:
-        self._resolved, self._several, self._in_windows = resolved, several, in_windows
+    def __init__(
+        self,
+        resolved: Resolved,
+        names: Mapping[str, str],
+        *,
+        final: Collection[str] | None = None,
+        several: bool = False,
+        in_windows: bool = False,
+    ) -> None:
+        self._resolved, self._names, self._final = resolved, names, final
+        self._several, self._in_windows = several, in_windows
         self._known = {backend.label: backend for backend in resolved.backends}
-        self._moves = False
-        self.label, self._first = "", dict[str, Any]()
+        self.label, self._first = "", dict[str, Array]()
         self._feed: Feed = {}
-        self._others = 0
-        self._saved: dict[str, bool] = {}
-        self._reached: bool | None = None
+        self._changed: set[str] = set()
+        self._moved: set[str] = set()
+        self._decisions: set[str] = set()
+        self._unmoved: dict[str, str] | None = None
+        self._saved: dict[str, frozenset[str]] = {}
 
-    def look(self, step: Step) -> list[str]:
+    def look(self, step: Step, *, settle: bool) -> dict[str, list[str]]:
         """Look at the outputs of a step, and ask for others where need be.
 
         Args:
             step: The step; of several windows of an iteration each.
+            settle: Whether the answer is needed now.
 
         Returns:
-            The labels of the runs of which it is established that no output moved so far.
+            The outputs of which it is established that they did not move so far, by label of the run.
         """
         for label, outputs in step.outputs.items():
             if label not in self._known and hasattr(outputs, "insensitive"):
-                self._saved[label] = bool(outputs.insensitive)
+                self._saved[label] = frozenset(map(self._name, outputs.insensitive))
         live = [label for label in step.outputs if label in self._known]
-        if self._moves or not live:
-            return []
-        if any(_rows_differ(step.feed, step.outputs[label]) for label in live):
-            self._moves = True
-            return []
-        if step.index == 0:
+        if not self.label and live:
             self._begin(step, step.fastest if step.fastest in live else live[-1])
-        elif self.label in step.outputs and not self._in_windows:
-            self._moves = not _are_unmoved(step.outputs[self.label], self._first)
-            self._others += 1
-        return [] if self._moves or not self._others or self._reach() else live
+        if not live or self._in_windows or self._looks_inside(self._first):
+            return {}
+        if step.index and self.label in step.outputs and self._still(self._first):
+            self._compare(self._first, self._feed_of(step), step.outputs[self.label])
+        if self._unmoved is None and step.fastest == self.label and not self._several:
+            self._settle(self._known[self.label], step.again, self._first)
+        elif self._unmoved is None and settle and bool(step.index) == self._several:
+            self._settle_beside()
+        blind = self._blind()
+        return {label: [own for own in step.outputs[label] if self._name(own) in blind] for label in live if blind}
 
-    def _begin(self, step: Step, label: str) -> None:
-        """Keep the outputs of one run, and compare them with those for other inputs if no iteration will tell."""
-        if not self.label:
-            feed = step.feed.by_run.get(label, step.feed) if isinstance(step.feed, FeedPerRun) else step.feed
-            self.label, self._feed = label, copy_feed(feed)
-        if self._in_windows:
-            return
-        self._first = copy_outputs(step.outputs[label])
-        other = None if self._several or not step.fastest else _other_feed(self._feed)
-        made = None if other is None else step.again(other)
-        if made is not None:
-            self._moves = not _are_unmoved(self._first, made)
-            self._others += 1
-
-    def explain(self, compared: Iterable[str]) -> str:
-        """Explain in words why nothing could have differed; empty if something could.
+    def explain(self, compared: Iterable[str]) -> dict[str, str]:
+        """Explain in words of each output that could not have differed why not.
 
         A model of which nothing is settled yet is run for it.
 
         Args:
             compared: Names of the outputs that were compared, in the reference's model.
         """
-        if self._moves:
-            return ""
-        if any(self._saved.values()):
-            return UNMOVED
-        if self.label and not self._others:
-            self._run_beside(frozenset(compared))
-        if self._moves or not self._others or self._reach():
-            return ""
-        known = self._known[self.label].model.graph() is not None
-        return UNMOVED if known else UNMOVED_BY_INPUTS
+        names = frozenset(compared)
+        # A fault shows in the first tensor inside that it reaches; with inputs of 0 it may reach none.
+        inside = self._looks_inside(names) and next(_other_feeds(self._feed), None) is not None
+        if self.label and self._unmoved is None and not inside:
+            self._settle_beside(names)
+        saved = frozenset().union(*self._saved.values()) - self._moved
+        blind = {name: sentences.UNMOVED if saved >= names else sentences.unmoved(name) for name in saved}
+        return {name: why for name, why in {**blind, **self._blind()}.items() if name in names}
 
-    def _run_beside(self, compared: frozenset[str]) -> None:
-        """Compare what the quickest backend makes of the reference's model for the first inputs and for others."""
-        model, other = self._resolved.backends[-1].model, _other_feed(self._feed)
-        backend = quickest(self._resolved.backends, self._resolved.registry)
-        if backend is None or other is None:
+    def _name(self, own: str) -> str:
+        return self._names.get(own, own)
+
+    def _looks_inside(self, names: Iterable[str]) -> bool:
+        return self._final is not None and not {*names} <= {*map(self._name, self._final)}
+
+    def _begin(self, step: Step, label: str) -> None:
+        """Keep the first inputs and outputs of one run."""
+        self.label = label
+        self._feed = copy_feed(self._feed_of(step))
+        if not self._in_windows:
+            self._first = self._by_name(copy_outputs(step.outputs[label]))
+
+    def _feed_of(self, step: Step) -> Feed:
+        return step.feed.by_run.get(self.label, step.feed) if isinstance(step.feed, FeedPerRun) else step.feed
+
+    def _by_name(self, outputs: Outputs) -> dict[str, Array]:
+        """Return arrays by the outputs' names in the reference's model; those without elements say nothing."""
+        arrays = {self._name(own): to_numpy(array) for own, array in outputs.items()}
+        return {name: array for name, array in arrays.items() if array.size}
+
+    def _compare(self, first: Mapping[str, Array], feed: Feed, outputs: Outputs) -> None:
+        """Note which inputs are others than the first, and which outputs."""
+        self._changed |= _different(self._feed, feed)
+        made = self._by_name(outputs)
+        self._moved |= {name for name in self._still(first) if name in made and not _same(first[name], made[name])}
+
+    def _still(self, first: Mapping[str, Array]) -> list[str]:
+        """Return the outputs that have not moved; decisions only where none has."""
+        still = [name for name in first if name not in self._moved]
+        return still if len(still) == len(first) else [name for name in still if _is_real(first[name])]
+
+    def _blind(self) -> dict[str, str]:
+        moved = self._moved | self._decisions if self._moved else set[str]()
+        plain = sentences.unmoved if self._moved else lambda _: sentences.UNMOVED
+        return {name: why or plain(name) for name, why in (self._unmoved or {}).items() if name not in moved}
+
+    def _settle_beside(self, names: Collection[str] = ()) -> None:
+        """Ask a backend that is started for it: the quickest with the reference's model, or else the reference.
+
+        Args:
+            names: The outputs, where no step has all of them.
+        """
+        if self._first and not self._still(self._first):
+            self._unmoved = {}
             return
-        backend = with_plain_model(backend, model)
-        made = _outputs(backend, None, [self._feed, other])
-        if made is None:
-            return
-        if not compared <= made[0].keys():  # tensors inside take part, and the first of them moves
-            self._moves = True
-            return
-        self._known[backend.label] = backend
-        self.label, self._first = backend.label, dict(made[0])
-        self._moves = not _are_unmoved(made[0], made[1])
-        self._others += 1
+        last = self._resolved.backends[-1]
+        for backend in (quickest(self._resolved.backends, self._resolved.registry), last):
+            plain = with_plain_model(backend or last, last.model)
+            with _running(plain) as run:
+                made = run.infer_beside(self._feed)
+                if made is not None:
+                    self._settle(plain, run.infer_beside, self._by_name(made))
+                    return
+        self._unmoved = {name: sentences.untried(name) for name in (self._still(self._first) or names)}
 
-    def _reach(self) -> bool:
-        """Return whether outputs depend on shapes or weights alone, or move if weights do: found out once."""
-        if self._reached is None:
-            backend = self._known[self.label]
-            self._reached = not _values_reach(backend.model.graph(), self._first) or _weights_reach(
-                backend, self._feed, self._first
-            )
-        return self._reached
+    def _settle(self, backend: ResolvedBackend, again: Again, first: Mapping[str, Array]) -> None:
+        """Run a backend with other inputs until its outputs move, and explain of those that stay why they count.
+
+        Args:
+            backend: The backend.
+            again: Runs it.
+            first: Its outputs for the first inputs.
+        """
+        for feed in _other_feeds(self._feed):
+            made = again(feed) if self._still(first) else None
+            if made is not None:
+                self._compare(first, feed, made)
+        self._unmoved, self._decisions = {}, {name for name, array in first.items() if not _is_real(array)}
+        still = self._still(first)
+        graph = backend.model.graph() if still else None
+        if graph is not None:
+            self._unmoved = self._unreached({name: first[name] for name in still}, backend, graph, again)
+        elif not self._moved and not any(map(_holds_several, first.values())):
+            self._unmoved = {name: sentences.unmoved_by_inputs(name) for name in still}
+
+    def _unreached(
+        self, still: Mapping[str, Array], backend: ResolvedBackend, graph: ModelGraph, again: Again
+    ) -> dict[str, str]:
+        """Explain why nothing could have differed in those outputs that stay although, by the graph, they need not.
+
+        The explanation is empty where it is no more than that.
+
+        Args:
+            still: The outputs that stay, by name.
+            backend: The backend that made them.
+            graph: Its model.
+            again: Runs it.
+        """
+        own = {self._name(name): name for name in graph.outputs}
+        upstream = _Upstream(graph)
+        reads = {name: upstream.inputs(own.get(name, name)) for name in still}
+        asked = [name for name in still if reads[name] and upstream.has_matrices(own.get(name, name))]
+        found = {name: "" for name in asked if self._has(reads[name], self._changed)}
+        untried = {name: still[name] for name in asked if name not in found}
+        if not untried:
+            return found
+        zeros = {name: _elsewhere(array) for name, array in _arrays(self._feed).items() if _is_zero(array)}
+        made = again({**self._feed, **zeros}) if zeros else None
+        if made is not None:
+            other = self._by_name(made)
+            dead = [name for name in untried if self._has(reads[name], zeros) and _same(still[name], other[name])]
+            found.update(dict.fromkeys(dead, ""))
+        left = {own.get(name, name): array for name, array in untried.items() if name not in found}
+        moved = _moved_by_weights(backend, graph, self._feed, left)
+        found.update({self._name(name): sentences.unreached(self._name(name)) for name in left if name not in moved})
+        return found
+
+    def _has(self, reads: Collection[str], changed: Collection[str]) -> bool:
+        """Return whether an input that was changed is among some; one that no feed names may be any of them."""
+        unknown = any(name not in self._feed for name in reads)
+        return bool(changed) and (unknown or not {*changed}.isdisjoint(reads))
 
 
-def _rows_differ(feed: Feed, outputs: Outputs) -> bool:
-    """Return whether rows of an output differ along the first axis, along which the inputs' do.
+@contextmanager
+def _running(backend: ResolvedBackend, loader: Loader[Any] | None = None) -> Iterator[BackendRun]:
+    """Open a session of a backend's own beside the run.
 
-    Numbers along that axis come from the inputs: what a model adds of its own spans the last axis or that of channels,
-    but for matrices, and outputs that follow matrices show what happens to these.
+    Args:
+        backend: The backend.
+        loader: Loads what it runs; None for its own model.
     """
-    arrays = [to_numpy(value) for value in feed.values() if hasattr(value, "dtype")]
-    sizes = {array.shape[0] for array in arrays if array.ndim and _have_other_rows(array, rounded=False)}
-    made = [to_numpy(array) for array in outputs.values()]
-    return any(array.ndim > 1 and array.shape[0] in sizes and _have_other_rows(array, rounded=True) for array in made)
+    run = BackendRun(backend.make_result(), lambda: backend.make_runner(loader), backend.needs)
+    with only_errors():
+        try:
+            run.activate()
+            yield run
+        finally:
+            run.deactivate()
 
 
-def _have_other_rows(array: Array, *, rounded: bool) -> bool:
-    """Return whether the first and the last row of an array differ, if need be by more than rounding."""
-    if array.shape[0] < 2 or not array.size or array.dtype.kind in "OUS":
-        return False
-    one, two = array[0], array[-1]
-    return not (same_but_rounding(one, two) if rounded else np.array_equal(one, two, equal_nan=False))
+def _arrays(feed: Feed) -> dict[str, Array]:
+    return {name: to_numpy(value) for name, value in feed.items() if hasattr(value, "dtype")}
 
 
-def _other_feed(feed: Feed) -> Feed | None:
-    """Return other inputs of the same kind: numbers drawn from those of each input; None where that changes nothing.
+def _other_feeds(feed: Feed) -> Iterator[Feed]:
+    """Yield other inputs of the same kind: numbers drawn from those of each input, where that changes anything.
 
-    So they lie in the range that is being looked at. Whole numbers, which may be indices, are drawn again only where
-    there are no others, and texts where there are no numbers: in place of one text alone comes one that no model knows,
-    which a model that does not know the first takes for the same.
+    So they lie in the range that is being looked at. Whole numbers, which may be indices, are drawn again after the
+    others, and texts last: in place of one text alone comes one that no model knows, which a model that does not know
+    the first takes for the same.
 
     Args:
         feed: Arrays by input.
     """
-    arrays = {name: to_numpy(value) for name, value in feed.items() if hasattr(value, "dtype")}
-    for kinds in ({"float", "complex"}, {"integer", "bool"}, {"string"}):
-        made = {name: _drawn(array) for name, array in arrays.items() if dtype_class(array.dtype) in kinds}
-        if any(not _same(array, arrays[name]) for name, array in made.items()):
-            return {**feed, **made}
-    return None
-
-
-def _same(one: Array, two: Array) -> bool:
-    return bool(np.array_equal(one, two, equal_nan=dtype_class(one.dtype) != "string"))
+    made = dict(feed)
+    for kinds in (_REAL, _WHOLE, {"string"}):
+        drawn = {name: _drawn(array) for name, array in _arrays(feed).items() if dtype_class(array.dtype) in kinds}
+        if _different(feed, drawn):
+            made.update(drawn)
+            yield dict(made)
 
 
 def _drawn(array: Array) -> Array:
     flat: Array = array.reshape(-1)
     if not flat.size:
         return array
-    kind, alike = dtype_class(array.dtype), bool((flat == flat[0]).all())
-    if kind in {"float", "complex"} and alike:
+    if _is_real(array) and not _holds_several(array):
         flat = (flat * np.asarray(_LESS, array.dtype)).astype(array.dtype)
-    elif kind == "string" and alike:
+    elif dtype_class(array.dtype) == "string" and not _holds_several(array):
         flat = np.array([_OTHER_TEXT] * flat.size, object)
     else:
         flat = flat[np.random.default_rng(0).integers(0, flat.size, flat.size)]
     return flat.reshape(array.shape)
 
 
-def _are_unmoved(made: Outputs, others: Outputs, least: float = 0.0) -> bool:
-    """Return whether two sets of outputs are the same but for rounding; nothing is the same where all are empty.
-
-    Args:
-        made: Arrays by output.
-        others: Those for other inputs.
-        least: The share of the largest magnitude by which real numbers have to differ, if that is more than rounding.
-    """
-    pairs = [(to_numpy(array), to_numpy(others[name])) for name, array in made.items() if name in others]
-    known = [(one, two) for one, two in pairs if one.size]
-    return bool(known) and all(same_but_rounding(one, two, least) for one, two in known)
+def _elsewhere(array: Array) -> Array:
+    """Return other numbers of the type and shape of zeros."""
+    return np.random.default_rng(0).uniform(-1.0, 1.0, array.shape).astype(array.dtype)
 
 
-def _outputs(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Sequence[Feed]) -> list[Outputs] | None:
-    """Return a backend's outputs for feeds, from a session of its own; None if it cannot run.
-
-    Args:
-        backend: The backend.
-        loader: Loads what it runs; None for its own model.
-        feeds: The inputs.
-    """
-    run = BackendRun(backend.make_result(), lambda: backend.make_runner(loader), backend.needs)
-    with only_errors(), ExitStack() as stack:
-        stack.callback(run.deactivate)
-        run.activate()
-        made = [run.infer_beside(feed) for feed in feeds]
-    found = [outputs for outputs in made if outputs is not None]
-    return found if len(found) == len(feeds) else None
+def _different(one: Feed, two: Feed) -> set[str]:
+    """Return the names of the inputs that are others in two feeds."""
+    others = _arrays(two)
+    pairs = {name: (array, others[name]) for name, array in _arrays(one).items() if name in others}
+    numbers = {name for name, (array, _) in pairs.items() if dtype_class(array.dtype) in _REAL | _WHOLE}
+    return {name for name, arrays in pairs.items() if not np.array_equal(*arrays, equal_nan=name in numbers)}
 
 
-def _weights_reach(backend: ResolvedBackend, feed: Feed, outputs: Outputs) -> bool:
-    """Return whether a model's outputs move if its matrices do, or it has none: a fault inside shows there.
+def _is_real(array: Array) -> bool:
+    return dtype_class(array.dtype) in _REAL
+
+
+def _is_zero(array: Array) -> bool:
+    return _is_real(array) and bool(array.size) and not array.any()
+
+
+def _holds_several(array: Array) -> bool:
+    """Return whether an array holds more than one number."""
+    return array.size > 1 and not bool((array == array.reshape(-1)[0]).all())
+
+
+def _same(one: Array, two: Array) -> bool:
+    return same_but_rounding(one, two)
+
+
+def _moved_by_weights(
+    backend: ResolvedBackend, graph: ModelGraph, feed: Feed, outputs: Mapping[str, Array]
+) -> Collection[str]:
+    """Return the outputs that move if a model's weights do: a fault in these shows there.
 
     Args:
         backend: A backend that made the outputs. Where it runs no changed model, outputs of several numbers may move.
+        graph: Its model.
         feed: The inputs.
         outputs: Its outputs for them.
     """
-    graph = backend.model.graph()
-    if graph is not None and not _has_matrices(graph):
-        # A fault of an operator shows in what it makes of these inputs, but not that of a table without them.
-        return not all(dtype_class(to_numpy(value).dtype) == "string" for value in feed.values())
     changed = None
-    if isinstance(graph, PerturbableGraph) and backend.inside == "graph":
+    if outputs and isinstance(graph, PerturbableGraph) and backend.inside == "graph":
         changed = graph.perturbed(dict.fromkeys(_last_weights(graph), _STEPS), _AT_RANDOM)
-    others = None if changed is None else _outputs(backend, changed.mark(list(outputs)), [feed])
-    if others is not None:
-        return not _are_unmoved(outputs, others[0], _LEAST_MOVE)
-    return any(to_numpy(array).size > 1 and not _holds_one(to_numpy(array)) for array in outputs.values())
+    if changed is not None:
+        with _running(backend, changed.mark(list(outputs))) as run:
+            made = run.infer_beside(feed)
+        if made is not None:
+            return {
+                name
+                for name, array in outputs.items()
+                if not same_but_rounding(array, to_numpy(made[name]), _LEAST_MOVE)
+            }
+    return {name for name, array in outputs.items() if _holds_several(array)}
+
+
+def _weight_sizes(graph: ModelGraph) -> dict[str, int]:
+    """Return the bytes of all that a model itself holds, by name."""
+    held = weight_values(graph, [node.outputs[0] for node in graph.nodes if node.op_type == "Constant"])
+    return {**graph.weights, **{name: array.nbytes for name, array in held.items()}}
 
 
 def _last_weights(graph: ModelGraph) -> list[str]:
     """Return the names of the weights that are read last, as many as may be moved."""
     chosen: dict[str, None] = {}
-    held = weight_values(graph, [node.outputs[0] for node in graph.nodes if node.op_type == "Constant"])
-    sizes = {**graph.weights, **{name: array.nbytes for name, array in held.items()}}
+    sizes = _weight_sizes(graph)
     left = _MOST_WEIGHTS
     for node in reversed(graph.nodes):
         for name in node.inputs:
@@ -270,28 +365,35 @@ def _last_weights(graph: ModelGraph) -> list[str]:
     return list(chosen)
 
 
-def _has_matrices(graph: ModelGraph) -> bool:
-    """Return whether a model has weights of some size, as trained ones are."""
-    held = weight_values(graph, [node.outputs[0] for node in graph.nodes if node.op_type == "Constant"])
-    sizes = [*graph.weights.values(), *(array.nbytes for array in held.values())]
-    return max(sizes, default=0) >= _MATRIX
-
-
-def _holds_one(array: Array) -> bool:
-    return bool((array == array.reshape(-1)[0]).all())
-
-
-def _values_reach(graph: ModelGraph | None, outputs: Iterable[str]) -> bool:
-    """Return whether outputs depend on the numbers in a model's inputs, and not only on their shapes or on weights.
+class _Upstream:
+    """What the numbers in the tensors of a model are made from.
 
     Args:
-        graph: The model; None where it has no graph: they may.
-        outputs: Names of its outputs.
+        graph: The model.
     """
-    if graph is None:
-        return True
-    reached = set(graph.inputs) - set(graph.weights)
-    for node in graph.nodes:
-        if node.op_type not in _OF_SHAPES and not reached.isdisjoint(node.inputs):
-            reached.update(node.outputs)
-    return not reached.isdisjoint(outputs)
+
+    def __init__(self, graph: ModelGraph) -> None:
+        self._makers: dict[str, GraphNode] = {name: node for node in graph.nodes for name in node.outputs}
+        self._fed = set(graph.inputs) - set(graph.weights)
+        self._matrices = {name for name, size in _weight_sizes(graph).items() if size >= _MATRIX}
+        self._known: dict[str, set[str]] = {}
+
+    def inputs(self, tensor: str) -> set[str]:
+        """Return the inputs whose numbers, and not only whose shapes, a tensor is made from."""
+        return self._names(tensor) & self._fed
+
+    def has_matrices(self, tensor: str) -> bool:
+        """Return whether a tensor is made from weights of some size, as trained ones are."""
+        return not self._matrices.isdisjoint(self._names(tensor))
+
+    def _names(self, tensor: str) -> set[str]:
+        if tensor not in self._known:
+            found, left = {tensor}, [tensor]
+            while left:
+                node = self._makers.get(left.pop())
+                if node is not None and node.op_type not in _OF_SHAPES:
+                    more = {name for name in node.inputs if name} - found
+                    found |= more
+                    left += more
+            self._known[tensor] = found
+        return self._known[tensor]

@@ -12,7 +12,7 @@ import base64
 import binascii
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +79,29 @@ def _iteration(value: IterationResult) -> dict[str, Any]:
         "outputs": {name: {"values": to_numpy(array), CLASS: "LazyArray"} for name, array in value.items()},
         "runtime": None if value.runtime is None else float(value.runtime),
         "runner_name": value.runner_name,
-        **({"insensitive": True} if value.insensitive else {}),
+        **insensitive_members(value),
         CLASS: "IterationResult",
     }
+
+
+def insensitive_members(outputs: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the member that names the outputs of an iteration which do not move; none where all do."""
+    names = getattr(outputs, "insensitive", ())
+    return {"insensitive": list(names)} if names else {}
+
+
+def insensitive_of(members: Mapping[str, Any], outputs: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an iteration's outputs that do not move; `true` in files of before means all.
+
+    Raises:
+        TypeError: The member is of the wrong kind.
+    """
+    found = members.get("insensitive", [])
+    if isinstance(found, bool):
+        found = list(outputs) if found else []
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise TypeError("the names of what does not move are not text")
+    return tuple(found)
 
 
 def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
@@ -95,7 +115,7 @@ def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
         raise TypeError("the outputs are not arrays by name")
     runtime = members.get("runtime")
     made = IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
-    made.insensitive = members.get("insensitive") is True
+    made.insensitive = insensitive_of(members, outputs)
     return made
 
 

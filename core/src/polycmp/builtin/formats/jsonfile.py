@@ -84,7 +84,7 @@ class JsonOutputsWriter:
         else:
             stream.write(b",\n")
         made = IterationResult(arrays, runtime, label)
-        made.insensitive = bool(getattr(arrays, "insensitive", False))
+        made.insensitive = tuple(getattr(arrays, "insensitive", ()))
         stream.writelines(encode(made))
 
     def _start(self, label: str) -> IO[bytes]:

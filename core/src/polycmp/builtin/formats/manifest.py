@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from polycmp.builtin.formats.jsoncode import insensitive_members, insensitive_of
 from polycmp.errors import FileError
 from polycmp.options import parse_json
 from polycmp.results import ARRAYS, OUTPUTS, IterationResult, Stored, StoredRun, pack, unpack
@@ -54,8 +55,8 @@ class Manifest:
             tensors.append({"name": name, "entry": entry, **({"dtype": dtype, "shape": shape} if dtype else {})})
             entries.append((entry, plain))
         self._last = tensors
-        mark = {"insensitive": True} if getattr(arrays, "insensitive", False) else {}
-        iterations.append({"runtime": None if runtime is None else float(runtime), **mark, "tensors": tensors})
+        runtime = None if runtime is None else float(runtime)
+        iterations.append({"runtime": runtime, **insensitive_members(arrays), "tensors": tensors})
         return entries
 
     def last_tensors(self) -> list[dict[str, Any]]:
@@ -119,10 +120,12 @@ def _reader(
         for tensor in _checked(listed["tensors"], list)
     ]
 
+    insensitive = insensitive_of(listed, [name for name, *_ in tensors])
+
     def iteration() -> IterationResult:
         arrays = {name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors}
         made = IterationResult(arrays, runtime, label)
-        made.insensitive = listed.get("insensitive") is True
+        made.insensitive = insensitive
         return made
 
     return iteration

@@ -76,11 +76,16 @@ class MeasuredJudge(OutputJudge):
     #: Whether it judges arrays of different shapes, too.
     any_shape: ClassVar[bool] = True
 
+    def of_output(self, output: str) -> MeasuredJudge | Simple:
+        """Return the compare function that judges an output: a tolerance that was given for it is final."""
+        given = {*self.options.atol, *self.options.rtol}
+        return Simple(self.options, self.detail) if "" in given or output in given else self
+
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
-        given = {*self.options.atol, *self.options.rtol}
-        if "" in given or output in given:
-            return Simple(self.options, self.detail).judge(candidate, reference, output)
+        judging = self.of_output(output)
+        if judging is not self:
+            return judging.judge(candidate, reference, output)
         kinds = {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
         if candidate.shape != reference.shape or not kinds <= {"float", "complex"} or not reference.size:
             return self._exact(candidate, reference, output)
