@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from polycmp.graph import GraphNode, Rounding
+from polycmp.graph import Constant, GraphNode, Rounding
 from polycmp.tensors import TensorMetadata
+from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
     NO_TENSOR,
     computed_tensors,
@@ -167,6 +168,29 @@ class OnnxGraph:
             mapped = self.external.arrays()
             found.update({name: mapped[name] for name in names if name in mapped})
         return found
+
+    def settings(self, node: GraphNode) -> Mapping[str, Any]:
+        """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes.
+
+        Args:
+            node: The operator.
+        """
+        return self._declared.settings(node)
+
+    def constants(self, node: GraphNode) -> Mapping[str, Constant]:
+        """Return the constants that an operator reads, as `polycmp.graph.DeclaredGraph` describes.
+
+        Args:
+            node: The operator.
+
+        Raises:
+            ModelError: The files of weights cannot be read.
+        """
+        return self._declared.constants(node)
+
+    @cached_property
+    def _declared(self) -> Declarations:
+        return Declarations(self.model, self._types, self.values)
 
     @cached_property
     def _types(self) -> dict[str, Any]:
