@@ -12,6 +12,7 @@ from polycmp.layerwise import PartitionedRun, PerturbedRuns
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed
+from polycmp_locate.network.comparison import NetworkComparison
 from polycmp_locate.pairing.lacking import Lacking
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.whole_outputs import JudgeOutputs
@@ -52,6 +53,7 @@ class Setting:
             is not asked, as against a saved run.
         judge_outputs: Judges the outputs of the whole model; None where `functions` do.
         lacking: Outputs that only one of the models has; None where both have the same.
+        network: What the files of both sides differ by; None where both run one file.
     """
 
     candidate: PartitionedRun
@@ -64,6 +66,7 @@ class Setting:
     explains: Callable[[Feed, Tensors, Tensors], bool] | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
+    network: NetworkComparison | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

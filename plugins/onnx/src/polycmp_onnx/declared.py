@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,7 +70,7 @@ _BIASES: Mapping[str, tuple[int, ...]] = {
 _FEW = 64
 #: An end of a slice that means all the rest.
 _FAR = 1 << 30
-#: Bytes of a weight up to which it is read.
+#: Elements of a weight up to which it is read.
 _LARGEST = 1 << 28
 
 
@@ -89,7 +90,8 @@ class Declarations:
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
         self._maker = {name: node for node in model.graph.node for name in node.output if name}
         self._weights = {item.name for item in model.graph.initializer}
-        self._sizes = {item.name: int(np.prod(item.dims)) for item in model.graph.initializer}
+        self._sizes = {item.name: math.prod(item.dims) for item in model.graph.initializer}
+        self._outside = [item.name for item in model.graph.initializer if item.external_data]
 
     def settings(self, node: GraphNode) -> dict[str, Any]:
         """Return what an operator is told to do; an operator that only shapes tensors is told nothing.
@@ -287,7 +289,9 @@ class Declarations:
             return None
         proto = self._maker.get(name)
         if name in self._weights or (proto is not None and proto.op_type == "Constant"):
-            held = self._values([name]) if self._sizes.get(name, 0) * 4 <= _LARGEST else {}
+            if self._sizes.get(name, 0) > _LARGEST:
+                return None
+            held = self._mapped if name in self._mapped else self._values([name])
             return _constant(name, held[name]) if name in held else None
         if proto is None or proto.domain not in {"", "ai.onnx", "com.microsoft"}:
             return None
@@ -311,6 +315,11 @@ class Declarations:
             return cast if cast.unit > first.unit and not first.coded else first
         moved = self._moved(proto, attributes)
         return None if moved is None else _map(first, moved)
+
+    @cached_property
+    def _mapped(self) -> Mapping[str, _Values]:
+        """The weights that lie in files of their own, mapped into memory once."""
+        return self._values(self._outside) if self._outside else {}
 
     def _moved(self, proto: NodeProto, attributes: Mapping[str, Any]) -> Callable[[_Values], _Values] | None:
         """Return what an operator does to a constant where that moves its elements; None for all others."""

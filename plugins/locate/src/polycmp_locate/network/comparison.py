@@ -350,7 +350,7 @@ class _Comparison:
                 found = deviation(constant, counterpart)
                 if found is not None:
                     kind = f" the {constant.kind} of" if constant.kind != counterpart.kind else ""
-                    words = f"the constant {constant.name!r} of {one.node.label} is not{kind} the other's"
+                    words = f"the constant {constant.name!r} of {one.node.label} is not{kind} the other file's"
                     yield _Off(pair, one, two, role, words, constant.values.size, found, clean)
 
     def _judged(self, item: _Off, beyond: Sequence[_Off], *, again: bool, scaled: bool) -> Finding:
@@ -403,8 +403,8 @@ class _Comparison:
             told, beside = one.settings(), two.settings()
             for name, value in told.items():
                 if name in beside and not _is_equal(value, beside[name]):
-                    words = f"the attribute {name!r} of {node.label} is {_shown(value)} in place of"
-                    yield Finding(node, pair.tensor, f"{words} {_shown(beside[name])}", clean)
+                    words = f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(beside[name])}"
+                    yield Finding(node, pair.tensor, words, clean)
 
     # --- operators
 
@@ -422,14 +422,15 @@ class _Comparison:
             before = pair.other[lacking - 1].kind if lacking else self._made_by(self.other, step.node)
             if self._is_needed(step, before):
                 near = pair.mine[min(lacking, len(pair.mine) - 1)].node
-                yield Finding(near, pair.tensor, f"{_named(step)} is missing before {pair.tensor!r}", True)
+                words = f"{_named(step)} of the other file has no counterpart before {pair.tensor!r}"
+                yield Finding(near, pair.tensor, words, True)
             return
         more = _one_more(kinds[1], kinds[0])
         if more is not None:
             step = pair.mine[more]
             before = pair.mine[more - 1].kind if more else self._made_by(self.mine, step.node)
             if self._is_needed(step, before):
-                yield Finding(step.node, pair.tensor, f"{_named(step)} is in place of nothing", True)
+                yield Finding(step.node, pair.tensor, f"{_named(step)} has no counterpart in the other file", True)
 
     def _is_needed(self, step: _Step, before: str) -> bool:
         """Return whether no tool leaves an operator out.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +41,8 @@ _IN_PLACE = 0.9
 _FEW, _FEW_CODES = 0.25, 2.0**-5
 #: Least deviation of the factor of codes from 1: scales may be held in bfloat16.
 _FACTOR_OF_CODES = 2.0**-7
+#: Numbers that are compared at a time, and up to which the kind of a deviation is asked of a whole constant.
+_BLOCK, _LARGE = 1 << 18, 1 << 24
 #: Numbers from which on their order tells them from others.
 _ORDERED = 8
 
@@ -78,10 +82,14 @@ def deviation(candidate: Constant, reference: Constant) -> Deviation | None:
     real = [dtype_class(item.values.dtype) == "float" for item in pair]
     if not any(real):
         return _whole(mine, other)
+    if not all(real):
+        return None
     with np.errstate(all="ignore"):
-        if not all(real) or _is_rounded(mine, other) or _is_rounded(other, mine):
-            return None
-        return _Judge(mine, other).judge()
+        for one, two in _blocks(mine, other):
+            if _Judge(one, two).is_off:
+                whole = (one, two) if mine.values.size > _LARGE else (mine, other)
+                return None if _is_rounded(*whole) or _is_rounded(*whole[::-1]) else _Judge(*whole).judge()
+    return None
 
 
 def same_grid(candidate: Constant, reference: Constant) -> bool:
@@ -110,6 +118,24 @@ def _shaped(constant: Constant, shape: tuple[int, ...]) -> Constant:
 
     clipped = None if constant.clipped is None else shaped(constant.clipped)
     return replace(constant, values=constant.values.reshape(shape), step=shaped(constant.step), clipped=clipped)
+
+
+def _blocks(mine: Constant, other: Constant) -> Iterator[tuple[Constant, Constant]]:
+    """Yield two constants of one shape by as many slices along the first axis as fit the cache."""
+    shape = mine.values.shape
+    rows = max(1, _BLOCK // max(1, math.prod(shape[1:]))) if shape else 1
+    for start in range(0, shape[0], rows) if shape else ():
+        yield _rows(mine, start, start + rows), _rows(other, start, start + rows)
+    if not shape:
+        yield mine, other
+
+
+def _rows(constant: Constant, start: int, end: int) -> Constant:
+    def rows(item: NDArray[Any]) -> NDArray[Any]:
+        return item[start:end] if item.ndim == constant.values.ndim and item.shape[0] > 1 else item
+
+    clipped = None if constant.clipped is None else rows(constant.clipped)
+    return replace(constant, values=constant.values[start:end], step=rows(constant.step), clipped=clipped)
 
 
 def _is_rounded(one: Constant, two: Constant) -> bool:
@@ -141,11 +167,14 @@ class _Judge:
         self.coded = mine.coded or other.coded
         self.excused = self._excused()
 
-    def judge(self) -> Deviation | None:
-        """Return the deviation; None where there is none."""
+    @property
+    def is_off(self) -> bool:
+        """Whether any number is further off than both grids explain."""
+        return bool(self._off(self.two).any())
+
+    def judge(self) -> Deviation:
+        """Return the deviation of a constant that is off."""
         off = self._off(self.two)
-        if not off.any():
-            return None
         kind, words = self._kind(off)
         factor = (self._factor() or 0.0) if kind == FACTOR else 0.0
         return Deviation(kind, words, self.coded, self.one.ndim, factor)
@@ -209,10 +238,10 @@ class _Judge:
     def _factor(self) -> float | None:
         """Return the factor that makes one constant the other; None where there is none."""
         known = np.isfinite(self.one) & np.isfinite(self.two) & ~self.excused
-        norm = float(np.square(self.two, where=known, out=np.zeros_like(self.two)).sum())
+        norm = float(np.square(self.two[known]).sum())
         if not norm:
             return None
-        factor = float(np.multiply(self.one, self.two, where=known, out=np.zeros_like(self.two)).sum()) / norm
+        factor = float((self.one[known] * self.two[known]).sum()) / norm
         if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
             return None
         # The factor is known but for what rounding leaves of it.

@@ -1,0 +1,23 @@
+"""What two files of one network differ by, as notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polycmp_locate import sentences as say
+from polycmp_locate.network.comparison import NetworkComparison
+
+
+def network_notes(network: NetworkComparison) -> Iterator[str]:
+    """Yield notes on what two files differ by.
+
+    Args:
+        network: The comparison.
+    """
+    if network.accusing:
+        first, *more = network.accusing
+        yield f"another network: {say.other_network(first.words, len(more))}"
+    if network.trained_again:
+        yield say.trained_again(network.deviating, network.constants)
+    elif network.rescaled:
+        yield say.rescaled(network.rescaled)
