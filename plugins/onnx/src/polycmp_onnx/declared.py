@@ -91,6 +91,10 @@ class Declarations:
         self._maker = {name: node for node in model.graph.node for name in node.output if name}
         self._weights = {item.name for item in model.graph.initializer}
         self._sizes = {item.name: math.prod(item.dims) for item in model.graph.initializer}
+        self._known = self._weights | {name for name, node in self._maker.items() if node.op_type == "Constant"}
+        for node in model.graph.node:
+            if node.input and all(name in self._known for name in node.input if name):
+                self._known.update(name for name in node.output if name)
         self._outside = [item.name for item in model.graph.initializer if item.external_data]
 
     def settings(self, node: GraphNode) -> dict[str, Any]:
@@ -285,7 +289,7 @@ class Declarations:
 
     def _static(self, name: str) -> Constant | None:
         """Return a tensor that depends on weights alone, through operators that move, round or scale it."""
-        if not name:
+        if name not in self._known:
             return None
         proto = self._maker.get(name)
         if name in self._weights or (proto is not None and proto.op_type == "Constant"):

@@ -154,14 +154,7 @@ class OnnxGraph:
         Raises:
             ModelError: The files of weights cannot be read.
         """
-        made = {
-            node.output[0]: attribute.t
-            for node in self.model.graph.node
-            if node.op_type == "Constant"
-            for attribute in node.attribute
-            if attribute.name == "value"
-        }
-        held = {name: self._initializers.get(name, made.get(name)) for name in names}
+        held = {name: self._initializers.get(name, self._held_by_nodes.get(name)) for name in names}
         inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
         found = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
         if self.external is not None and any(name not in inside for name, item in held.items() if item is not None):
@@ -187,6 +180,17 @@ class OnnxGraph:
             ModelError: The files of weights cannot be read.
         """
         return self._declared.constants(node)
+
+    @cached_property
+    def _held_by_nodes(self) -> Mapping[str, Any]:
+        """What Constant nodes hold, by name."""
+        return {
+            node.output[0]: attribute.t
+            for node in self.model.graph.node
+            if node.op_type == "Constant"
+            for attribute in node.attribute
+            if attribute.name == "value"
+        }
 
     @cached_property
     def _declared(self) -> Declarations:

@@ -22,6 +22,7 @@ from polycmp_locate.network.deviation import (
     REORDERED,
     SCALED_SLICES,
     STEP,
+    TRANSPOSED,
     VALUE,
     ZERO,
     Deviation,
@@ -32,7 +33,7 @@ from polycmp_locate.pairing.absorbed import has_bias
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import Part, join, part_of
 from polycmp_locate.pairing.result import SAME_NAME, Match
-from polycmp_locate.pairing.side import ACTIVATIONS, Side
+from polycmp_locate.pairing.side import ACTIVATIONS, MOVING, Side
 
 #: Operators that add a bias to their product, and what that is without it.
 _PRODUCTS = {"Gemm": "MatMul", "Conv": "Conv", "ConvTranspose": "ConvTranspose", "MatMul": "MatMul"}
@@ -250,6 +251,13 @@ class _Pair:
         """Whether the operators are the same."""
         return self.wired and [step.kind for step in self.mine] == [step.kind for step in self.other]
 
+    @cached_property
+    def calculating(self) -> list[tuple[_Step, _Step]] | None:
+        """The operators that do more than move elements, side by side; None where they are not the same."""
+        steps = [[step for step in steps if step.kind not in MOVING] for steps in (self.mine, self.other)]
+        same = self.wired and [step.kind for step in steps[0]] == [step.kind for step in steps[1]]
+        return list(zip(*steps, strict=True)) if same else None
+
 
 @dataclass(frozen=True)
 class _Off:
@@ -300,7 +308,7 @@ class _Comparison:
 
     def result(self) -> NetworkComparison:
         """Return what the files differ by."""
-        off = [item for pair in self.pairs.values() if pair.is_same for item in self._constants(pair)]
+        off = [item for pair in self.pairs.values() for item in self._constants(pair)]
         beyond = [item for item in off if item.deviation.kind != STEP]
         again = len(beyond) >= _TRAINED_AGAIN and 2 * len(beyond) > self.compared
         scaled = sum(item.deviation.kind == SCALED_SLICES for item in off)
@@ -330,14 +338,15 @@ class _Comparison:
         )
 
     def _is_clean(self, pair: _Pair) -> bool:
-        """Return whether neither what makes the tensors of a part nor what reads them was changed."""
-        return all(self.pairs[name].is_same for name in (*pair.reads, *pair.readers) if name in self.pairs)
+        """Return whether neither what makes the tensors of a part nor what reads them calculates otherwise."""
+        around = (self.pairs[name] for name in (*pair.reads, *pair.readers) if name in self.pairs)
+        return all(one.calculating is not None for one in around)
 
     # --- constants
 
     def _constants(self, pair: _Pair) -> Iterator[_Off]:
         clean = self._is_clean(pair)
-        for one, two in zip(pair.mine, pair.other, strict=True):
+        for one, two in pair.calculating or ():
             if any(map(self.mine.is_blocked, one.node.outputs)) or any(map(self.other.is_blocked, two.node.outputs)):
                 continue  # its weight lies in blocks, too
             beside = two.constants()
@@ -356,7 +365,9 @@ class _Comparison:
     def _judged(self, item: _Off, beyond: Sequence[_Off], *, again: bool, scaled: bool) -> Finding:
         kind = item.deviation.kind
         accuses = item.is_clean and not again and (kind in FAULTS or kind == OTHER)
-        if accuses and kind == FACTOR:
+        if accuses and kind in {TRANSPOSED, REORDERED} and not self._is_laid_out_alike:
+            accuses = False
+        elif accuses and kind == FACTOR:
             accuses = not self._is_moved_factor(item, beyond)
         elif accuses and kind == OTHER:
             lone = _LONE * sum(one.deviation.kind == OTHER for one in beyond) <= self.compared

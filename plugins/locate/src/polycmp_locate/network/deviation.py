@@ -34,13 +34,15 @@ _ROUNDED = (np.dtype(bfloat16), np.dtype(np.float16))
 #: Slack for arithmetic in float32: constants that one file holds, and the other computes of several.
 _FOLDED = 2.0**-20
 #: Steps by which a number is off that was multiplied before it was rounded, and the share that may be off by more.
-_ROUNDED_TWICE, _STRAY = 0.55, 2.0**-7
+_ROUNDED_TWICE, _STRAY = 0.75, 2.0**-7
 #: Correlation from which on numbers are at their places.
 _IN_PLACE = 0.9
 #: Share of a constant's numbers, or slices, up to which they are few; of codes, which learnt rounding moves, less.
 _FEW, _FEW_CODES = 0.25, 2.0**-5
 #: Least deviation of the factor of codes from 1: scales may be held in bfloat16.
 _FACTOR_OF_CODES = 2.0**-7
+#: Share of the largest number up to which a slice holds nothing.
+_NOTHING = 2.0**-10
 #: Numbers that are compared at a time, and up to which the kind of a deviation is asked of a whole constant.
 _BLOCK, _LARGE = 1 << 18, 1 << 24
 #: Numbers from which on their order tells them from others.
@@ -84,6 +86,9 @@ def deviation(candidate: Constant, reference: Constant) -> Deviation | None:
         return _whole(mine, other)
     if not all(real):
         return None
+    emptied = _emptied(mine, other)
+    if emptied is not None:
+        return emptied
     with np.errstate(all="ignore"):
         for one, two in _blocks(mine, other):
             if _Judge(one, two).is_off:
@@ -118,6 +123,27 @@ def _shaped(constant: Constant, shape: tuple[int, ...]) -> Constant:
 
     clipped = None if constant.clipped is None else shaped(constant.clipped)
     return replace(constant, values=constant.values.reshape(shape), step=shaped(constant.step), clipped=clipped)
+
+
+def _emptied(mine: Constant, other: Constant) -> Deviation | None:
+    """Return that a constant, or a slice of it, holds only the code of 0, with a step beyond all that belongs there.
+
+    A quantiser that is given zeros has no range to make a step of.
+    """
+    if not mine.coded or not mine.values.size:
+        return None
+    along = [axis for axis, size in enumerate(mine.step.shape) if size > 1]
+    sliced = len(along) == 1 and mine.step.ndim == mine.values.ndim and mine.values.size >= _ORDERED * mine.step.size
+    rest = tuple(axis for axis in range(mine.values.ndim) if axis not in along) if sliced else None
+    reach = np.abs(other.values.astype(np.float64)).max(axis=rest, keepdims=True)
+    empty = ~mine.values.any(axis=rest, keepdims=True)
+    step = mine.step if sliced else mine.step.min()
+    lost = empty & (step >= 2 * reach) & (reach > reach.max(initial=0.0) * _NOTHING)
+    if not lost.any():
+        return None
+    words = f"only 0 in place of up to {np.max(reach, where=lost, initial=0.0):.4g}"
+    where = f" in {np.count_nonzero(lost)} of {lost.size} slices" if lost.size > 1 else ""
+    return Deviation(ZERO, words + where, coded=True, rank=mine.values.ndim)
 
 
 def _blocks(mine: Constant, other: Constant) -> Iterator[tuple[Constant, Constant]]:
@@ -244,8 +270,9 @@ class _Judge:
         factor = float((self.one[known] * self.two[known]).sum()) / norm
         if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
             return None
-        # The factor is known but for what rounding leaves of it.
-        return None if self._off(self.two * factor, _ROUNDED_TWICE).mean() > _STRAY else factor
+        # The factor is known but for what rounding leaves of it, and codes are clipped at both ends.
+        off = self._off(self.two * factor, _ROUNDED_TWICE).mean()
+        return None if off > (_STRAY if self.coded else 0.0) else factor
 
     def _is_shifted(self) -> bool:
         gap = float(np.median(self.one - self.two))
