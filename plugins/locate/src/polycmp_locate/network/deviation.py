@@ -138,7 +138,7 @@ def _emptied(mine: Constant, other: Constant) -> Deviation | None:
     reach = np.abs(other.values.astype(np.float64)).max(axis=rest, keepdims=True)
     empty = ~mine.values.any(axis=rest, keepdims=True)
     step = mine.step if sliced else mine.step.min()
-    lost = empty & (step >= 2 * reach) & (reach > reach.max(initial=0.0) * _NOTHING)
+    lost = empty & (step >= reach) & (reach > reach.max(initial=0.0) * _NOTHING)
     if not lost.any():
         return None
     words = f"only 0 in place of up to {np.max(reach, where=lost, initial=0.0):.4g}"
@@ -247,7 +247,7 @@ class _Judge:
             return VALUE, f"{self.one.item():.6g} in place of {self.two.item():.6g}"
         factor = self._factor()
         if factor is not None:
-            return FACTOR, f"{factor:.4g} times"
+            return FACTOR, f"{factor:.{3 if self.coded else 4}g} times"
         if self._is_shifted():
             return SHIFT, f"{np.median(self.one - self.two):.4g} more everywhere"
         placed = self._placed()
