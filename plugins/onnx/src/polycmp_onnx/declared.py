@@ -313,10 +313,11 @@ class Declarations:
             return first
         if proto.op_type == "Cast":
             kind = onnx.helper.tensor_dtype_to_np_dtype(int(attributes["to"]))
-            if dtype_class(kind) != "float" or dtype_class(first.values.dtype) != "float":
+            if dtype_class(kind) != "float":
                 return None
             cast = _constant(first.name, first.values.astype(kind))
-            return cast if cast.unit > first.unit and not first.coded else first
+            is_real = dtype_class(first.values.dtype) == "float"
+            return first if is_real and (first.coded or cast.unit <= first.unit) else cast
         moved = self._moved(proto, attributes)
         return None if moved is None else _map(first, moved)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.graph import Constant, DeclaredGraph, GraphNode, ModelGraph
+from polycmp.graph import Constant, DeclaredGraph, GraphNode
 from polycmp.layerwise import same_operators
 from polycmp.precision import unit_of
 from polycmp.tensors import TensorMetadata
@@ -136,7 +136,10 @@ def compare_sides(mine: Side, other: Side, matches: Sequence[Match]) -> NetworkC
         other: The reference's.
         matches: Pairs of their tensors.
     """
-    return _Comparison(mine, other, matches).result()
+    graphs = mine.graph, other.graph
+    if not isinstance(graphs[0], DeclaredGraph) or not isinstance(graphs[1], DeclaredGraph):
+        return NetworkComparison()
+    return _Comparison(mine, other, (graphs[0], graphs[1]), matches).result()
 
 
 @dataclass(frozen=True)
@@ -152,19 +155,19 @@ class _Step:
 
     kind: str
     node: GraphNode
-    graph: ModelGraph
+    graph: DeclaredGraph
     is_bias: bool = False
 
     def constants(self) -> dict[str, Constant]:
         """Read what the operator calculates with besides what it is fed, by the part that plays."""
-        found = dict(self.graph.constants(self.node)) if isinstance(self.graph, DeclaredGraph) else {}
+        found = dict(self.graph.constants(self.node))
         if self.is_bias:
             return {"constant": found["bias"]} if "bias" in found else {}
         return {role: item for role, item in found.items() if role != "bias" or self.kind not in _PRODUCTS.values()}
 
     def settings(self) -> Mapping[str, Any]:
         """Return what the operator is told to do."""
-        return self.graph.settings(self.node) if isinstance(self.graph, DeclaredGraph) else {}
+        return self.graph.settings(self.node)
 
 
 @dataclass(frozen=True)
@@ -186,8 +189,7 @@ class _Folded(_Step):
         assert self.norm is not None
         held = {role.lower(): item.values.astype(np.float64) for role, item in self.norm.constants().items()}
         scale, shift, mean, variance = (held.get(_NORM[place], held.get(place)) for place in _NORM)
-        graph = self.graph
-        weight = dict(graph.constants(self.node)).get("weight") if isinstance(graph, DeclaredGraph) else None
+        weight = self.graph.constants(self.node).get("weight")
         if scale is None or shift is None or mean is None or variance is None or weight is None:
             return {}
         factors = scale / np.sqrt(variance + float(self.norm.settings().get("epsilon", 1e-5)))
@@ -287,8 +289,10 @@ class _Off:
 class _Comparison:
     """One comparison in the making."""
 
-    def __init__(self, mine: Side, other: Side, matches: Sequence[Match]) -> None:
-        self.mine, self.other = mine, other
+    def __init__(
+        self, mine: Side, other: Side, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
+    ) -> None:
+        self.mine, self.other, self.graphs = mine, other, graphs
         inputs = {name: name for name in (*mine.graph.inputs, *other.graph.inputs)}
         self.to = {**inputs, **{match.candidate: match.reference for match in matches}}
         self.first: dict[str, str] = {}
@@ -323,7 +327,10 @@ class _Comparison:
     def _pair(self, match: Match) -> _Pair:
         own, theirs = part_of(self.mine, match.candidate, self.to), part_of(self.other, match.reference, self.first)
         reads = {self.to[name] for name in own.inputs}
-        steps = list(_steps(self.mine, own)), list(_steps(self.other, theirs))
+        steps = (
+            list(_steps(self.mine, self.graphs[0], own)),
+            list(_steps(self.other, self.graphs[1], theirs)),
+        )
         norms = [sum(step.kind == "BatchNormalization" for step in one) for one in steps]
         if norms[0] != norms[1]:
             kinds = {self.mine.type_name(match.candidate), self.other.type_name(match.reference)}
@@ -401,9 +408,22 @@ class _Comparison:
 
     @cached_property
     def _is_laid_out_alike(self) -> bool:
-        """Whether no file has its tensors transposed where the other has not."""
-        count = [sum(node.op_type == "Transpose" for node in side.nodes) for side in (self.mine, self.other)]
-        return count[0] == count[1]
+        """Whether both files move the elements of tensors alike, but for one Transpose that may be another.
+
+        Optimisers move Transposes past other operators, with which axes change and tensors of one name are laid out
+        otherwise.
+        """
+        moving = [
+            Counter(
+                (node.op_type, node.attributes.get("perm") and tuple(node.attributes["perm"]))
+                for node in side.graph.nodes
+                if node.op_type in MOVING and node.op_type != "Identity" and side.is_root(node.outputs[0])
+            )
+            for side in (self.mine, self.other)
+        ]
+        more, fewer = moving[0] - moving[1], moving[1] - moving[0]
+        kinds = [[kind for kind, _ in items.elements()] for items in (more, fewer)]
+        return kinds in ([[], []], [["Transpose"], ["Transpose"]])
 
     def _settings(self, pair: _Pair) -> Iterator[Finding]:
         clean = self._is_clean(pair) and self._is_laid_out_alike
@@ -464,15 +484,15 @@ class _Comparison:
         return "" if maker is None else side.kind(maker)
 
 
-def _steps(side: Side, part: Part) -> Iterator[_Step]:
+def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_Step]:
     """Yield the operators of a part that do more than round; a product and its bias as two."""
     for node in part.nodes:
         if not any(side.is_root(name) for name in node.outputs):
             continue
         kind = side.kind(node)
-        yield _Step(_PRODUCTS.get(kind, kind), node, side.graph)
+        yield _Step(_PRODUCTS.get(kind, kind), node, graph)
         if kind in _PRODUCTS and has_bias(node):
-            yield _Step("Add", node, side.graph, is_bias=True)
+            yield _Step("Add", node, graph, is_bias=True)
 
 
 def _named(step: _Step) -> str:

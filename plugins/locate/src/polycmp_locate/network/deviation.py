@@ -239,12 +239,12 @@ class _Judge:
 
     def _kind(self, off: NDArray[np.bool_]) -> tuple[str, str]:
         """Return the kind of a deviation, and it in words."""
+        if self.one.size == 1 and self._off(self.two, 1.0).any():
+            return VALUE, f"{self.one.item():.6g} in place of {self.two.item():.6g}"
         if not self.one.any():
             return ZERO, f"only 0 in place of up to {np.abs(self.two).max():.4g}"
         if not self._off(self.two, 1.0).any():
             return STEP, f"off by up to a step in {_share(off)}"
-        if self.one.size == 1:
-            return VALUE, f"{self.one.item():.6g} in place of {self.two.item():.6g}"
         factor = self._factor()
         if factor is not None:
             return FACTOR, f"{factor:.{3 if self.coded else 4}g} times"

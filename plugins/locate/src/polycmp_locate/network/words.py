@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from polycmp_locate import sentences as say
 from polycmp_locate.network.comparison import NetworkComparison
 
 
-def network_notes(network: NetworkComparison) -> Iterator[str]:
+def network_notes(network: NetworkComparison, causes: Collection[str] = ()) -> Iterator[str]:
     """Yield notes on what two files differ by.
 
     Args:
         network: The comparison.
+        causes: What is said already, in words.
     """
-    if network.accusing:
-        first, *more = network.accusing
+    left = [item for item in network.accusing if item.words not in causes]
+    if left:
+        first, *more = left
         yield f"another network: {say.other_network(first.words, len(more))}"
     if network.trained_again:
         yield say.trained_again(network.deviating, network.constants)

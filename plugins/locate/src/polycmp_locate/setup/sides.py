@@ -98,8 +98,6 @@ def compare_files(setting: Setting, inputs: TensorMetadata) -> NetworkComparison
     """
     mine, other = setting.candidate.graph, setting.reference.graph
     if isinstance(mine, SharedGraph) and isinstance(other, SharedGraph) and setting.pairing is not None:
-        if not (isinstance(mine.side.graph, DeclaredGraph) and isinstance(other.side.graph, DeclaredGraph)):
-            return None
         return compare_sides(mine.side, other.side, setting.pairing.matches)
     if mine is other or not (isinstance(mine, DeclaredGraph) and isinstance(other, DeclaredGraph)):
         return None
