@@ -329,6 +329,73 @@ def test_an_optimiser_folds_a_normalisation_and_a_fault_in_it_still_shows(source
     assert "Conv 'c'" in found.words
 
 
+def test_a_factor_in_a_file_of_float16_is_told_although_it_was_rounded_twice(source, tmp_path):
+    half(source, tmp_path / "half.onnx")
+    factor = constant("q.w", lambda w: (w * np.float16(1.003)).astype(np.float16))
+    made = edited(tmp_path / "half.onnx", tmp_path / "made.onnx", factor)
+    (found,) = compared(made, source).accusing
+    assert found.words.startswith("the constant 'q.w' of MatMul 'qm' is not the float16 of the other file's: 1.00")
+
+
+def four_bits(weight: np.ndarray, block: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """Return the packed codes and scales of a weight with the outer dimension first, 8 being the code of 0."""
+    blocks = weight.reshape(len(weight), -1, block)
+    scale = np.abs(blocks).max(axis=2) / 7
+    codes = (np.rint(blocks / scale[..., None]) + 8).astype(np.uint8)
+    return codes[..., 0::2] | codes[..., 1::2] << 4, scale.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("change", "accused"),
+    [(lambda w: w, False), (lambda w: w * np.float32(1.3), True)],
+    ids=["good", "1.3 times"],
+)
+def test_packed_codes_of_four_bits_are_compared_with_the_weight(tmp_path, change, accused):
+    weight = np.random.default_rng(5).standard_normal((32, 24)).astype(np.float32)
+    packed, scale = four_bits(np.ascontiguousarray(change(weight).T))
+    ends = [helper.make_tensor_value_info("x", 1, [2, 32])], [helper.make_tensor_value_info("y", 1, [2, 24])]
+    nodes = {
+        "source": helper.make_node("MatMul", ["x", "w"], ["y"], "product"),
+        "made": helper.make_node(
+            "MatMulNBits",
+            ["x", "w_Q4", "w_s"],
+            ["y"],
+            "product",
+            domain="com.microsoft",
+            K=32,
+            N=24,
+            bits=4,
+            block_size=16,
+        ),
+    }
+    held = {"source": {"w": weight}, "made": {"w_Q4": packed, "w_s": scale}}
+    for name, node in nodes.items():
+        weights = [numpy_helper.from_array(value, key) for key, value in held[name].items()]
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(helper.make_graph([node], "g", *ends, weights), opset_imports=opsets, ir_version=8)
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    found = compared(tmp_path / "made.onnx", tmp_path / "source.onnx")
+    assert found.constants == 1
+    assert bool(found.accusing) == accused
+
+
+def test_transposes_that_an_optimiser_moved_accuse_no_permutation(tmp_path):
+    """Tensors of one name are laid out otherwise: each permutation differs, and what both files compute is the same."""
+    ends = [helper.make_tensor_value_info("x", 1, [2, 4, 4])], [helper.make_tensor_value_info("y", 1, [2, 4, 4])]
+    for name, perms in {"source": ([1, 0, 2], [2, 1, 0]), "made": ([0, 2, 1], [1, 2, 0])}.items():
+        nodes = [
+            helper.make_node("Transpose", ["x"], ["a"], "first", perm=perms[0]),
+            helper.make_node("Tanh", ["a"], ["b"], "t"),
+            helper.make_node("Transpose", ["b"], ["c"], "second", perm=perms[1]),
+            helper.make_node("Reshape", ["c", "shape"], ["y"], "reshape"),
+        ]
+        shape = [numpy_helper.from_array(np.array([2, 4, 4]), "shape")]
+        graph = helper.make_graph(nodes, "g", *ends, shape)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    assert not compared(tmp_path / "made.onnx", tmp_path / "source.onnx").accusing
+
+
 def test_an_opset_that_gives_softmax_another_meaning_is_named(tmp_path):
     """Before opset 13, Softmax adds up over all axes from one on."""
     graph = helper.make_graph(

@@ -281,7 +281,7 @@ class Declarations:
         values = (numbers - offset) * scale.values.reshape(outer, blocks, 1).astype(np.float64)
 
         def laid_out(item: _Values) -> _Values:
-            return np.broadcast_to(item, numbers.shape).reshape(outer, -1)[:, :inner].T
+            return np.asarray(np.broadcast_to(item, numbers.shape).reshape(outer, -1)[:, :inner].T)
 
         return Constant(
             codes.name, laid_out(values), unit_of(scale.kind), laid_out(step), f"{bits} bits", True, laid_out(ends)

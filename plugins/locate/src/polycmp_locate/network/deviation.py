@@ -33,8 +33,9 @@ _LIFTED = 2.0**-23
 _ROUNDED = (np.dtype(bfloat16), np.dtype(np.float16))
 #: Slack for arithmetic in float32: constants that one file holds, and the other computes of several.
 _FOLDED = 2.0**-20
-#: Steps by which a number is off that was multiplied before it was rounded, and the share that may be off by more.
-_ROUNDED_TWICE, _STRAY = 0.75, 2.0**-7
+#: Steps by which a number may be off that was rounded, multiplied and rounded again; and of codes, with the share that
+#: may be off by more.
+_ROUNDED_TWICE, _CODED_ONCE, _STRAY = 1.01, 0.75, 2.0**-7
 #: Correlation from which on numbers are at their places.
 _IN_PLACE = 0.9
 #: Share of a constant's numbers, or slices, up to which they are few; of codes, which learnt rounding moves, less.
@@ -271,7 +272,7 @@ class _Judge:
         if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
             return None
         # The factor is known but for what rounding leaves of it, and codes are clipped at both ends.
-        off = self._off(self.two * factor, _ROUNDED_TWICE).mean()
+        off = self._off(self.two * factor, _CODED_ONCE if self.coded else _ROUNDED_TWICE).mean()
         return None if off > (_STRAY if self.coded else 0.0) else factor
 
     def _is_shifted(self) -> bool:
