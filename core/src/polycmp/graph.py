@@ -12,7 +12,16 @@ from polycmp.tensors import TensorMetadata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GraphNode", "ModelGraph", "OwnGraph", "PerturbableGraph", "Rounding", "weight_values"]
+__all__ = [
+    "Constant",
+    "DeclaredGraph",
+    "GraphNode",
+    "ModelGraph",
+    "OwnGraph",
+    "PerturbableGraph",
+    "Rounding",
+    "weight_values",
+]
 
 
 #: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding. A weight
@@ -108,6 +117,52 @@ class PerturbableGraph(ModelGraph, Protocol):
 
         Returns:
             The model, with the same names; None if this model cannot be changed so.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A constant as an operator calculates with it, and the grid on which the file holds it.
+
+    A number x was rounded by at most `unit` |x| + `step` / 2.
+
+    Attributes:
+        name: Name of the tensor in the file.
+        values: The numbers; codes are multiplied out.
+        unit: Unit roundoff of the type; 0 for whole numbers that represent no others.
+        step: The distance of neighbouring numbers where it does not shrink with them: the smallest number of a type,
+            or the step of a scale, which may differ along axes. Its shape can be broadcast to that of `values`.
+        kind: Name of the type that the file declares: `float16`, `int8`.
+        coded: Whether the file holds codes, which represent the numbers by a scale.
+        clipped: Which of the codes are at an end of their type, so that what they represent may lie beyond; None where
+            none is.
+    """
+
+    name: str
+    values: NDArray[Any]
+    unit: float
+    step: NDArray[Any]
+    kind: str
+    coded: bool = False
+    clipped: NDArray[Any] | None = None
+
+
+@runtime_checkable
+class DeclaredGraph(ModelGraph, Protocol):
+    """A graph that tells what its operators calculate in terms that two files share; a `ModelGraph` need not be one."""
+
+    def settings(self, node: GraphNode) -> Mapping[str, Any]:
+        """Return what an operator is told to do, whichever way and version of the format says so.
+
+        Defaults are written out, axes are counted from 0, and what some versions hold in an attribute and others in an
+        input is under one name. What has no effect on the result is left out.
+        """
+
+    def constants(self, node: GraphNode) -> Mapping[str, Constant]:
+        """Return the constants that an operator reads, by the part they play in it.
+
+        A product has a `weight`, with the inner dimension first where it is a matrix, and maybe a `bias`. What an
+        operator reads of constants through others that only move, round or scale them is their result.
         """
 
 

@@ -18,6 +18,7 @@ from polycmp.tensors import Feed
 from polycmp_locate.judge.failure import judge_failure
 from polycmp_locate.judge.inside import judge_inside
 from polycmp_locate.judge.judge import judge
+from polycmp_locate.judge.other_network import judge_network
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
 from polycmp_locate.pairing.lacking import lacking_outputs
@@ -26,7 +27,7 @@ from polycmp_locate.setting import LocateOptions, Setting, Stage, Tensors
 from polycmp_locate.setup.drawing import draw
 from polycmp_locate.setup.recorded import Record, open_record
 from polycmp_locate.setup.rollout import Chooser, Chosen
-from polycmp_locate.setup.sides import left_out_notes, make_setting, reference_of
+from polycmp_locate.setup.sides import compare_files, left_out_notes, make_setting, reference_of
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
@@ -62,7 +63,8 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        return report(judge_inside(judged, setting, feed, sweep(way, on_stage).windows), setting)
+        judged = judge_inside(judged, setting, feed, sweep(way, on_stage).windows)
+        return report(judge_network(judged, setting), setting)
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:
@@ -145,6 +147,7 @@ def _against_backend(
             if setting is None:
                 setting = Setting(candidate, reference, precise, functions, plan.max_memory, perturbed=perturbed)
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
+                setting = replace(setting, network=compare_files(setting, inputs))
                 rounding = rounding_inside(resolved, setting, perturbed)
                 names = setting.pairing.to_reference if setting.pairing is not None else {}
                 lacking = lacking_outputs(resolved, candidate, reference, names)

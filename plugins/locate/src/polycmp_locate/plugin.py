@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, PairingSpec, hookimpl
+from polycmp.spec import CommandSpec, ObserverSpec, PairingSpec, hookimpl
 
 
 @hookimpl
@@ -41,4 +41,12 @@ def polycmp_pairings() -> Iterable[PairingSpec]:
         "differing",
         "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
         "polycmp_locate.pairing.side_by_side:pair_runs",
+    )
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute the comparison of two files, which needs no run."""
+    yield ObserverSpec(
+        "same_network", "Whether two files hold the same network", "polycmp_locate.network.observer:watch"
     )

@@ -15,6 +15,27 @@ from polycmp.sentences import counted
 #: Operators of a group that are named; of more the first few and the last are.
 _LISTED = 8
 
+# --- two files are told apart without a run
+
+
+def other_network(difference: str, more: int) -> str:
+    """Name the first difference between two files that no tool makes on purpose, and count the rest."""
+    return f"{difference}, and {counted(more, 'more difference')}" if more else difference
+
+
+def trained_again(differ: int, constants: int) -> str:
+    """Count the constants of two files that hold other weights."""
+    return f"{differ} of {constants} constants differ: the files hold other weights, as after training again"
+
+
+def rescaled(number: int) -> str:
+    """Count the constants of which slices were rescaled."""
+    return (
+        f"slices of {counted(number, 'constant')} are multiplied by factors of their own, as equalisation and "
+        "smoothing do; the outputs say whether the operators around undo that"
+    )
+
+
 # --- an operator is to blame
 
 

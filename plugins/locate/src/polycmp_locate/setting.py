@@ -13,6 +13,7 @@ from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.runs import Tolerances
 from polycmp.spec import Compared
+from polycmp_locate.network.comparison import NetworkComparison
 from polycmp_locate.pairing.lacking import Lacking
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.whole_outputs import JudgeOutputs
@@ -52,6 +53,7 @@ class Setting:
         rounding: Tells by how much rounding moves the tensors inside; None where a tolerance was given.
         judge_outputs: Judges the outputs of the whole model; None where `functions` do.
         lacking: Outputs that only one of the models has; None where both have the same.
+        network: What the files of both sides differ by; None where both run one file.
     """
 
     candidate: PartitionedRun
@@ -64,6 +66,7 @@ class Setting:
     rounding: Tolerances | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
+    network: NetworkComparison | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from polycmp.graph import GraphNode, Rounding
+from polycmp.graph import Constant, GraphNode, Rounding
 from polycmp.tensors import TensorMetadata
+from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
     NO_TENSOR,
     computed_tensors,
@@ -155,20 +156,47 @@ class OnnxGraph:
         Raises:
             ModelError: The files of weights cannot be read.
         """
-        made = {
-            node.output[0]: attribute.t
-            for node in self.model.graph.node
-            if node.op_type == "Constant"
-            for attribute in node.attribute
-            if attribute.name == "value"
-        }
-        held = {name: self._initializers.get(name, made.get(name)) for name in names}
+        held = {name: self._initializers.get(name, self._held_by_nodes.get(name)) for name in names}
         inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
         found = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
         if self.external is not None and any(name not in inside for name, item in held.items() if item is not None):
             mapped = self.external.arrays()
             found.update({name: mapped[name] for name in names if name in mapped})
         return found
+
+    def settings(self, node: GraphNode) -> Mapping[str, Any]:
+        """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes.
+
+        Args:
+            node: The operator.
+        """
+        return self._declared.settings(node)
+
+    def constants(self, node: GraphNode) -> Mapping[str, Constant]:
+        """Return the constants that an operator reads, as `polycmp.graph.DeclaredGraph` describes.
+
+        Args:
+            node: The operator.
+
+        Raises:
+            ModelError: The files of weights cannot be read.
+        """
+        return self._declared.constants(node)
+
+    @cached_property
+    def _held_by_nodes(self) -> Mapping[str, Any]:
+        """What Constant nodes hold, by name."""
+        return {
+            node.output[0]: attribute.t
+            for node in self.model.graph.node
+            if node.op_type == "Constant"
+            for attribute in node.attribute
+            if attribute.name == "value"
+        }
+
+    @cached_property
+    def _declared(self) -> Declarations:
+        return Declarations(self.model, self._types, self.values)
 
     @cached_property
     def _types(self) -> dict[str, Any]:

@@ -174,13 +174,13 @@ class _Builder:
 
     def node(self, match: Match) -> PartNode:
         """Return the operator of a pair."""
-        own = _part(self.mine, match.candidate, self.to_reference)
+        own = part_of(self.mine, match.candidate, self.to_reference)
         inputs = own.inputs
-        theirs = _Part()
+        theirs = Part()
         alone: tuple[str, ...] = ()
         beside: tuple[str, ...] = ()
         if self.first[match.reference] == match.candidate:
-            theirs = _part(self.other, match.reference, self.first)
+            theirs = part_of(self.other, match.reference, self.first)
             covered = {self.to_reference[name] for name in inputs}
             alone = tuple(self.first[name] for name in theirs.inputs if name not in covered)
             beside = tuple(name for name in inputs if self.to_reference[name] not in theirs.inputs)
@@ -229,7 +229,7 @@ class _Builder:
             ),
         )
 
-    def _shared_steps(self, own: _Part, theirs: _Part) -> Mapping[str, float] | None:
+    def _shared_steps(self, own: Part, theirs: Part) -> Mapping[str, float] | None:
         """Return the largest number that has a code, by the name of what both sides of a part round to the same steps.
 
         What is multiplied out alike is the same number on both sides, and needs no step. None where a side rounds to
@@ -245,19 +245,19 @@ class _Builder:
         reaches = {node.operand(0): self.other.reach_of(node.outputs[0]) for node in rounded}
         return reaches if all(reaches.values()) else None
 
-    def _hidden(self, part: _Part) -> tuple[str, ...]:
+    def _hidden(self, part: Part) -> tuple[str, ...]:
         """Return the operators of a part whose tensors cannot be seen, where several of them calculate."""
         nodes = self._calculating(part)
         products = [node for node in nodes if plain_type(node) in _PRODUCTS and self.mine.weights_of(node)]
         hidden = len(products) > 1 or any(map(self.mine.is_blocked, (name for node in nodes for name in node.outputs)))
         return tuple(node.label for node in nodes) if hidden and len(nodes) > 1 else ()
 
-    def _calculating(self, part: _Part) -> list[GraphNode]:
+    def _calculating(self, part: Part) -> list[GraphNode]:
         """Return the operators of a part that do more than move or round."""
         nodes = [node for node in part.nodes if any(self.mine.is_root(name) for name in node.outputs)]
         return [node for node in nodes if node.op_type not in MOVING]
 
-    def _left_out(self, own: _Part, theirs: _Part) -> tuple[str, ...]:
+    def _left_out(self, own: Part, theirs: Part) -> tuple[str, ...]:
         """Return the reference's operators with constants that the candidate has none for, nor weights to hold them."""
         if any(self.mine.weights_of(node) for node in own.nodes):
             return ()
@@ -275,7 +275,7 @@ class _Builder:
         one = next((value for value in held if value.size == 1), None)
         return node.label if one is None else f"{node.label} ({float(one.reshape(-1)[0]):.4g})"
 
-    def _main(self, name: str, part: _Part) -> GraphNode:
+    def _main(self, name: str, part: Part) -> GraphNode:
         """Return the operator in a part that calculates, and does not only round or scale."""
         root = self.mine.node(self.mine.root(name))
         main = root if root is not None and root in part.nodes else self.mine.maker[name]
@@ -285,7 +285,7 @@ class _Builder:
 
 
 @dataclass
-class _Part:
+class Part:
     """The operators of one model after a tensor, up to tensors that have counterparts."""
 
     nodes: list[GraphNode] = field(default_factory=list)
@@ -294,7 +294,7 @@ class _Part:
     kinds: dict[str, float] = field(default_factory=dict)
 
 
-def _part(side: Side, name: str, border: Mapping[str, str]) -> _Part:
+def part_of(side: Side, name: str, border: Mapping[str, str]) -> Part:
     """Return the part of a graph that makes a tensor of others.
 
     Args:
@@ -302,7 +302,7 @@ def _part(side: Side, name: str, border: Mapping[str, str]) -> _Part:
         name: The tensor.
         border: The tensors at which a part ends.
     """
-    part = _Part()
+    part = Part()
     chosen: dict[int, GraphNode] = {}
     waiting, seen = [name], set()
     while waiting:
@@ -330,7 +330,7 @@ def _rounded_weights(side: Side, nodes: Iterable[GraphNode]) -> dict[str, None]:
     return {name: None for name in read if name in side.graph.weights}
 
 
-def _of_steps(side: Side, part: _Part) -> list[GraphNode]:
+def _of_steps(side: Side, part: Part) -> list[GraphNode]:
     """Return the operators of a part that read or make codes; what depends on weights alone, too."""
     return [node for node in part.all_nodes if not _kinds(side, node).keys().isdisjoint(STEPS)]
 

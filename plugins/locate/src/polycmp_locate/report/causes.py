@@ -11,11 +11,13 @@ from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.values.judged import (
     FAILS,
     FUSION,
+    OTHER_NETWORK,
     UNSTEADY,
     WITHIN_ROUNDING,
     Failure,
     Fused,
     LeftOut,
+    OtherNetwork,
     Ties,
     Together,
     Turned,
@@ -37,6 +39,10 @@ def cause_sentence(found: Located) -> str:
     cause = judged.cause
     if isinstance(cause, Unsteady):
         return _unsteady(found, cause)
+    if isinstance(cause, OtherNetwork):
+        first, *more = cause.findings
+        agree = all(item.passed for item in judged.finals)
+        return f"{OTHER_NETWORK}: {say.other_network(first.words, len(more))}{say.OUTPUTS_AGREE if agree else ''}"
     if isinstance(cause, Turned | Ties):
         return f"{WITHIN_ROUNDING}: {say.where_fused(cause.label, _turned(cause))}"
     if isinstance(cause, LeftOut) and judged.fused is not None:

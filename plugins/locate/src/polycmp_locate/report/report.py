@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.precision import UNITS
+from polycmp_locate.network.words import network_notes
 from polycmp_locate.report.causes import cause_sentence
-from polycmp_locate.report.words import explanation, notes_of, sentence
+from polycmp_locate.report.words import CAUSE, explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
-from polycmp_locate.values.judged import LACKING, NOT_JUDGED, Failure, Judged
+from polycmp_locate.values.judged import LACKING, NOT_JUDGED, Failure, Judged, OtherNetwork
 from polycmp_locate.values.located import Located
 
 
@@ -44,6 +45,8 @@ def report(judged: Judged, setting: Setting) -> Located:
         )
     found.explain = explanation(found)
     found.notes += [*notes_of(found), *judged.hints]
+    if setting.network is not None and not isinstance(judged.cause, OtherNetwork):
+        found.notes += network_notes(setting.network, [hint.removeprefix(CAUSE) for hint in judged.hints])
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]
     if setting.lacking is not None and not found.exit_code:

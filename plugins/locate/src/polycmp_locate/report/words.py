@@ -50,7 +50,7 @@ _COVERED = 0.95
 #: Of what a scale clips more than this share is at its ends.
 _CLIPPED = 0.5
 #: How hints begin that give the cause of a fault.
-_CAUSE = "cause: "
+CAUSE = "cause: "
 
 
 def sentence(found: Located) -> str:
@@ -103,7 +103,7 @@ def _accusation(row: Row, found: Located) -> str:
         origin = judged.origin
         return f"{say.computes(strength, origin.node.label, origin.tensor)}{say.grows(node, row.tensor)}{_off(row)}"
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
-    how = _how(row, is_explained=any(hint.startswith(_CAUSE) for hint in judged.hints))
+    how = _how(row, is_explained=any(hint.startswith(CAUSE) for hint in judged.hints))
     if hidden:
         return f"{strength}: {say.one_of(hidden, row.tensor, how)}"
     return f"{say.computes(strength, node, row.tensor)}{how}{_alone(found)}"

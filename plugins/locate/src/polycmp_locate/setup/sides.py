@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from polycmp.data import InputPairs
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.graph import GraphNode
+from polycmp.graph import DeclaredGraph, GraphNode
 from polycmp.layerwise import PartitionedRun, final_outputs, same_structure, tensors_behind
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.network.comparison import NetworkComparison, compare_networks, compare_sides
 from polycmp_locate.pairing.given import given_pairs, names_others
 from polycmp_locate.pairing.inputs import listed, own_names, with_inputs
-from polycmp_locate.pairing.view import align, under_names
+from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.setting import Setting
 
 #: Operators of a model up to which a sentence about it as a whole still helps: it can name each.
@@ -86,6 +87,21 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
         precise=precise,
         pairing=replace(aligned.pairing, inputs=pairs),
     )
+
+
+def compare_files(setting: Setting, inputs: TensorMetadata) -> NetworkComparison | None:
+    """Compare the files of two backends; None where they run one file, or a graph of their own.
+
+    Args:
+        setting: The backends, with their tensors paired where their operators differ.
+        inputs: Types and shapes of what both are fed.
+    """
+    mine, other = setting.candidate.graph, setting.reference.graph
+    if isinstance(mine, SharedGraph) and isinstance(other, SharedGraph) and setting.pairing is not None:
+        return compare_sides(mine.side, other.side, setting.pairing.matches)
+    if mine is other or not (isinstance(mine, DeclaredGraph) and isinstance(other, DeclaredGraph)):
+        return None
+    return compare_networks(mine, other, inputs)
 
 
 def _see_single_makers(partitioned_run: PartitionedRun) -> None:

@@ -111,8 +111,13 @@ def _clipped_weights(found: Judged, setting: Setting) -> Iterator[str]:
 
 
 def _constants(found: Judged, setting: Setting) -> Iterator[str]:
-    """Yield a note on each constant and attribute of the operator that differs between the two files."""
+    """Yield a note on each constant and setting of the operator that differs between the two files."""
     row = found.origin or found.first_bad
+    told = setting.network.accusing if setting.network is not None and row is not None else ()
+    causes = [item.words for item in told if row is not None and item.tensor == row.tensor]
+    if causes and found.verdict in _OF_ONE_OPERATOR:
+        yield from (f"cause: {cause}" for cause in causes)
+        return
     sides = [side.variants for side in (setting.candidate, setting.reference)]
     if row is None or found.verdict not in _OF_ONE_OPERATOR or None in sides:
         return
@@ -125,13 +130,6 @@ def _constants(found: Judged, setting: Setting) -> Iterator[str]:
         return
     nodes = (blamed, beside_it)
     labels = (setting.candidate.label, setting.reference.label)
-    for name, value in nodes[0].attributes.items():
-        beside = nodes[1].attributes.get(name, value)
-        if value != beside:
-            yield (
-                f"cause: the attribute {name!r} of {nodes[0].label} is {_attribute(value)} in {labels[0]} and "
-                f"{_attribute(beside)} in {labels[1]}"
-            )
     known = [static_tensors(variants.graph) for variants in (mine, other)]
     for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
         if one not in known[0] or two not in known[1] or mine.graph.weights.get(one, 0) > _LARGEST:
@@ -139,11 +137,6 @@ def _constants(found: Judged, setting: Setting) -> Iterator[str]:
         here, there = _constant(mine, one), _constant(other, two)
         if here is not None and there is not None and distance(here, there) > BEYOND_EIGHT_BITS:
             yield f"cause: the constant {one!r} of {nodes[0].label} {_difference(here, there, labels)}"
-
-
-def _attribute(value: Any) -> str:
-    """Describe an attribute; a real number with the digits that a file in float32 holds."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _constant(variants: Variants[PartitionedRun], name: str) -> Any:

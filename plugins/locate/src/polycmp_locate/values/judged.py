@@ -9,6 +9,7 @@ from typing import Any
 from polycmp.compare import OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.spec import Switch
+from polycmp_locate.network.comparison import Finding
 from polycmp_locate.values.measured import Extent, Row
 
 #: The verdicts, each a key in reports.
@@ -28,6 +29,7 @@ NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
 LACKING = "an output is missing"
 BEYOND = "beyond rounding"
+OTHER_NETWORK = "another network"
 #: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
 #: Operators of a group that are named before the rest is counted.
@@ -224,7 +226,18 @@ class Beyond:
     is_output: bool = False
 
 
-Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure | Beyond
+@dataclass(frozen=True)
+class OtherNetwork:
+    """Two files that hold different networks, as their constants and settings show, whatever the outputs do.
+
+    Attributes:
+        findings: The differences that no tool makes on purpose.
+    """
+
+    findings: tuple[Finding, ...]
+
+
+Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure | Beyond | OtherNetwork
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Whether two files hold the same network, told without running either."""

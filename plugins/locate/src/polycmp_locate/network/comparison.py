@@ -1,0 +1,527 @@
+"""Comparison of two files of one network: constants up to their grids, settings, operators inserted or missing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polycmp.graph import Constant, DeclaredGraph, GraphNode
+from polycmp.layerwise import same_operators
+from polycmp.precision import unit_of
+from polycmp.tensors import TensorMetadata
+from polycmp_locate.network.deviation import (
+    FACTOR,
+    FAULTS,
+    OTHER,
+    REORDERED,
+    SCALED_SLICES,
+    STEP,
+    TRANSPOSED,
+    VALUE,
+    ZERO,
+    Deviation,
+    deviation,
+    same_grid,
+)
+from polycmp_locate.pairing.absorbed import has_bias
+from polycmp_locate.pairing.matching import pair_sides
+from polycmp_locate.pairing.parts import Part, join, part_of
+from polycmp_locate.pairing.result import SAME_NAME, Match
+from polycmp_locate.pairing.side import ACTIVATIONS, MOVING, Side
+
+#: Operators that add a bias to their product, and what that is without it.
+_PRODUCTS = {"Gemm": "MatMul", "Conv": "Conv", "ConvTranspose": "ConvTranspose", "MatMul": "MatMul"}
+#: Domains whose operators do what their names say.
+_STANDARD = frozenset({"", "ai.onnx"})
+#: The axis of the channels of a product's weight.
+_CHANNELS = {"Conv": 0, "ConvTranspose": 1, "MatMul": 1}
+_FLOATS = frozenset({"float32", "float16", "bfloat16", "float64"})
+#: The inputs of a normalisation, by the names that versions of ONNX give them.
+_NORM = {"scale": "scale", "b": "bias", "input_mean": "mean", "input_var": "var"}
+#: Functions of one number that no tool leaves out, or puts in, by itself.
+_FUNCTIONS = ACTIVATIONS | {
+    "LeakyRelu", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Softplus", "Gelu", "Softmax",
+    "Exp", "Neg", "Abs", "Sqrt", "Sin", "Cos", "PRelu",
+}  # fmt: skip
+#: Makers of numbers that some functions leave as they are.
+_NOT_NEGATIVE = frozenset(
+    {"Relu", "Clip", "Sigmoid", "Softmax", "Exp", "Abs", "Sqrt", "HardSigmoid", "ReduceL2", "MaxPool", "Softplus"}
+)
+#: Operators into which, and out of which, converters move factors.
+_SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Neg"})
+#: A factor this near to 1 is none that a converter moves.
+_NEAR = 0.1
+#: Relative difference of settings that float16 may have made of one.
+_SETTING = 2.0**-9
+#: Magnitude of settings that only mask.
+_MASKING = 9e3
+#: Constants of a file of which this many, and more than half, deviate hold other weights: it was trained again.
+_TRAINED_AGAIN = 3
+#: One constant in this many may hold other numbers for no reason that shows; where more do, something explains it.
+_LONE = 4
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A difference between an operator of one file and its counterpart in the other.
+
+    Attributes:
+        node: The operator of the candidate.
+        tensor: The tensor that the candidate makes with it, or first of it, and that has a counterpart.
+        words: The difference, in words that end with the other file's side of it.
+        accuses: Whether no tool makes such a difference on purpose.
+    """
+
+    node: GraphNode
+    tensor: str
+    words: str
+    accuses: bool
+
+
+@dataclass(frozen=True)
+class NetworkComparison:
+    """What two files have been told apart by.
+
+    Attributes:
+        findings: The differences, in the order of the candidate's graph.
+        constants: Number of constants that were compared.
+        deviating: Number of those that deviate by more than a step.
+        trained_again: Whether the files hold weights of their own, as after training again.
+        rescaled: Number of constants of which slices were multiplied by factors of their own.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    constants: int = 0
+    deviating: int = 0
+    trained_again: bool = False
+    rescaled: int = 0
+
+    @property
+    def accusing(self) -> tuple[Finding, ...]:
+        """The differences that no tool makes on purpose."""
+        return tuple(item for item in self.findings if item.accuses)
+
+
+def compare_networks(
+    candidate: DeclaredGraph, reference: DeclaredGraph, inputs: TensorMetadata | None = None
+) -> NetworkComparison:
+    """Compare two files of one network without running either.
+
+    Args:
+        candidate: The file to judge.
+        reference: The file to believe.
+        inputs: Types and shapes of what will be fed; by default what the reference says.
+    """
+    fed = inputs if inputs is not None else reference.inputs
+    mine, other = Side(candidate, fed), Side(reference, fed)
+    if same_operators(candidate, reference):
+        return compare_sides(mine, other, [Match(name, name, SAME_NAME) for name in mine.made])
+    pairing = pair_sides(mine, other)
+    joint = join(pairing, mine, other)
+    dropped = set(joint.dropped)
+    return compare_sides(mine, other, [match for match in pairing.matches if match not in dropped])
+
+
+def compare_sides(mine: Side, other: Side, matches: Sequence[Match]) -> NetworkComparison:
+    """Compare two files of which the tensors are paired.
+
+    Args:
+        mine: The candidate's graph.
+        other: The reference's.
+        matches: Pairs of their tensors.
+    """
+    graphs = mine.graph, other.graph
+    if not isinstance(graphs[0], DeclaredGraph) or not isinstance(graphs[1], DeclaredGraph):
+        return NetworkComparison()
+    return _Comparison(mine, other, (graphs[0], graphs[1]), matches).result()
+
+
+@dataclass(frozen=True)
+class _Step:
+    """An operator of a part, or the bias that one adds.
+
+    Attributes:
+        kind: Its plain type.
+        node: The operator.
+        graph: Its model.
+        is_bias: Whether it is the bias of a product.
+    """
+
+    kind: str
+    node: GraphNode
+    graph: DeclaredGraph
+    is_bias: bool = False
+
+    def constants(self) -> dict[str, Constant]:
+        """Read what the operator calculates with besides what it is fed, by the part that plays."""
+        found = dict(self.graph.constants(self.node))
+        if self.is_bias:
+            return {"constant": found["bias"]} if "bias" in found else {}
+        return {role: item for role, item in found.items() if role != "bias" or self.kind not in _PRODUCTS.values()}
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return what the operator is told to do."""
+        return self.graph.settings(self.node)
+
+
+@dataclass(frozen=True)
+class _Folded(_Step):
+    """A product, or the bias behind it, with the normalisation behind that folded into it.
+
+    Attributes:
+        bias: The bias of the product; None where it has none.
+        norm: The normalisation.
+        unit: Unit roundoff of the folding.
+    """
+
+    bias: _Step | None = None
+    norm: _Step | None = None
+    unit: float = 0.0
+
+    def constants(self) -> dict[str, Constant]:
+        """Calculate the weight, or the bias, that does what product and normalisation do."""
+        assert self.norm is not None
+        held = {role.lower(): item.values.astype(np.float64) for role, item in self.norm.constants().items()}
+        scale, shift, mean, variance = (held.get(_NORM[place], held.get(place)) for place in _NORM)
+        weight = self.graph.constants(self.node).get("weight")
+        if scale is None or shift is None or mean is None or variance is None or weight is None:
+            return {}
+        factors = scale / np.sqrt(variance + float(self.norm.settings().get("epsilon", 1e-5)))
+        if not self.is_bias:
+            axis = _CHANNELS.get(self.kind, 1)
+            if weight.values.ndim <= axis or weight.values.shape[axis] != factors.size:
+                return {}
+            shaped = factors.reshape([-1 if place == axis else 1 for place in range(weight.values.ndim)])
+            values = weight.values.astype(np.float64) * shaped
+            return {"weight": replace(weight, values=values, unit=self.unit, step=weight.step * np.abs(shaped))}
+        added = self.bias.constants() if self.bias is not None else {}
+        before = next((item.values.reshape(-1).astype(np.float64) for item in added.values()), np.zeros(()))
+        values = (before - mean) * factors + shift
+        step = 2 * self.unit * ((np.abs(before) + np.abs(mean)) * np.abs(factors) + np.abs(shift))
+        return {"constant": Constant(weight.name, values, self.unit, step, weight.kind)}
+
+
+def _folded(steps: Sequence[_Step], unit: float) -> list[_Step]:
+    """Return steps with each normalisation folded into the product before it, as optimisers do.
+
+    Args:
+        steps: The steps.
+        unit: Unit roundoff of the folding.
+    """
+    found: list[_Step] = []
+    for step in steps:
+        bias = found[-1] if found and found[-1].kind == "Add" else None
+        product = found[-1 if bias is None else -2] if len(found) > (bias is not None) else None
+        if step.kind != "BatchNormalization" or product is None or product.kind not in _CHANNELS:
+            found.append(step)
+            continue
+        del found[-1 if bias is None else -2 :]
+        for is_bias in (False, True):
+            kind = "Add" if is_bias else product.kind
+            found.append(_Folded(kind, product.node, product.graph, is_bias, bias=bias, norm=step, unit=unit))
+    return found
+
+
+@dataclass
+class _Pair:
+    """What makes a tensor in both files.
+
+    Attributes:
+        tensor: Its name in the candidate.
+        mine: Steps of the candidate.
+        other: Steps of the reference.
+        reads: The tensors that both read, by their names in the candidate.
+        wired: Whether both read the same tensors.
+        readers: The tensors that are made of it.
+    """
+
+    tensor: str
+    mine: list[_Step]
+    other: list[_Step]
+    reads: tuple[str, ...]
+    wired: bool
+    readers: list[str] = field(default_factory=list)
+
+    @cached_property
+    def is_same(self) -> bool:
+        """Whether the operators are the same."""
+        return self.wired and [step.kind for step in self.mine] == [step.kind for step in self.other]
+
+    @cached_property
+    def calculating(self) -> list[tuple[_Step, _Step]] | None:
+        """The operators that do more than move elements, side by side; None where they are not the same."""
+        steps = [[step for step in steps if step.kind not in MOVING] for steps in (self.mine, self.other)]
+        same = self.wired and [step.kind for step in steps[0]] == [step.kind for step in steps[1]]
+        return list(zip(*steps, strict=True)) if same else None
+
+
+@dataclass(frozen=True)
+class _Off:
+    """A constant that deviates.
+
+    Attributes:
+        pair: What makes a tensor with it.
+        step: The operator that reads it.
+        twin: The other file's operator.
+        role: The part that it plays there.
+        words: Its name, and what it is not.
+        size: Number of its elements.
+        deviation: How it deviates.
+        is_clean: Whether nothing around it was changed.
+    """
+
+    pair: _Pair
+    step: _Step
+    twin: _Step
+    role: str
+    words: str
+    size: int
+    deviation: Deviation
+    is_clean: bool
+
+
+class _Comparison:
+    """One comparison in the making."""
+
+    def __init__(
+        self, mine: Side, other: Side, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
+    ) -> None:
+        self.mine, self.other, self.graphs = mine, other, graphs
+        inputs = {name: name for name in (*mine.graph.inputs, *other.graph.inputs)}
+        self.to = {**inputs, **{match.candidate: match.reference for match in matches}}
+        self.first: dict[str, str] = {}
+        for name, target in self.to.items():
+            self.first.setdefault(target, name)
+        self.pairs: dict[str, _Pair] = {}
+        self.compared = 0
+        self.is_coded = False
+        for match in matches:
+            if self.first[match.reference] == match.candidate:
+                self.pairs[match.candidate] = self._pair(match)
+        for pair in self.pairs.values():
+            for name in pair.reads:
+                if name in self.pairs:
+                    self.pairs[name].readers.append(pair.tensor)
+        self.place = {name: index for index, node in enumerate(mine.graph.nodes) for name in node.outputs}
+
+    def result(self) -> NetworkComparison:
+        """Return what the files differ by."""
+        off = [item for pair in self.pairs.values() for item in self._constants(pair)]
+        beyond = [item for item in off if item.deviation.kind != STEP]
+        again = len(beyond) >= _TRAINED_AGAIN and 2 * len(beyond) > self.compared
+        scaled = sum(item.deviation.kind == SCALED_SLICES for item in off)
+        found = [self._judged(item, beyond, again=again, scaled=bool(scaled)) for item in off]
+        for pair in self.pairs.values():
+            found += self._settings(pair) if pair.is_same else self._operators(pair)
+        found.sort(key=lambda item: self.place.get(item.tensor, -1))
+        return NetworkComparison(tuple(found), self.compared, len(beyond), again, scaled)
+
+    # --- parts
+
+    def _pair(self, match: Match) -> _Pair:
+        own, theirs = part_of(self.mine, match.candidate, self.to), part_of(self.other, match.reference, self.first)
+        reads = {self.to[name] for name in own.inputs}
+        steps = (
+            list(_steps(self.mine, self.graphs[0], own)),
+            list(_steps(self.other, self.graphs[1], theirs)),
+        )
+        norms = [sum(step.kind == "BatchNormalization" for step in one) for one in steps]
+        if norms[0] != norms[1]:
+            kinds = {self.mine.type_name(match.candidate), self.other.type_name(match.reference)}
+            unit = 4 * max(unit_of(kind) for kind in (*kinds, "float32") if kind in _FLOATS)
+            steps = _folded(steps[0], unit), _folded(steps[1], unit)
+        return _Pair(
+            match.candidate,
+            steps[0],
+            steps[1],
+            tuple(self.first[name] for name in sorted(reads)),
+            reads == set(theirs.inputs),
+        )
+
+    def _is_clean(self, pair: _Pair) -> bool:
+        """Return whether neither what makes the tensors of a part nor what reads them calculates otherwise."""
+        around = (self.pairs[name] for name in (*pair.reads, *pair.readers) if name in self.pairs)
+        return all(one.calculating is not None for one in around)
+
+    # --- constants
+
+    def _constants(self, pair: _Pair) -> Iterator[_Off]:
+        clean = self._is_clean(pair)
+        for one, two in pair.calculating or ():
+            if any(map(self.mine.is_blocked, one.node.outputs)) or any(map(self.other.is_blocked, two.node.outputs)):
+                continue  # its weight lies in blocks, too
+            beside = two.constants()
+            for role, constant in one.constants().items():
+                counterpart = beside.get(role)
+                if counterpart is None:
+                    continue
+                self.compared += 1
+                self.is_coded = self.is_coded or constant.coded or counterpart.coded
+                found = deviation(constant, counterpart)
+                if found is not None:
+                    kind = f" the {constant.kind} of" if constant.kind != counterpart.kind else ""
+                    words = f"the constant {constant.name!r} of {one.node.label} is not{kind} the other file's"
+                    yield _Off(pair, one, two, role, words, constant.values.size, found, clean)
+
+    def _judged(self, item: _Off, beyond: Sequence[_Off], *, again: bool, scaled: bool) -> Finding:
+        kind = item.deviation.kind
+        accuses = item.is_clean and not again and (kind in FAULTS or kind == OTHER)
+        if accuses and kind in {TRANSPOSED, REORDERED} and not self._is_laid_out_alike:
+            accuses = False
+        elif accuses and kind == FACTOR:
+            accuses = not self._is_moved_factor(item, beyond)
+        elif accuses and kind == OTHER:
+            lone = _LONE * sum(one.deviation.kind == OTHER for one in beyond) <= self.compared
+            accuses = lone and not scaled and not self.is_coded
+        if accuses and item.step.is_bias and self.is_coded:  # quantisers move biases by what rounding shifts
+            accuses = kind in {ZERO, FACTOR, REORDERED}
+        if accuses and kind in {OTHER, REORDERED, VALUE} and self._is_swapped(item, beyond):
+            accuses = False
+        return Finding(item.step.node, item.pair.tensor, f"{item.words}: {item.deviation.words}", accuses)
+
+    def _is_moved_factor(self, item: _Off, beyond: Sequence[_Off]) -> bool:
+        """Return whether an operator that scales was taken out or put in, or another constant has the inverse."""
+        factor = item.deviation.factor
+        if abs(abs(factor) - 1) > _NEAR and self._scaling(self.mine) != self._scaling(self.other):
+            return True
+        others = [one.deviation.factor for one in beyond if one is not item and one.deviation.kind == FACTOR]
+        return any(math.isclose(one * factor, 1.0, rel_tol=_SETTING) for one in others)
+
+    @staticmethod
+    def _scaling(side: Side) -> Counter[str]:
+        return Counter(kind for node in side.nodes if (kind := side.kind(node)) in _SCALING)
+
+    @staticmethod
+    def _is_swapped(item: _Off, beyond: Sequence[_Off]) -> bool:
+        """Return whether the constant is the counterpart of another one, so that the pairing is in doubt."""
+        own = item.step.constants()[item.role]
+        others = (one for one in beyond if one is not item and one.size == item.size)
+        return any(same_grid(own, one.twin.constants()[one.role]) for one in others)
+
+    # --- settings
+
+    @cached_property
+    def _is_laid_out_alike(self) -> bool:
+        """Whether both files move the elements of tensors alike, but for one Transpose that may be another.
+
+        Optimisers move Transposes past other operators, with which axes change and tensors of one name are laid out
+        otherwise.
+        """
+        moving = [
+            Counter(
+                (node.op_type, node.attributes.get("perm") and tuple(node.attributes["perm"]))
+                for node in side.graph.nodes
+                if node.op_type in MOVING and node.op_type != "Identity" and side.is_root(node.outputs[0])
+            )
+            for side in (self.mine, self.other)
+        ]
+        more, fewer = moving[0] - moving[1], moving[1] - moving[0]
+        kinds = [[kind for kind, _ in items.elements()] for items in (more, fewer)]
+        return kinds in ([[], []], [["Transpose"], ["Transpose"]])
+
+    def _settings(self, pair: _Pair) -> Iterator[Finding]:
+        clean = self._is_clean(pair) and self._is_laid_out_alike
+        for one, two in zip(pair.mine, pair.other, strict=True):
+            node, twin = one.node, two.node
+            if one.is_bias or (node.op_type, node.domain) != (twin.op_type, twin.domain):
+                continue
+            told, beside = one.settings(), two.settings()
+            for name, value in told.items():
+                if name in beside and not _is_equal(value, beside[name]):
+                    words = f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(beside[name])}"
+                    yield Finding(node, pair.tensor, words, clean)
+
+    # --- operators
+
+    def _operators(self, pair: _Pair) -> Iterator[Finding]:
+        """Yield the operator that one file has and the other has not, where that is the only difference of a part."""
+        if not pair.wired or not pair.mine or not self._is_clean(pair):
+            return
+        around = [pair, *(self.pairs[name] for name in (*pair.reads, *pair.readers) if name in self.pairs)]
+        if any(step.node.domain not in _STANDARD for one in around for step in (*one.mine, *one.other)):
+            return  # such an operator may do the work of several
+        kinds = [[step.kind for step in steps] for steps in (pair.mine, pair.other)]
+        lacking = _one_more(kinds[0], kinds[1])
+        if lacking is not None:
+            step = pair.other[lacking]
+            before = pair.other[lacking - 1].kind if lacking else self._made_by(self.other, step.node)
+            if self._is_needed(step, before):
+                near = pair.mine[min(lacking, len(pair.mine) - 1)].node
+                words = f"{_named(step)} of the other file has no counterpart before {pair.tensor!r}"
+                yield Finding(near, pair.tensor, words, True)
+            return
+        more = _one_more(kinds[1], kinds[0])
+        if more is not None:
+            step = pair.mine[more]
+            before = pair.mine[more - 1].kind if more else self._made_by(self.mine, step.node)
+            if self._is_needed(step, before):
+                yield Finding(step.node, pair.tensor, f"{_named(step)} has no counterpart in the other file", True)
+
+    def _is_needed(self, step: _Step, before: str) -> bool:
+        """Return whether no tool leaves an operator out.
+
+        Args:
+            step: The operator.
+            before: The type of the operator before it.
+        """
+        constants = step.constants() if step.kind == "Add" else {}
+        if constants:
+            return before in _PRODUCTS and any(item.values.any() for item in constants.values())
+        if self.is_coded or step.kind not in _FUNCTIONS:
+            return False
+        return before not in _NOT_NEGATIVE and before != step.kind
+
+    @staticmethod
+    def _made_by(side: Side, node: GraphNode) -> str:
+        reads = side.reads(node)
+        maker = side.node(reads[0]) if reads else None
+        return "" if maker is None else side.kind(maker)
+
+
+def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_Step]:
+    """Yield the operators of a part that do more than round; a product and its bias as two."""
+    for node in part.nodes:
+        if not any(side.is_root(name) for name in node.outputs):
+            continue
+        kind = side.kind(node)
+        yield _Step(_PRODUCTS.get(kind, kind), node, graph)
+        if kind in _PRODUCTS and has_bias(node):
+            yield _Step("Add", node, graph, is_bias=True)
+
+
+def _named(step: _Step) -> str:
+    """Return an operator for people; a bias by its constant."""
+    if step.is_bias:
+        return f"the bias {next(iter(step.constants().values())).name!r} of {step.node.label}"
+    return step.node.label
+
+
+def _one_more(fewer: Sequence[str], more: Sequence[str]) -> int | None:
+    """Return the place of the one item that a sequence has more than another; None where they differ otherwise."""
+    if len(more) != len(fewer) + 1:
+        return None
+    place = next((index for index, pair in enumerate(zip(fewer, more, strict=False)) if pair[0] != pair[1]), len(fewer))
+    return place if list(more[place + 1 :]) == list(fewer[place:]) else None
+
+
+def _is_equal(one: Any, two: Any) -> bool:
+    """Return whether two settings mean the same, real numbers but for rounding to float16."""
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return len(one) == len(two) and all(map(_is_equal, one, two))
+    if isinstance(one, str) and isinstance(two, str):
+        return one.lower() == two.lower()
+    if isinstance(one, float) or isinstance(two, float):
+        if min(abs(one), abs(two)) >= _MASKING and (one > 0) == (two > 0):
+            return True
+        return math.isclose(one, two, rel_tol=_SETTING)
+    return bool(one == two)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,325 @@
+"""How a constant of one file deviates from its counterpart in another, beyond the grids that both declare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
+
+from polycmp.graph import Constant
+from polycmp.tensors import dtype_class
+
+Floats = NDArray[np.float64]
+
+#: Kinds of deviation.
+ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE = (
+    "zero", "factor", "shift", "transposed", "reordered", "few", "value", "whole numbers",
+)  # fmt: skip
+STEP, SCALED_SLICES, OTHER = "by a step", "scaled by slices", "other numbers"
+#: Those that no tool makes on purpose, where nothing around the constant was changed.
+FAULTS = frozenset({ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE})
+
+#: Large numbers that mask others: converters cut those that a type cannot hold at its end, or at 1e4.
+_MASKS = (1e4, 65504.0, np.inf, float(np.finfo(np.float32).max), 3.3895313892515355e38, 57344.0, 448.0)
+_MASKING = 9e3
+#: Magnitude up to which converters to float16 lift what would become 0 there: two of its smallest numbers.
+_LIFTED = 2.0**-23
+#: Types to which files in float32 are rounded, to try what a backend would make of them.
+_ROUNDED = (np.dtype(bfloat16), np.dtype(np.float16))
+#: Slack for arithmetic in float32: constants that one file holds, and the other computes of several.
+_FOLDED = 2.0**-20
+#: Steps by which a number may be off that was rounded, multiplied and rounded again; and of codes, with the share that
+#: may be off by more.
+_ROUNDED_TWICE, _CODED_ONCE, _STRAY = 1.01, 0.75, 2.0**-7
+#: Correlation from which on numbers are at their places.
+_IN_PLACE = 0.9
+#: Share of a constant's numbers, or slices, up to which they are few; of codes, which learnt rounding moves, less.
+_FEW, _FEW_CODES = 0.25, 2.0**-5
+#: Least deviation of the factor of codes from 1: scales may be held in bfloat16.
+_FACTOR_OF_CODES = 2.0**-7
+#: Share of the largest number up to which a slice holds nothing.
+_NOTHING = 2.0**-10
+#: Numbers that are compared at a time, and up to which the kind of a deviation is asked of a whole constant.
+_BLOCK, _LARGE = 1 << 18, 1 << 24
+#: Numbers from which on their order tells them from others.
+_ORDERED = 8
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Deviation of a constant from its counterpart.
+
+    Attributes:
+        kind: One of the kinds of this module.
+        words: What the constant holds in place of what its counterpart does.
+        coded: Whether one of both files holds codes.
+        rank: Number of the constant's dimensions.
+        factor: How many times the counterpart the constant is; 0 where it is no multiple.
+    """
+
+    kind: str
+    words: str
+    coded: bool = False
+    rank: int = 0
+    factor: float = 0.0
+
+
+def deviation(candidate: Constant, reference: Constant) -> Deviation | None:
+    """Return how a constant deviates from its counterpart; None where both grids explain it, or they are not alike.
+
+    Args:
+        candidate: The constant in the file to judge.
+        reference: Its counterpart.
+    """
+    pair = _alike(candidate, reference)
+    if pair is None:
+        return None
+    mine, other = pair
+    if mine.values.dtype == other.values.dtype and np.array_equal(mine.values, other.values):
+        return None
+    real = [dtype_class(item.values.dtype) == "float" for item in pair]
+    if not any(real):
+        return _whole(mine, other)
+    if not all(real):
+        return None
+    emptied = _emptied(mine, other)
+    if emptied is not None:
+        return emptied
+    with np.errstate(all="ignore"):
+        for one, two in _blocks(mine, other):
+            if _Judge(one, two).is_off:
+                whole = (one, two) if mine.values.size > _LARGE else (mine, other)
+                return None if _is_rounded(*whole) or _is_rounded(*whole[::-1]) else _Judge(*whole).judge()
+    return None
+
+
+def same_grid(candidate: Constant, reference: Constant) -> bool:
+    """Return whether two constants hold the same numbers, as far as their grids tell.
+
+    Args:
+        candidate: One.
+        reference: The other.
+    """
+    return _alike(candidate, reference) is not None and deviation(candidate, reference) is None
+
+
+def _alike(candidate: Constant, reference: Constant) -> tuple[Constant, Constant] | None:
+    """Return two constants in one shape; None where they have no shape in common."""
+    one, two = candidate.values, reference.values
+    if one.shape == two.shape:
+        return candidate, reference
+    if one.size != two.size or [size for size in one.shape if size != 1] != [size for size in two.shape if size != 1]:
+        return None
+    return _shaped(candidate, two.shape), reference
+
+
+def _shaped(constant: Constant, shape: tuple[int, ...]) -> Constant:
+    def shaped(item: NDArray[Any]) -> NDArray[Any]:
+        return np.broadcast_to(item, constant.values.shape).reshape(shape) if item.ndim else item
+
+    clipped = None if constant.clipped is None else shaped(constant.clipped)
+    return replace(constant, values=constant.values.reshape(shape), step=shaped(constant.step), clipped=clipped)
+
+
+def _emptied(mine: Constant, other: Constant) -> Deviation | None:
+    """Return that a constant, or a slice of it, holds only the code of 0, with a step beyond all that belongs there.
+
+    A quantiser that is given zeros has no range to make a step of.
+    """
+    if not mine.coded or not mine.values.size:
+        return None
+    along = [axis for axis, size in enumerate(mine.step.shape) if size > 1]
+    sliced = len(along) == 1 and mine.step.ndim == mine.values.ndim and mine.values.size >= _ORDERED * mine.step.size
+    rest = tuple(axis for axis in range(mine.values.ndim) if axis not in along) if sliced else None
+    reach = np.abs(other.values.astype(np.float64)).max(axis=rest, keepdims=True)
+    empty = ~mine.values.any(axis=rest, keepdims=True)
+    step = mine.step if sliced else mine.step.min()
+    lost = empty & (step >= reach) & (reach > reach.max(initial=0.0) * _NOTHING)
+    if not lost.any():
+        return None
+    words = f"only 0 in place of up to {np.max(reach, where=lost, initial=0.0):.4g}"
+    where = f" in {np.count_nonzero(lost)} of {lost.size} slices" if lost.size > 1 else ""
+    return Deviation(ZERO, words + where, coded=True, rank=mine.values.ndim)
+
+
+def _blocks(mine: Constant, other: Constant) -> Iterator[tuple[Constant, Constant]]:
+    """Yield two constants of one shape by as many slices along the first axis as fit the cache."""
+    shape = mine.values.shape
+    rows = max(1, _BLOCK // max(1, math.prod(shape[1:]))) if shape else 1
+    for start in range(0, shape[0], rows) if shape else ():
+        yield _rows(mine, start, start + rows), _rows(other, start, start + rows)
+    if not shape:
+        yield mine, other
+
+
+def _rows(constant: Constant, start: int, end: int) -> Constant:
+    def rows(item: NDArray[Any]) -> NDArray[Any]:
+        return item[start:end] if item.ndim == constant.values.ndim and item.shape[0] > 1 else item
+
+    clipped = None if constant.clipped is None else rows(constant.clipped)
+    return replace(constant, values=constant.values[start:end], step=rows(constant.step), clipped=clipped)
+
+
+def _is_rounded(one: Constant, two: Constant) -> bool:
+    """Return whether one constant holds the other's numbers rounded to a type that the file does not declare."""
+    return any(np.array_equal(two.values.astype(kind).astype(one.values.dtype), one.values) for kind in _ROUNDED)
+
+
+def _whole(mine: Constant, other: Constant) -> Deviation | None:
+    """Return how whole numbers deviate, which no tool rounds; places may be counted from the end."""
+    one, two = mine.values, other.values
+    if np.array_equal(one, two) or (one.dtype != bool and (np.any(one < 0) != np.any(two < 0))):
+        return None
+    at = tuple(np.argwhere(one != two)[0])
+    return Deviation(WHOLE, _instead(one, two, at, int(np.count_nonzero(one != two))), rank=one.ndim)
+
+
+class _Judge:
+    """The deviation of real numbers in the making.
+
+    Args:
+        mine: The constant.
+        other: Its counterpart, in the same shape.
+    """
+
+    def __init__(self, mine: Constant, other: Constant) -> None:
+        self.mine, self.other = mine, other
+        self.one = mine.values.astype(np.float64)
+        self.two = other.values.astype(np.float64)
+        self.coded = mine.coded or other.coded
+        self.excused = self._excused()
+
+    @property
+    def is_off(self) -> bool:
+        """Whether any number is further off than both grids explain."""
+        return bool(self._off(self.two).any())
+
+    def judge(self) -> Deviation:
+        """Return the deviation of a constant that is off."""
+        off = self._off(self.two)
+        kind, words = self._kind(off)
+        factor = (self._factor() or 0.0) if kind == FACTOR else 0.0
+        return Deviation(kind, words, self.coded, self.one.ndim, factor)
+
+    def _off(self, expected: Floats, steps: float = 0.5) -> NDArray[np.bool_]:
+        """Return which numbers are further from the expected ones than both grids explain.
+
+        Args:
+            expected: The numbers to compare with.
+            steps: The steps by which a number may be off on its grid.
+        """
+        size = np.maximum(np.abs(self.one), np.abs(expected))
+        bounds = [2 * steps * item.unit * size + steps * item.step for item in (self.mine, self.other)]
+        alike = self.mine.kind == self.other.kind and self.mine.step.shape == self.other.step.shape
+        if alike and np.array_equal(self.mine.step, self.other.step):
+            bound = np.maximum(*bounds)  # numbers of one grid are rounded once
+        else:
+            bound = bounds[0] + bounds[1]
+        bound = bound * (1 + 2.0**-10) + _FOLDED * size
+        gap = np.abs(self.one - expected)
+        return np.asarray(~(gap <= bound) & ~self.excused & (self.one != expected))
+
+    def _excused(self) -> NDArray[np.bool_]:
+        """Return which numbers tools change on purpose, or that are no numbers on both sides."""
+        one, two = np.abs(self.one), np.abs(self.two)
+        same_sign = np.sign(self.one) == np.sign(self.two)
+        masks = np.isin(one, _MASKS) | np.isin(two, _MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
+        found = same_sign & masks & (one >= _MASKING) & (two >= _MASKING)
+        found |= np.isnan(one) & np.isnan(two)
+        if "float16" in (self.mine.kind, self.other.kind):
+            found |= (one <= _LIFTED) & (two <= _LIFTED)
+        for item, own, beside in ((self.mine, one, two), (self.other, two, one)):
+            if item.clipped is not None:
+                found |= item.clipped & same_sign & (own < beside)
+        return np.asarray(found)
+
+    def _kind(self, off: NDArray[np.bool_]) -> tuple[str, str]:
+        """Return the kind of a deviation, and it in words."""
+        if self.one.size == 1 and self._off(self.two, 1.0).any():
+            return VALUE, f"{self.one.item():.6g} in place of {self.two.item():.6g}"
+        if not self.one.any():
+            return ZERO, f"only 0 in place of up to {np.abs(self.two).max():.4g}"
+        if not self._off(self.two, 1.0).any():
+            return STEP, f"off by up to a step in {_share(off)}"
+        factor = self._factor()
+        if factor is not None:
+            return FACTOR, f"{factor:.{3 if self.coded else 4}g} times"
+        if self._is_shifted():
+            return SHIFT, f"{np.median(self.one - self.two):.4g} more everywhere"
+        placed = self._placed()
+        if placed is not None:
+            return placed
+        worst = np.unravel_index(int(np.argmax(np.where(off, np.abs(self.one - self.two), -1.0))), off.shape)
+        words = _instead(self.one, self.two, worst, int(np.count_nonzero(off)))
+        if self._are_few(off):
+            return FEW, words
+        if self._is_scaled_by_slices():
+            return SCALED_SLICES, "its slices are multiplied by factors of their own"
+        return OTHER, words
+
+    def _factor(self) -> float | None:
+        """Return the factor that makes one constant the other; None where there is none."""
+        known = np.isfinite(self.one) & np.isfinite(self.two) & ~self.excused
+        norm = float(np.square(self.two[known]).sum())
+        if not norm:
+            return None
+        factor = float((self.one[known] * self.two[known]).sum()) / norm
+        if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
+            return None
+        # The factor is known but for what rounding leaves of it, and codes are clipped at both ends.
+        off = self._off(self.two * factor, _CODED_ONCE if self.coded else _ROUNDED_TWICE).mean()
+        return None if off > (_STRAY if self.coded else 0.0) else factor
+
+    def _is_shifted(self) -> bool:
+        gap = float(np.median(self.one - self.two))
+        return self.one.size > _ORDERED and np.isfinite(gap) and not self._off(self.two + gap).any()
+
+    def _placed(self) -> tuple[str, str] | None:
+        """Return the kind and words of numbers that are the other's at other places; None where they are not."""
+        if self.two.ndim == 2 and self.two.shape[0] == self.two.shape[1] and not self._off(self.two.T).any():
+            return TRANSPOSED, "transposed"
+        if self.one.size < _ORDERED or np.corrcoef(self.one.reshape(-1), self.two.reshape(-1))[0, 1] > _IN_PLACE:
+            return None
+        order = np.argsort(self.one, axis=None)
+        expected = np.empty(self.one.size)
+        expected[order] = np.sort(self.two, axis=None)
+        distinct = len(np.unique(self.two)) > self.two.size // 2
+        if distinct and not self._off(expected.reshape(self.one.shape)).any():
+            return REORDERED, "the same numbers in another order"
+        return None
+
+    def _are_few(self, off: NDArray[np.bool_]) -> bool:
+        """Return whether what deviates is few numbers, or lies in few slices."""
+        limit = _FEW_CODES if self.coded else _FEW
+        if off.mean() <= limit:
+            return True
+        slices = [off.any(axis=tuple(place for place in range(off.ndim) if place != axis)) for axis in range(off.ndim)]
+        return off.ndim > 1 and any(item.mean() <= limit or item.sum() == 1 < item.size for item in slices)
+
+    def _is_scaled_by_slices(self) -> bool:
+        """Return whether each slice along an axis is the other's, multiplied by a factor."""
+        if self.one.ndim < 2:
+            return False
+        for axis in range(self.one.ndim):
+            rest = tuple(place for place in range(self.one.ndim) if place != axis)
+            norm = np.square(self.two).sum(axis=rest, keepdims=True)
+            factors = (self.one * self.two).sum(axis=rest, keepdims=True) / np.where(norm, norm, 1.0)
+            if not self._off(self.two * factors, 1.0).any():
+                return True
+        return False
+
+
+def _share(off: NDArray[np.bool_]) -> str:
+    return f"{np.count_nonzero(off)} of {off.size} values"
+
+
+def _instead(one: NDArray[Any], two: NDArray[Any], at: tuple[Any, ...], count: int) -> str:
+    """Describe numbers that deviate by the worst of them."""
+    where = ",".join(map(str, map(int, at)))
+    values = f"{float(one[at]):.6g} in place of {float(two[at]):.6g}"
+    return f"it differs in {count} of {one.size} values, the most at [{where}]: {values}" if one.ndim else values

@@ -1,0 +1,48 @@
+"""A note on two files that hold different networks: the observer `same network`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polycmp.errors import ModelError
+from polycmp.spec import RunObserver
+
+if TYPE_CHECKING:
+    from polycmp.results import Outcome
+    from polycmp.runs import Resolved
+
+
+def watch(resolved: Resolved) -> SameNetwork | None:
+    """Make the observer that compares the files of a run's models; None where there is one file."""
+    return SameNetwork(resolved) if len(resolved.models) > 1 else None
+
+
+class SameNetwork(RunObserver):
+    """Adds a note on what the files of candidate and reference differ by, which is told without a run.
+
+    Args:
+        resolved: The run.
+    """
+
+    def __init__(self, resolved: Resolved) -> None:
+        self._resolved = resolved
+
+    def finish(self, outcome: Outcome) -> None:
+        """Add the notes before all others, those on two files once."""
+        from polycmp.graph import DeclaredGraph  # a run of one file needs none of this
+        from polycmp_locate.network.comparison import compare_networks
+        from polycmp_locate.network.words import network_notes
+
+        models = {backend.label: backend.model for backend in self._resolved.backends}
+        notes: dict[str, None] = {}
+        for pair in outcome.comparisons:
+            one, two = models.get(pair.candidate), models.get(pair.reference)
+            if one is None or two is None or one.path == two.path:
+                continue
+            try:
+                mine, other = one.graph(), two.graph()
+                if isinstance(mine, DeclaredGraph) and isinstance(other, DeclaredGraph):
+                    notes.update(dict.fromkeys(network_notes(compare_networks(mine, other))))
+            except ModelError:
+                continue  # the run itself says what is wrong with a file
+        outcome.notes[:0] = notes
