@@ -117,8 +117,8 @@ class CompareSection:
     )
     tolerance: str = opt(
         "",
-        help="auto: judge by the measured rounding error of each output, as where no tolerance is given. A file: by the "
-        "tolerances that polycmp calibrate wrote into it.",
+        help="auto: judge by the measured rounding error of each output, as where no tolerance is given. A file: by "
+        "the tolerances that polycmp calibrate wrote into it.",
         metavar="NAME|FILE",
     )
     reference: str = opt(
