@@ -30,15 +30,16 @@ class SimpleOptions:
 
     rtol: Mapping[str, float] = opt(
         {},
-        help="Relative tolerance, for all outputs or as NAME:VALUE; 1e-5 by default. Applies to integers only if "
-        "given by NAME.",
+        help="Relative tolerance, for all outputs or as NAME:VALUE, in place of measured rounding; 1e-5 if only --atol "
+        "is given, or no model runs. Applies to integers only if given by NAME.",
         alias=("--rtol", "--rel-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=parse_tolerance,
     )
     atol: Mapping[str, float] = opt(
         {},
-        help="Absolute tolerance, for all outputs or as NAME:VALUE; by default 1e-5, and 0 for integers.",
+        help="Absolute tolerance, for all outputs or as NAME:VALUE, in place of measured rounding; 1e-5 if only --rtol "
+        "is given, or no model runs, and 0 for integers.",
         alias=("--atol", "--abs-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=parse_tolerance,

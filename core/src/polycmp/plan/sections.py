@@ -117,7 +117,7 @@ class CompareSection:
     )
     tolerance: str = opt(
         "",
-        help="auto: judge by the measured rounding error of each output instead of by --atol and --rtol. A file: by "
+        help="auto: judge by the measured rounding error of each output, as where no tolerance is given. A file: by "
         "the tolerances that polycmp calibrate wrote into it.",
         metavar="NAME|FILE",
     )

@@ -99,7 +99,7 @@ def compare(
     Args:
         new: The candidate.
         old: The reference.
-        atol: Absolute tolerance, for all outputs or by name; 1e-5.
+        atol: Absolute tolerance, for all outputs or by name; 1e-5, as there is no model to measure rounding with.
         rtol: Relative tolerance, likewise; 1e-5. An element fails if it is beyond both.
         compare_func: Names of compare functions, such as `"cosine_similarity"`; all must pass.
         map_output: Names in the candidate -> names in the reference, where they differ.
@@ -151,9 +151,10 @@ def run(
         inputs: Inputs by name, a list of such, or a file of inputs; by default random numbers.
         iterations: Number of random inputs.
         seed: Seed of the random inputs.
-        atol: Absolute tolerance, for all outputs or by name; 1e-5.
-        rtol: Relative tolerance, likewise; 1e-5. An element fails if it is beyond both.
-        tolerance: `"auto"` judges by the measured rounding error of the outputs.
+        atol: Absolute tolerance, for all outputs or by name; without one, and without `rtol`, the measured rounding
+            error of the outputs judges.
+        rtol: Relative tolerance, likewise. An element fails if it is beyond both; one that is not given is 1e-5.
+        tolerance: `"auto"` says the default aloud; a file holds what `polycmp calibrate` measured.
         compare_func: Names of compare functions, such as `"cosine_similarity"`; all must pass.
         map_output: Names in the candidate -> names in the reference, where they differ.
         allow_blind: Outputs that pass although nothing could have differed, by name or pattern; True for all.

@@ -161,7 +161,7 @@ def _require_a_judge(plan: Plan, is_smaller: bool) -> None:
     """Check that something says what is good enough for a model in a smaller type.
 
     Raises:
-        UsageError: Nothing does: the default tolerance is that of float32.
+        UsageError: Nothing does: the default is what rounding to that type explains.
     """
     compare = plan.compare
     given = compare.script or compare.postprocess or compare.postprocess_script
@@ -171,6 +171,6 @@ def _require_a_judge(plan: Plan, is_smaller: bool) -> None:
     if is_smaller and usual and not given:
         raise UsageError(
             "what is good enough for the model in a smaller type?",
-            why="the default tolerance of 1e-5 is that of float32, which next to no layer in a smaller type meets",
+            why="the default is what rounding to that type explains, and the search is for less than that",
             hint="give --atol, another --compare function, or a metric of the task: --postprocess-func-script",
         )

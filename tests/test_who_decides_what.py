@@ -1,0 +1,140 @@
+"""The page on who decides what names functions that exist, that commands call, and what judging costs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from in_process import run_cases_here
+from low_precision_models import chain, feed
+from onnx import numpy_helper
+
+import polycmp as polycmp_api
+from polycmp_onnx import convert_to_fp16
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "who-decides-what.md").read_text(encoding="utf-8")
+CORE = ROOT / "core" / "src" / "polycmp"
+JUDGE = CORE / "builtin" / "judging" / "verdict.py", "judge"
+RUNNER = ROOT / "plugins" / "onnxrt" / "src" / "polycmp_onnxrt" / "runner.py"
+PAIR = ("-b", "onnxrt:name=a", "-b", "onnxrt:name=b,model=old.onnx", "--load-inputs", "x.npz")
+
+
+def located(name: str) -> Path:
+    """Return where a file of the page lies: in the core, or from the top."""
+    return CORE / name if (CORE / name).exists() else ROOT / name
+
+
+def named(text: str) -> list[tuple[Path, str]]:
+    """Return the file and the dotted name of each function that a text names."""
+    return [(located(file), name) for file, name in re.findall(r"`([\w/]+\.py):([\w.]+)`", text)]
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the cells of the rows of the table below a heading."""
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
+
+
+def has(file: Path, name: str) -> bool:
+    """Return whether a module defines a function, a class, or a method of a class."""
+    inside: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8")).body
+    for part in name.split("."):
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        found = next((item for item in inside if isinstance(item, kinds) and item.name == part), None)
+        if found is None:
+            return False
+        inside = found.body
+    return True
+
+
+def with_fault(share: float) -> onnx.ModelProto:
+    """Return a model with a weight that is too large by a share."""
+    model = chain(3)
+    weight = next(item for item in model.graph.initializer if item.name == "w2")
+    array = numpy_helper.to_array(weight) * np.float32(1 + share)
+    weight.CopyFrom(numpy_helper.from_array(array.astype(np.float32), "w2"))
+    return model
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write a model, the same with a fault, the same in float16, and inputs."""
+    run_cases_here(monkeypatch)
+    onnx.save(with_fault(0.0), "old.onnx")
+    onnx.save(with_fault(1e-3), "new.onnx")
+    onnx.save(convert_to_fp16(with_fault(0.0)), "half.onnx")
+    np.savez("x.npz", **feed())
+    Path("suite.toml").write_text(
+        '[[case]]\nmodel = "new.onnx"\nbackend = ["onnxrt:name=a", "onnxrt:name=b,model=old.onnx"]\n'
+        'load-inputs = ["x.npz"]\n',
+        encoding="utf-8",
+    )
+
+
+def calls(watched: list[tuple[Path, str]], act) -> Counter[tuple[Path, str]]:
+    """Return how often functions are called, each by its file and the last part of its name, in any thread."""
+    called: Counter[tuple[Path, str]] = Counter()
+    known = {(str(file.resolve()), name.rpartition(".")[2]): (file, name) for file, name in watched}
+
+    def note(frame, event, _argument):
+        if event == "call" and (stop := known.get((frame.f_code.co_filename, frame.f_code.co_name))):
+            called[stop] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    threading.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+    return called
+
+
+def test_the_functions_that_the_page_names_exist():
+    found = named(PAGE)
+    assert len(found) > 15
+    assert [f"{file}:{name}" for file, name in found if not (file.exists() and has(file, name))] == []
+
+
+@pytest.mark.parametrize("command", [row[0].strip("`") for row in rows("The commands")])
+def test_a_command_reaches_the_judge_by_what_the_page_names(polycmp, files, command):
+    words = {
+        "run": ("run", "new.onnx", *PAIR),
+        "run --mark-all": ("run", "new.onnx", *PAIR, "--mark-all"),
+        "locate": ("locate", "new.onnx", *PAIR),
+        "suite": ("suite", "suite.toml", "--results", "results", "--jobs", "1"),
+        "bisect": ("bisect", "old.onnx", "new.onnx", *PAIR, "--over", "files", "--no-locate"),
+    }
+    statuses = []
+
+    def act() -> None:
+        if command == "Python":
+            done = polycmp_api.run("new.onnx", "onnxrt:name=a", "onnxrt:name=b,model=old.onnx", inputs="x.npz")
+            statuses.append(1 if done.verdict == "failed" else 0)
+        else:
+            statuses.append(polycmp(*words[command]).status)
+
+    [row] = [row for row in rows("The commands") if row[0].strip("`") == command]
+    watched = [JUDGE, *named(row[1])]
+    called = calls(watched, act)
+    assert statuses == [1]
+    assert [stop for stop in watched if not called[stop]] == []
+
+
+@pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["outputs", "mark-all"])
+@pytest.mark.parametrize(("model", "place"), [("old.onnx", 0), ("new.onnx", 1), ("half.onnx", 2)])
+def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
+    sessions, runs = (RUNNER, "activate_impl"), (RUNNER, "infer_impl")
+    called = calls([sessions, runs], lambda: polycmp("run", model, *PAIR, *words))
+    promised = rows("What it costs")[place]
+    assert [str(called[sessions] - 2), str(called[runs] - 2)] == promised[1:]  # two are compared
