@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 #: Word for the passes of a backend, after `--over`.
 PASSES = "passes"
+#: Word for several files in place of releases, after `--over`.
+FILES = "files"
 _EXAMPLE = "polycmp bisect MODEL -b onnxrt -b onnx --over onnxruntime"
 
 
@@ -56,6 +58,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     """Search, show what was found, and return the exit status."""
     call.needs_backends(_EXAMPLE)
     begun = time.monotonic()
+    _refuse_stray_words(call, section)
     plan = call.plan()
     call.begin(plan)
     plan = replace(without_written_files(plan), command="")
@@ -112,6 +115,25 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     if isinstance(candidates, Files) and found.first_bad is not None:
         about = candidates.plan(found.first_bad)
     return call.present(result_of(answer, page=page), plan=about)
+
+
+def _refuse_stray_words(call: Invocation, section: BisectSection) -> None:
+    """Refuse files where none are searched, and a command where files are.
+
+    Raises:
+        UsageError: There are some.
+    """
+    files, step = call.params["files"], call.params["step"]
+    if section.over == FILES and step:
+        raise UsageError(
+            f"a command after --, and --over {FILES}", whose=shlex.join(step), hint="leave one of them out"
+        )
+    if files and section.over != FILES:
+        raise UsageError(
+            f"what shall become of {shlex.join(files)}?",
+            why="a command that writes MODEL follows --, and several files are searched with --over files",
+            hint=visible(shlex.join(["polycmp", "bisect", "MODEL", "…", "--", *files])),
+        )
 
 
 @contextmanager
@@ -210,12 +232,12 @@ def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker:
         UnreachableError: No package index answers.
     """
     step: tuple[str, ...] = call.params["step"]
-    if section.over == "files":
+    if section.over == FILES:
         if section.releases:
             raise UsageError(
                 "files are no releases", whose="--releases", hint=f"{call.path} old.onnx new.onnx --over files"
             )
-        return open_files([call.options.model, *step], plan)
+        return open_files([call.options.model, *call.params["files"]], plan)
     if section.over == PYTHON:
         return open_pythons(plan, call.registry, maker, section.beside)
     over = section.over or runtime_of(call.registry, plan.backends[0].backend)[0]
