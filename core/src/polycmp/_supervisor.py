@@ -67,7 +67,7 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
         os._exit(status)  # nothing was done here that would have to be undone
     number = signal.Signals(-status)
     if number in _CRASHES or number == signal.SIGKILL:
-        return _after_crash(number, page, words)
+        return _after_crash(command, number, page, words)
     _, told = activity.read(page)
     if told is not None:
         os._exit(told)  # the command was over: a second Ctrl-C met Python as it ended
@@ -97,7 +97,7 @@ def _next_signal(numbers: set[int]) -> tuple[int, bool]:
     return found.si_signo, found.si_code > 0
 
 
-def _after_crash(crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -> int:
+def _after_crash(command: Callable[[], int], crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -> int:
     """Print what a crash interrupted, and return the exit status."""
     doing, status = activity.read(page)
     if crash == signal.SIGKILL:
@@ -113,8 +113,9 @@ def _after_crash(crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -
         return EXIT_FAILED
     if words[0] in _GOES_ON and crash != signal.SIGKILL:
         _say(f"  continuing with each backend in its own process ({_ISOLATED})")
-        again = [sys.executable, "-m", "polycmp", *words, _ISOLATED]
-        os.execv(sys.executable, again)
+        again = [*words, _ISOLATED]
+        sys.argv[1:] = again
+        return supervised(command, again)
     _say(f"  next: {shlex.join(['polycmp', *words, _ISOLATED])}")
     return EXIT_FAILED
 

@@ -58,6 +58,23 @@ def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_m
     assert {path: path.stat().st_mtime_ns for path in place.environments.glob("*/bin/python")} == before
 
 
+def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_factory):
+    """A model of a stranger may lie beside files that are called as the tools, or as what they import, are."""
+    for name in ("pip", "venv", "polycmp", "toyrt", "numpy", "csv", "email", "json", "runpy"):
+        (place.root / f"{name}.py").write_text(
+            f"import os\nopen({str(place.root / 'ran')!r}, 'a').write('{name} ')\nos._exit(0)\n"
+        )
+    (place.root / "uv.toml").write_text("this is no configuration of uv\n")
+    monkeypatch.setenv("POLYCMP_CACHE", str(tmp_path_factory.mktemp("cache")))
+    done = place.polycmp("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
+    assert done.returncode == 1, done.stdout + done.stderr
+    words = ("--over", "toyrt", "--releases", "1.1", "1.4", "--explain", "page")
+    done = place.polycmp("bisect", "m.onnx", "-b", "toy", "-b", "onnx", "--bad", "1.4", *words)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (place.root / "page/issue.md").is_file()
+    assert not (place.root / "ran").exists(), (place.root / "ran").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ import anyio
 
 from polycmp.errors import FileError, UsageError
 from polycmp.options import parse_json
+from polycmp.process import code_words
 from polycmp.terminal import shorten
 from polycmp_mcp.child import ASKED, WRITES
 from polycmp_mcp.trust import Trust, stamps
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _SAID = 4000
 #: Characters of a call, and of a word of it in an error.
 _LONGEST, _SHOWN = 100_000, 100
-# The current folder is no place to import from: a model may have a `numpy.py` beside it.
-_START = "import sys; del sys.path[0]; from polycmp_mcp.child import main; main()"
 
 
 class NoAnswerError(Exception):
@@ -133,7 +131,7 @@ async def _run(words: Sequence[str], folder: str, seconds: float, place: Path, t
     printed, told = place / "out.txt", place / "err.txt"
     with printed.open("wb") as out, told.open("wb") as err:
         process = await anyio.open_process(
-            [sys.executable, "-c", _START, str(os.getpid()), str(place)],
+            [*code_words("from polycmp_mcp.child import main; main()"), str(os.getpid()), str(place)],
             cwd=folder or None,
             stdin=subprocess.DEVNULL,
             stdout=out,

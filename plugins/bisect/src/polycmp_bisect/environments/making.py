@@ -14,6 +14,7 @@ from typing import IO
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from polycmp.process import code_words, module_words
 from polycmp_bisect.environments.cache import Cache, digest
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.own_packages import Ours
@@ -174,7 +175,7 @@ class Maker:
         return place / "bin" / "python"
 
     def _link(self, base: Path, place: Path, ours: Ours, python: str) -> None:
-        done = run_tool([interpreters()[python], "-m", "venv", "--without-pip", str(place)])
+        done = run_tool([*module_words("venv", python=interpreters()[python]), "--without-pip", str(place)])
         if done.status:
             raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
         site, below = site_packages(place, python), site_packages(base, python)
@@ -217,8 +218,8 @@ def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] 
     """Return why a module cannot be imported; None if all can."""
     if not modules:
         return None
-    code = f"import sys; sys.path += {list(further)!r}; import {', '.join(modules)}"
-    done = run_tool([str(folder / "bin" / "python"), "-c", code], 300)
+    code = f"sys.path += {list(further)!r}; import {', '.join(modules)}"
+    done = run_tool(code_words(code, python=str(folder / "bin" / "python")), 300)
     return done.last_line if done.status or _FOR_NUMPY_1 in done.text else None
 
 
