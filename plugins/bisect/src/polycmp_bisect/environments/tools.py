@@ -162,6 +162,8 @@ class Installer:
         if self._uv:
             # As pip does: the best release of all indexes, instead of all releases of the first index that has any.
             options = ["--quiet", "--python", str(python), "--index-strategy", "unsafe-best-match", *pip_settings()]
+            # What uv has kept of a folder is what lay there under the same name before.
+            options += ["--refresh"] if self._find_links else []
             return run_tool([self._uv, "pip", "install", *options, *words], folder=folder.parent)
         return run_tool([*pip_words(), "--python", str(python), "install", "--quiet", "--no-compile", *words])
 
