@@ -147,6 +147,23 @@ def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
     assert "Traceback" not in error
 
 
+@pytest.mark.parametrize("status", [0, 1])
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("def load_data():\n    os._exit({0})\n", ["--data-loader-script", "ends.py"]),
+        ("def compare_outputs(one, two):\n    os._exit({0})\n", ["--compare-func-script", "ends.py"]),
+        ("os._exit({0})\n", ["--onnx-ops", "ends.py"]),
+    ],
+)
+def test_a_process_that_is_ended_in_the_middle_has_compared_nothing(folder, script, words, status):
+    (folder / "ends.py").write_text("import os\n" + script.format(status))
+    done = polycmp(folder, "run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert f"exit status {status}: a library or a script ended the process" in done.stderr
+    assert "PASSED" not in done.stdout
+
+
 #: Modules that polycmp and its tools begin with; a stranger's folder may hold files of these names.
 HOSTILE = ("polycmp", "polycmp_onnx", "pip", "venv", "numpy", "onnx", "onnxruntime", "runpy", "csv", "email", "json")
 
