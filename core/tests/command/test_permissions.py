@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -22,7 +23,7 @@ class Options:
     script: str = opt("", help="Runs it.", metavar="FILE.py[:NAME]")
     library: tuple[str, ...] = opt((), help="Loads them.", metavar="FILE", executes=True)
     rule: tuple[str, ...] = opt((), help="A word or a script.", metavar="RULE", executes=names_script)
-    entries: dict[str, str] = opt({}, help="Settings.", metavar="KEY:VALUE", executes=lambda text: ":/" in text)
+    entries: Mapping[str, str] = opt({}, help="Settings.", metavar="KEY:VALUE", executes=lambda text: ":/" in text)
     trust: bool = opt(False, help="Runs what is in the file.", executes=True)
     package: str = opt("", help="Installs it.", installs=lambda text: text != "none")
     out: str = opt("", help="Writes it.", metavar="FILE", writes=True)
