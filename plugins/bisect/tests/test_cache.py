@@ -110,7 +110,8 @@ def test_two_that_make_the_same_wait_for_each_other_and_make_it_once(cache):
     other.start()
     with cache.making("shared") as folder:
         begun.set()
-        folder.mkdir()
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "python").symlink_to(sys.executable)
         assert not cache.is_complete("shared")
     other.join()
     assert made == [True]

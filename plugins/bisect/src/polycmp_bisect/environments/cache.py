@@ -112,9 +112,12 @@ class Cache:
             BlockingIOError: There is one that is damaged, and somebody uses it: this process, perhaps.
         """
         folder = self.folder / name
-        is_there = (folder / _COMPLETE).is_file()
-        with _lock(self.folder / f"{name}.lock", alone=True, wait=not is_there):
-            if self.is_whole(name):  # another process was quicker
+        was_made = (folder / _COMPLETE).is_file()
+        if self.is_whole(name):  # another process was quicker
+            yield folder
+            return
+        with _lock(self.folder / f"{name}.lock", alone=True, wait=not was_made):
+            if self.is_whole(name):  # … while this one waited
                 yield folder
                 return
             shutil.rmtree(folder, ignore_errors=True)
