@@ -12,6 +12,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from polycmp.process import code_words
+
 CRASH = "import ctypes\nctypes.string_at(0)\n"
 #: An operator of the reference that ends the process.
 OPERATOR = """
@@ -143,3 +145,76 @@ def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
     _, error = process.communicate(timeout=60)
     assert process.returncode == 128 + number, error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("status", [0, 1])
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("def load_data():\n    os._exit({0})\n", ["--data-loader-script", "ends.py"]),
+        ("def compare_outputs(one, two):\n    os._exit({0})\n", ["--compare-func-script", "ends.py"]),
+        ("os._exit({0})\n", ["--onnx-ops", "ends.py"]),
+    ],
+)
+def test_a_process_that_is_ended_in_the_middle_has_compared_nothing(folder, script, words, status):
+    (folder / "ends.py").write_text("import os\n" + script.format(status))
+    done = polycmp(folder, "run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert f"exit status {status}: a library or a script ended the process" in done.stderr
+    assert "PASSED" not in done.stdout
+
+
+def test_a_converters_file_that_no_runtime_loads_gets_the_command_that_makes_it_anew(folder):
+    model = onnx.load(folder / "m.onnx")
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float16([1.5]), "w"))  # and its inputs stay float32
+    onnx.save(model, folder / "half.onnx")
+    done = polycmp(folder, "run", "half.onnx", "m.onnx", "-b", "onnxrt")
+    assert done.returncode == 3
+    following = " ".join(done.stdout.split("next: ")[1].split("\nERROR")[0].split())
+    assert following.startswith("polycmp convert m.onnx --fp-to-fp16 -o half_fp16.onnx writes"), done.stdout
+    made = polycmp(folder, *following.partition(" writes")[0].split()[1:])
+    assert made.returncode == 0, made.stderr
+    again = polycmp(folder, "run", "half_fp16.onnx", "m.onnx", "-b", "onnxrt", "--atol", "1e-2")
+    assert again.returncode == 0, again.stdout + again.stderr
+    # One that a runtime loads is no converter's mistake, nor is one without its original.
+    done = polycmp(folder, "run", "half.onnx", "-b", "onnxrt", "-b", "onnx")
+    assert "polycmp convert" not in done.stdout
+
+
+#: Modules that polycmp and its tools begin with; a stranger's folder may hold files of these names.
+HOSTILE = ("polycmp", "polycmp_onnx", "pip", "venv", "numpy", "onnx", "onnxruntime", "runpy", "csv", "email", "json")
+
+
+def hostile(folder):
+    """Put modules into a folder that leave a trace and end the process with 0 when they are imported."""
+    for name in HOSTILE:
+        (folder / f"{name}.py").write_text(
+            f"import os\nopen({str(folder / 'ran')!r}, 'a').write('{name} ')\nos._exit(0)\n"
+        )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["locate", "m.onnx", "-b", "onnx:ops=scripts/run.py,name=frail", "-b", "onnxrt"],
+        ["locate", "m.onnx", "worse.onnx", "-b", "onnxrt", "--save-repro", "repro"],
+        ["debug", "reduce", "m.onnx", "worse.onnx", "-b", "onnxrt", "--save-repro", "repro"],
+        ["run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--use-subprocess"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_modules_beside_a_model_are_not_run(folder, words):
+    model = onnx.load(folder / "m.onnx")
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float32([2.5]), "w"))
+    onnx.save(model, folder / "worse.onnx")
+    (folder / "scripts").mkdir()
+    (folder / "run.py").rename(folder / "scripts/run.py")
+    hostile(folder)
+    program = code_words("from polycmp.__main__ import main; main()")  # as the program `polycmp` begins
+    done = subprocess.run([*program, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=240)
+    assert not (folder / "ran").exists(), (folder / "ran").read_text()
+    assert done.stdout, done.stderr
+    if "scripts" in words[3]:
+        assert GUILTY["run.py"] in done.stdout
+    if "--save-repro" in words:
+        assert "repro" in done.stdout + done.stderr

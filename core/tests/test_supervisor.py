@@ -43,6 +43,61 @@ def test_a_crash_says_whose_it_is_and_what_to_type():
     assert following == "  next: polycmp run m.onnx --use-subprocess"
 
 
+@pytest.mark.parametrize("status", [0, 1, 2, 130])
+def test_an_exit_status_that_the_command_did_not_give_is_no_verdict(status):
+    """A library may end the process while it is loaded: nothing was compared then."""
+    done = supervise(f"os._exit({status})", "run", "m.onnx")
+    assert done.returncode == 3
+    said, following = done.stderr.splitlines()
+    assert said.startswith(f"polycmp: died while it was activated: frail with m.onnx (exit status {status}: ")
+    assert following == "  next: polycmp run m.onnx --use-subprocess"
+
+
+def test_a_library_that_ends_the_process_after_the_command_leaves_its_status():
+    done = supervise("import atexit; atexit.register(os._exit, 0)", "run")
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_the_status_comes_back_however_much_was_going_on():
+    busy = "stacks = [HERE.doing('x' * 60000) for _ in range(3)]; [stack.__enter__() for stack in stacks]"
+    assert supervise(busy, "run").returncode == 7
+
+
+TWO = """
+import os, sys, threading
+from polycmp._activity import HERE
+from polycmp._supervisor import supervised
+
+def command():
+    if "--use-subprocess" in sys.argv:
+        print("again", *sys.argv[1:])
+        return 1
+    with HERE.doing("while it was activated: good"):
+        def other():
+            with HERE.doing("while it was activated: bad"):
+                os.abort()
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+
+sys.argv[1:] = {words!r}
+sys.exit(supervised(command, {words!r}))
+"""
+
+
+@pytest.mark.parametrize("words", [["run", "m.onnx"], ["flaky", "m.onnx"]])
+def test_where_several_were_at_work_each_runs_in_a_process_of_its_own(words):
+    done = subprocess.run(
+        [sys.executable, "-c", TWO.format(words=words)], capture_output=True, text=True, check=False, timeout=60
+    )
+    if words[0] == "run":
+        assert (done.returncode, done.stdout) == (1, "again run m.onnx --use-subprocess\n")
+        assert "continuing with each backend in its own process" in done.stderr
+    else:
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "next: polycmp flaky m.onnx --use-subprocess" in done.stderr
+
+
 @pytest.mark.parametrize("number", [2, 15])
 def test_a_signal_that_ends_the_command_ends_this_process(number):
     done = supervise(f"signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})", "run")

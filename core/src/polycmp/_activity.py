@@ -15,6 +15,8 @@ from contextlib import contextmanager
 #: Bytes of the shared memory, and of the number of those in use at its beginning.
 SIZE = 1 << 16
 _HEAD = 4
+#: Activities that are kept, and characters of one; together they fit.
+_MOST, _LONGEST = 16, 500
 
 
 class Record:
@@ -53,7 +55,9 @@ class Record:
 
     def ending(self, status: int) -> None:
         """Note that the work is done, and with which exit status."""
-        self._write(status)
+        with self._lock:
+            self._doing.clear()  # what is left there is over, and must not keep the status from being written
+            self._write(status)
 
     def _set(self, thread: int, what: str | None) -> None:
         with self._lock:
@@ -66,7 +70,8 @@ class Record:
     def _write(self, status: int | None) -> None:
         if self._page is None:
             return
-        content = json.dumps({"doing": list(self._doing.values()), "status": status}).encode()
+        doing = [text[:_LONGEST] for text in [*self._doing.values()][-_MOST:]]
+        content = json.dumps({"doing": doing, "status": status}).encode()
         if len(content) + _HEAD <= SIZE:
             self._page[: _HEAD + len(content)] = len(content).to_bytes(_HEAD, "little") + content
 

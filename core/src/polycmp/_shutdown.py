@@ -14,6 +14,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+from polycmp._activity import HERE
 from polycmp.files import discard_unfinished
 
 #: How long threads left behind may take to end by themselves, and the main thread to notice a signal, in seconds. It
@@ -173,4 +174,5 @@ def _watch(reading: int, mine: list[signal.Signals], done: threading.Event) -> N
                 discard_unfinished()
                 with suppress(OSError):  # as the main thread would have said
                     os.write(2, f"polycmp: ended by {signal.Signals(number[0]).name}\n".encode())
+                HERE.ending(128 + number[0])
                 os._exit(128 + number[0])

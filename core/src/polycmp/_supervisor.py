@@ -27,14 +27,18 @@ _PASSED_ON = tuple(
 )
 #: Commands that go on by themselves, with backends in processes of their own, and the option for that.
 _GOES_ON = ("locate",)
+#: Commands that do so where several backends were at work, so that the one that died is not known.
+_ISOLATES = ("run",)
 _ISOLATED = "--use-subprocess"
 
 
 def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
     """Run a command in a child process and return its exit status; the child ends with this process.
 
-    Where the system cannot copy processes, the command runs here. After a crash one line says what was going on and
-    what to type; `locate` is run again at once, with each backend in a process of its own.
+    Where the system cannot copy processes, the command runs here. Its exit status is what it says itself at its end:
+    another one is given by a library or a script that ends the process, and counts as a crash. After a crash one line
+    says what was going on and what to type; `locate`, and `run` where several backends were at work, is run again at
+    once, with each backend in a process of its own.
 
     Args:
         command: Runs the command and returns its exit status; called in the child, where this function returns, too.
@@ -63,14 +67,15 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
         return status
     status = _wait(child, passed_on)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    if status >= 0:
-        os._exit(status)  # nothing was done here that would have to be undone
-    number = signal.Signals(-status)
-    if number in _CRASHES or number == signal.SIGKILL:
-        return _after_crash(number, page, words)
-    _, told = activity.read(page)
+    doing, told = activity.read(page)
+    number = signal.Signals(-status) if status < 0 else None
+    is_crash = number in _CRASHES or number == signal.SIGKILL
     if told is not None:
-        os._exit(told)  # the command was over: a second Ctrl-C met Python as it ended
+        if is_crash:
+            _say(f"polycmp: the process died as it ended ({_how(status)}); what it said before that is complete")
+        os._exit(told)  # nothing was done here that would have to be undone
+    if is_crash or number is None:  # an exit status that the command did not give is no verdict
+        return _after_death(command, status, doing, words)
     signal.signal(number, signal.SIG_DFL)  # it was asked to end by a signal, so this process ends by the same one
     os.kill(parent, number)
     return 128 + number
@@ -97,24 +102,34 @@ def _next_signal(numbers: set[int]) -> tuple[int, bool]:
     return found.si_signo, found.si_code > 0
 
 
-def _after_crash(crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -> int:
-    """Print what a crash interrupted, and return the exit status."""
-    doing, status = activity.read(page)
-    if crash == signal.SIGKILL:
-        name = "SIGKILL: killed by somebody, or by the system for lack of memory"
-    else:
-        name = f"{crash.name}: a crash in native code"
-    if status is not None:
-        _say(f"polycmp: the process died as it ended ({name}); what it said before that is complete")
-        return status
+def _how(status: int) -> str:
+    """Return in words how a process ended."""
+    if status >= 0:
+        return f"exit status {status}: a library or a script ended the process"
+    if status == -signal.SIGKILL:
+        return "SIGKILL: killed by somebody, or by the system for lack of memory"
+    return f"{signal.Signals(-status).name}: a crash in native code"
+
+
+def _after_death(command: Callable[[], int], status: int, doing: Sequence[str], words: Sequence[str]) -> int:
+    """Print what an end in the middle of the command interrupted, and return the exit status.
+
+    Args:
+        command: Runs the command.
+        status: How the process ended, negative for a signal.
+        doing: Activities at that moment, in words.
+        words: The words of the command.
+    """
     during = ", and ".join(doing) or f"in polycmp {words[0]}"
-    _say(f"polycmp: died {during} ({name})")
+    _say(f"polycmp: died {during} ({_how(status)})")
     if _ISOLATED in words or not doing:
         return EXIT_FAILED
-    if words[0] in _GOES_ON and crash != signal.SIGKILL:
+    is_unclear = len(doing) > 1 and words[0] in _ISOLATES  # alone, each tells by itself whether it dies
+    if status != -signal.SIGKILL and (words[0] in _GOES_ON or is_unclear):
         _say(f"  continuing with each backend in its own process ({_ISOLATED})")
-        again = [sys.executable, "-m", "polycmp", *words, _ISOLATED]
-        os.execv(sys.executable, again)
+        again = [*words, _ISOLATED]
+        sys.argv[1:] = again
+        return supervised(command, again)
     _say(f"  next: {shlex.join(['polycmp', *words, _ISOLATED])}")
     return EXIT_FAILED
 

@@ -1,7 +1,8 @@
 """Child processes that talk in lines of JSON: start one, ask it, notice that it hangs, and say how it ended.
 
 `ChildProcess` starts an interpreter, `CopiedProcess` copies this process. Both end with this process, keep the last
-lines that they write to standard error, and are talked to alike. What has no messages is started with `subprocess.run`.
+lines that they write to standard error, and are talked to alike. What has no messages is started with `subprocess.run`,
+and with `code_words` or `module_words` where it is Python.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ __all__ = [
     "ask_child",
     "beside_standard",
     "callers_environment",
+    "code_words",
     "end_with",
     "is_child",
+    "module_words",
 ]
 
 #: Seconds that a child may take to end when it is asked to, and its last output to arrive afterwards.
@@ -50,12 +53,32 @@ _LAST_STANDARD = 2
 LONGEST_MESSAGE = 64 << 20
 _LONGEST_LINE = 1 << 16
 _MOST_WAITING = 256
-#: Python puts the current folder first for `-c`, and a downloaded model may have a `numpy.py` beside it; `-P`, which
-#: prevents that, is younger than the oldest Python that a child may have. What PYTHONPATH names stays.
+#: What PYTHONPATH names stays.
 _WITHOUT_CURRENT_FOLDER = 'sys.path[:1] = [item for item in sys.path[:1] if item != ""]'
 
 #: Sends an answer.
 Say = Callable[[dict[str, Any]], None]
+
+
+def code_words(code: str, *, python: str = "") -> list[str]:
+    """Return the words that run code in an interpreter for which the current folder is no place to import from.
+
+    Python puts that folder first for `-c` and `-m`, and a downloaded model may have a `numpy.py` or a `pip.py` beside
+    it. `-P`, which prevents that, is younger than the oldest Python that a child may have; `-I` hides PYTHONPATH and
+    packages of the user, too.
+
+    Args:
+        code: Statements in one line; further words are in `sys.argv[1:]`.
+        python: The interpreter; by default this one.
+    """
+    return [python or sys.executable, "-c", f"import sys; {_WITHOUT_CURRENT_FOLDER}; {code}"]
+
+
+def module_words(module: str, *, python: str = "") -> list[str]:
+    """Return the words that run a module as `python -m` does, but for the current folder; see `code_words`."""
+    return code_words(
+        f"from runpy import run_module; run_module({module!r}, run_name='__main__', alter_sys=True)", python=python
+    )
 
 
 @dataclass(frozen=True)
@@ -106,9 +129,9 @@ class ChildProcess:
         descriptors: Sequence[int] = (),
         on_stderr: Callable[[str], None] | None = None,
     ) -> None:
-        where = _WITHOUT_CURRENT_FOLDER if path is None else f"sys.path[:] = {list(path)!r}"
-        code = f"import sys; {where}; from {module} import main; sys.exit(main(sys.argv[1:]))"
-        words = [python or sys.executable, "-c", code, str(_parent()), *arguments]
+        where = "" if path is None else f"sys.path[:] = {list(path)!r}; "
+        code = f"{where}from {module} import main; sys.exit(main(sys.argv[1:]))"
+        words = [*code_words(code, python=python), str(_parent()), *arguments]
 
         def start(standard: Sequence[int], _others: Sequence[int]) -> _Process:
             its_in, its_out, its_err = standard

@@ -308,8 +308,13 @@ class TensorMetadata(Mapping[str, TensorEntry]):
             max_shape: Largest shape that the backend takes.
             docstring: Accepted for programs written for other tools; nothing shows it.
             optional: Whether the model runs without this input.
+
+        Raises:
+            DataError: The name is no text.
         """
         del docstring
+        if not isinstance(name, str):
+            raise DataError(f"an input or output is called {name!r}, which is no text", hint="give it a name")
         dims = None if shape is None else tuple(-1 if dim is None else dim for dim in shape)
         self._entries[name] = TensorEntry(
             None if dtype is None else as_dtype(dtype),

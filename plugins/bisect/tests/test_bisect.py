@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,11 +13,13 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
 
 import pytest
 from in_process import run_cases_here
-from releases import until
+from releases import RUNTIMES, until, write_wheel
 
+from polycmp_bisect.environments.cache import Cache
 from polycmp_bisect.environments.tools import Done, find_uv
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="backends run in processes of their own")
@@ -56,6 +59,23 @@ def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_m
     assert len(before) >= 2
     assert place.polycmp(*words[:4], "-b", "onnx").returncode == 1
     assert {path: path.stat().st_mtime_ns for path in place.environments.glob("*/bin/python")} == before
+
+
+def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_factory):
+    """A model of a stranger may lie beside files that are called as the tools, or as what they import, are."""
+    for name in ("pip", "venv", "polycmp", "toyrt", "numpy", "csv", "email", "json", "runpy"):
+        (place.root / f"{name}.py").write_text(
+            f"import os\nopen({str(place.root / 'ran')!r}, 'a').write('{name} ')\nos._exit(0)\n"
+        )
+    (place.root / "uv.toml").write_text("this is no configuration of uv\n")
+    monkeypatch.setenv("POLYCMP_CACHE", str(tmp_path_factory.mktemp("cache")))
+    done = place.polycmp("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
+    assert done.returncode == 1, done.stdout + done.stderr
+    words = ("--over", "toyrt", "--releases", "1.1", "1.4", "--explain", "page")
+    done = place.polycmp("bisect", "m.onnx", "-b", "toy", "-b", "onnx", "--bad", "1.4", *words)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (place.root / "page/issue.md").is_file()
+    assert not (place.root / "ran").exists(), (place.root / "ran").read_text()
 
 
 @pytest.mark.parametrize(
@@ -324,3 +344,149 @@ def test_a_suite_tells_since_which_release_a_model_differs(place, monkeypatch):
     }  # fmt: skip
     assert "differs since 1.4, not compared with 1.2" in (place.root / "suite-results/latest/index.html").read_text()
     assert "m: not compared since 1.2, right with 1.1; differs since 1.4" in " ".join(done.stdout.split())
+
+
+def test_a_release_of_the_candidate_is_the_bad_one_to_begin_with(place):
+    words = (
+        "m.onnx",
+        "-b",
+        "toy:version=1.5",
+        "-b",
+        "onnx",
+        "--over",
+        "toyrt",
+        "--releases",
+        "1.1",
+        "1.4",
+        "1.5",
+        "1.6",
+    )
+    done, report = place.bisect(*words)
+    assert (done.returncode, report["first_bad"], report["last_good"]) == (1, "1.4", "1.1"), done.stdout + done.stderr
+    assert "toy:version=1.5" not in done.stdout
+    done, _ = place.bisect(*words, "--bad", "1.5", "--good", "1.1")  # says the same twice
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "words", "said"),
+    [
+        ("1.5", ("--bad", "1.4"), "version=1.5 and --bad 1.4"),
+        ("1.1", (), "1.1 is good, not bad"),
+        ("[1.5,onnx==1.16.0]", (), "--with onnx==1.16.0"),
+        ("[1.5,python==3.10]", (), "python==3.10"),
+        ("9.9", (), "there is no release 9.9 of toyrt"),
+    ],
+)
+def test_a_release_of_the_candidate_is_never_dropped(place, version, words, said):
+    done, _ = place.bisect("m.onnx", "-b", f"toy:version={version}", "-b", "onnx", "--over", "toyrt", *words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stdout + done.stderr
+
+
+def test_a_release_that_is_compared_with_itself_tells_nothing(place):
+    done, report = place.bisect("m.onnx", "-b", "toy", "-b", "toy:version=1.4", "--over", "toyrt", "--bad", "1.4")
+    assert (done.returncode, report["verdict"]) == (3, "blind"), done.stdout + done.stderr
+    assert "toyrt 1.4 would be compared with itself" in done.stdout
+    # Other options are another backend, and a release beside it is, too.
+    done, report = place.bisect(
+        "m.onnx", "-b", "toy", "-b", "toy:version=1.1", "--over", "toyrt", "--bad", "1.4", "--releases", "1.1", "1.4"
+    )
+    assert (done.returncode, report["first_bad"]) == (1, "1.4"), done.stdout + done.stderr
+
+
+def test_the_release_installed_here_is_not_right_because_it_agrees_with_itself(place, monkeypatch):
+    index, here = place.root / "index", metadata.version("onnxruntime")
+    index.mkdir()
+    write_wheel(index, "onnxruntime", here, "")  # is only listed
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+    for words in (("--over", "onnxruntime"), ("--over", "python"), ()):
+        done, report = place.bisect("m.onnx", "-b", "onnxrt", "-b", "onnxrt", *words)
+        assert (done.returncode, report.get("verdict")) == (3, "blind"), done.stdout + done.stderr
+        assert "would be compared with itself" in done.stdout
+
+
+class TestFindLinks:
+    @pytest.fixture
+    def wheels(self, place, monkeypatch):
+        """A folder of nightly wheels; their releases are in no index."""
+        folder = place.root / "nightly"
+        folder.mkdir()
+
+        def build(first_bad: float) -> str:
+            for version in ("3.0", "3.1", "3.2"):
+                kind = "bad" if float(version) >= first_bad else "good"
+                write_wheel(folder, "toyrt", version, f"__version__ = {version!r}\n{RUNTIMES[kind]}")
+            return str(folder)
+
+        return build
+
+    WORDS = ("--releases", "3.0", "3.1", "3.2", "--bad", "3.2", "--good", "3.0")
+
+    @pytest.mark.parametrize("tool", ["uv", pytest.param("pip", marks=pytest.mark.corpus)])
+    def test_wheels_that_were_built_anew_are_judged_anew(self, place, wheels, monkeypatch, tool):
+        if tool == "pip":
+            monkeypatch.setattr("polycmp_bisect.environments.making.find_uv", lambda: "")
+        elif not find_uv():
+            pytest.skip("uv is not installed: pip makes the environments of all tests")
+        for first_bad in (3.2, 3.1):
+            folder = wheels(first_bad)
+            done, report = place.over_toyrt("--find-links", folder, *self.WORDS)
+            assert (done.returncode, report["first_bad"]) == (1, str(first_bad)), done.stdout + done.stderr
+        again, _ = place.over_toyrt("--find-links", folder, *self.WORDS)
+        assert "environment" not in again.stdout  # none had to be made: they are what they were
+
+    def test_what_is_to_be_typed_next_runs_those_wheels(self, place, wheels):
+        words = ("--over", "toyrt", "--find-links", wheels(3.2), *self.WORDS)
+        done = place.polycmp("bisect", "m.onnx", "-b", "toy", "-b", "onnx", *words)
+        assert done.returncode == 1, done.stdout + done.stderr
+        (line,) = (line.partition("next: polycmp ")[2] for line in done.stdout.splitlines() if "next: " in line)
+        assert place.polycmp("run", *shlex.split(line)[1:]).returncode == 1
+
+    def test_they_are_used_by_nobody_who_does_not_name_them(self, place, wheels):
+        done, _ = place.over_toyrt("--find-links", wheels(3.2), *self.WORDS)
+        assert done.returncode == 1
+        assert "toyrt-3.2" in place.made()
+        done = place.polycmp("run", "m.onnx", "-b", "toy:version=3.2", "-b", "onnx")
+        assert done.returncode == 3
+        assert "there is no release 3.2 of toyrt" in done.stdout + done.stderr
+
+
+def ran(place, *words):
+    """Run a command as a process, whose hold on environments ends with it."""
+    process = place.start(*words)
+    out, err = process.communicate()
+    return Done(process.returncode, out + err)
+
+
+@pytest.mark.parametrize("lost", ["bin/python", "lib/python*/site-packages/toyrt/__init__.py", "complete.json"])
+def test_a_damaged_environment_is_made_anew(place, monkeypatch, lost):
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
+    words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
+    assert ran(place, *words).status == 1
+    for path in place.environments.glob(f"toyrt-1.4-*/{lost}"):
+        path.unlink()
+    done = ran(place, *words)
+    assert (done.status, "installing toyrt 1.4" in done.text) == (1, True), done.text
+    done = ran(place, *words)
+    assert (done.status, "installing toyrt 1.4" in done.text) == (1, False), done.text
+
+
+def test_a_damaged_environment_that_is_in_use_is_not_waited_for(place, monkeypatch):
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
+    words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
+    assert ran(place, *words).status == 1
+    (base,) = place.environments.glob("toyrt-1.4-*/")
+    (base / "bin" / "python").unlink()
+    with Cache().use(base.name):
+        done = ran(place, *words)
+    assert done.status == 3
+    assert f"polycmp cache remove {base.name}" in done.text
+
+
+def test_a_damaged_view_is_made_anew(place, monkeypatch):
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
+    words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
+    assert place.polycmp(*words).returncode == 1
+    for path in place.environments.glob("toyrt-1.4-*/polycmp/*/bin/python"):
+        path.unlink()
+    assert place.polycmp(*words).returncode == 1

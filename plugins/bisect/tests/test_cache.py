@@ -110,7 +110,8 @@ def test_two_that_make_the_same_wait_for_each_other_and_make_it_once(cache):
     other.start()
     with cache.making("shared") as folder:
         begun.set()
-        folder.mkdir()
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "python").symlink_to(sys.executable)
         assert not cache.is_complete("shared")
     other.join()
     assert made == [True]
@@ -130,3 +131,13 @@ def test_another_package_is_held_at_a_release_or_at_the_one_that_is_installed_he
     assert held_release("numpy") == f"numpy=={np.__version__}"
     with pytest.raises(ValueError, match="names no release"):
         held_release("absent-package")
+
+
+@pytest.mark.parametrize("limit", ["1e400", "-1", "null", "true", '"much"', "NaN"])
+def test_settings_that_are_none_are_as_good_as_none(cache, polycmp, limit):
+    make(cache, "one-1.0", 1)
+    (cache.folder / "settings.json").write_text(f'{{"limit": {limit}}}')
+    (cache.folder / "one-1.0" / "complete.json").write_text(f'{{"size": {limit}}}')
+    done = polycmp("cache", "list")
+    assert (done.status, "of 20480 MiB" in done.out) == (0, True)
+    assert "one-1.0  not made to the end" in done.out

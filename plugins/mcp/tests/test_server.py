@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -147,32 +148,176 @@ def test_bisect_is_the_command(folder):
     assert "nowhere.onnx" in refusal(result)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("run", {"model": "m.py", "backends": ["onnxrt"]}),
-        ("run", {"model": "m.onnx", "backends": ["onnxrt:python=/tmp/python"]}),
-        ("run", {"model": "m.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script", "inputs"]}),
-        ("run", {"model": "m.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script=inputs"]}),
-        ("run", {"model": "m.onnx", "backends": ["onnxrt"], "options": ["--config", "run.toml"]}),
-        ("run", {"model": "m.onnx", "backends": ["trt:plugins=evil.so"]}),
-        ("run", {"model": "--config=run.toml", "backends": ["onnxrt"]}),
-        ("reduce", {"model": "m.onnx", "backends": [], "options": ["--check", "rm"]}),
-        ("bisect", {"model": "m.onnx", "backends": [], "over": "x", "options": ["--", "rm"]}),
-    ],
-)
-def test_what_names_code_is_refused(tool, arguments):
-    from mcp.server.mcpserver.exceptions import ToolError
+#: Two backends, and what a call asks for besides.
+PAIR = {"model": "model.onnx", "backends": ["onnxrt", "onnx"]}
+BISECT = {**PAIR, "over": "onnxruntime"}
 
-    from polycmp.plugins import Registry
-    from polycmp_mcp.server import Tools
-    from polycmp_mcp.trust import Trust
+CODE = {
+    "a model that is a script": ("run", {"model": "m.py", "backends": ["onnxrt"]}),
+    "a second model that is a script": ("run", {**PAIR, "backends": ["onnxrt", "trt:model=m.py"]}),
+    "an interpreter": ("run", {**PAIR, "backends": ["onnxrt:python=/tmp/python"]}),
+    "an interpreter after another option": ("run", {**PAIR, "backends": ["onnxrt:threads=1,python=/tmp/python"]}),
+    "a script": ("run", {**PAIR, "options": ["--data-loader-script", "inputs.py"]}),
+    "a script in one word": ("run", {**PAIR, "options": ["--data-loader-script=inputs.py"]}),
+    "a script by a beginning of its option": ("run", {**PAIR, "options": ["--data-loader-s", "inputs.py"]}),
+    "a script in a list in a file": ("run", {**PAIR, "options": ["--onnx-ops", "@list.txt"]}),
+    "a run file": ("run", {**PAIR, "options": ["--config", "run.toml"]}),
+    "a library of any name": ("run", {**PAIR, "backends": ["onnxrt:op_libs=evil.bin", "onnx"]}),
+    "a library by its flag": ("run", {**PAIR, "options": ["--op-libs", "evil.bin"]}),
+    "a library of a wrapped backend": (
+        "run",
+        {**PAIR, "backends": ["faulty:backend=onnxrt,fault=fp16,at=h,wrapped=[op_libs:evil.bin]", "onnx"]},
+    ),
+    "a library in a provider's options": (
+        "run",
+        {**PAIR, "backends": ["onnxrt:providers=[tensorrt[trt_extra_plugin_lib_paths=evil.bin]]", "onnx"]},
+    ),
+    "a file in a session entry": ("run", {**PAIR, "options": ["--onnxrt-config", "ep.context_file_path:evil.bin"]}),
+    "packages beside a release": ("run", {**PAIR, "backends": ["onnxrt:version=[1.20.1,evil==1.0]", "onnx"]}),
+    "a package in place of a release": ("run", {**PAIR, "backends": ["onnxrt:version=evil @ file:///e.whl", "onnx"]}),
+    "a rule of steps": ("run", {**PAIR, "options": ["--steps", "2", "--feed", "x=evil.py:f"]}),
+    "a check": ("reduce", {**PAIR, "options": ["--check", "rm"]}),
+    "a command": ("bisect", {**BISECT, "options": ["--", "touch", "ran", "model.onnx"]}),
+    "a command for passes": (
+        "bisect",
+        {**PAIR, "over": "passes", "options": ["--passes", "a", "--", "touch", "ran", "model.onnx", "{passes}"]},
+    ),
+    "wheels": ("bisect", {**BISECT, "options": ["--find-links", "wheels"]}),
+    "packages beside": ("bisect", {**BISECT, "options": ["--with", "evil==1.0"]}),
+    "a package that no backend needs": ("bisect", {**PAIR, "over": "evil"}),
+}
 
-    for package in ("polycmp_bisect", "polycmp_locate"):
-        pytest.importorskip(package)
-    tools = Tools(Trust(Registry.discover()))
-    with pytest.raises(ToolError, match=r"names code to run|is no path"):
-        asyncio.run(getattr(tools, tool)(**arguments))
+
+def test_a_call_runs_no_code_and_installs_nothing_that_it_names(models):
+    """All in one server, which is started once; what ran would leave a file."""
+    pytest.importorskip("polycmp_bisect")
+    pytest.importorskip("polycmp_checks")
+    code = "from pathlib import Path\nPath('ran').touch()\n"
+    for name in ("m.py", "inputs.py", "evil.py"):
+        (models / name).write_text(code)
+    (models / "list.txt").write_text("inputs.py\n")
+    (models / "run.toml").write_text('data-loader-script = "inputs.py"\n')
+    (models / "evil.bin").write_bytes(b"")
+    results = talk(models, *CODE.values())
+    wrong = {
+        what: refusal(found) for what, found in zip(CODE, results, strict=True) if "names code" not in refusal(found)
+    }
+    assert wrong == {}
+    assert not (models / "ran").exists()
+
+
+def test_words_without_dashes_are_no_command(models):
+    pytest.importorskip("polycmp_bisect")
+    words = ["touch", "ran", "model.onnx", "{passes}", "--passes", "a"]
+    [found] = talk(models, ("bisect", {**PAIR, "over": "passes", "options": words}))
+    assert "follows --" in refusal(found)
+    assert not (models / "ran").exists()
+
+
+def test_what_chooses_how_a_model_is_computed_is_passed_on(models):
+    pytest.importorskip("polycmp_checks")
+    harmless = [
+        {"backends": ["onnxrt:config=[session.disable_prepacking:1],optimization=off", "onnx"]},
+        {"backends": ["onnxrt:providers=cpu", "onnx"]},
+        {"options": ["--compare", "l2", "--l2-tolerance", "1e-3", "--seed", "3"]},
+    ]
+    for found in talk(models, *(("run", {**PAIR, **item}) for item in harmless)):
+        assert answer(found)["exit_status"] == 0
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+def test_a_call_writes_new_files_below_its_folder_only(models, elsewhere):
+    (models / "link").symlink_to(elsewhere)
+    mine = models / "mine.txt"
+    mine.write_text("mine")
+    saved = models / "saved"
+    saved.mkdir()
+    (saved / "mine.npz").write_bytes(b"mine")
+    refused = {
+        "outside": ["--log-file", str(elsewhere / "log.txt")],
+        "outside by a link": ["--save-outputs", "link/o.npz"],
+        "outside by dots": ["--report", "../r.html"],
+        "a run file outside": ["--write-config", str(elsewhere / "c.toml")],
+        "by a backend": ["--onnxrt-save-optimized", str(elsewhere / "m.onnx")],
+        "a cache": ["--openvino-cache-dir", str(elsewhere)],
+        "over a file": ["--log-file", "mine.txt"],
+        "over the model": ["--save-inputs", "other.onnx"],
+        "over a link to a file": ["--log-file", "to_mine"],
+        "into a folder with files": ["--save-outputs", "saved"],
+        "a file of settings": ["--log-file", ".profile"],
+        "a folder of settings": ["--log-file", ".config/autostart/x.desktop"],
+        "beside": ["--save-onnx", "n.onnx", "--save-external-data"],
+    }
+    (models / "to_mine").symlink_to(mine)
+    before = {path: path.read_bytes() for path in models.rglob("*") if path.is_file()}
+    results = talk(models, *(("run", {**PAIR, "options": words}) for words in refused.values()))
+    known = ("writes outside", "would write over", "hidden place", "does not name", "openvino", "overwrite")
+    wrong = {
+        what: refusal(found)
+        for what, found in zip(refused, results, strict=True)
+        if not any(words in refusal(found) for words in known)
+    }
+    assert wrong == {}
+    assert {path: path.read_bytes() for path in models.rglob("*") if path.is_file()} == before
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_call_may_write_over_what_an_earlier_call_left_until_somebody_changes_it(models):
+    call = ("run", {**PAIR, "options": ["--log-file", "log.txt", "--save-outputs", "runs"]})
+
+    async def session() -> list[Any]:
+        async with client_in(models) as client:
+            found = [await client.call_tool(*call), await client.call_tool(*call)]
+            (models / "log.txt").write_text("a remark of mine")
+            return [*found, await client.call_tool(*call)]
+
+    first, again, changed = asyncio.run(session())
+    assert answer(first)["exit_status"] == answer(again)["exit_status"] == 0
+    assert "would write over" in refusal(changed)
+    assert (models / "log.txt").read_text() == "a remark of mine"
+
+
+def test_the_small_model_is_written_over_nothing(models):
+    (models / "other_reduced.onnx").write_bytes(b"mine")
+    pair = {"model": "other.onnx", "backends": ["onnxrt", "onnxrt:model=model.onnx"]}
+    [found] = talk(models, ("reduce", pair))
+    assert "would write over" in refusal(found)
+    assert (models / "other_reduced.onnx").read_bytes() == b"mine"
+
+
+def test_folders_to_write_to_may_be_named_and_then_are_the_only_ones(models, elsewhere):
+    calls = [("run", {**PAIR, "options": ["--log-file", str(place / "log.txt")]}) for place in (elsewhere, models)]
+    allowed, refused = talk(models, *calls, words=("--allow-writes", str(elsewhere)))
+    assert answer(allowed)["exit_status"] == 0
+    assert (elsewhere / "log.txt").is_file()
+    assert "writes outside" in refusal(refused)
+
+
+def test_what_no_process_can_be_given_is_answered_in_words(folder):
+    pair = {"new": "new.npz", "old": "old.npz"}
+    results = talk(
+        folder,
+        ("compare", {**pair, "new": "a\0b.npz"}),
+        ("compare", {**pair, "options": ["--map-output", "a\0=b"]}),
+        ("compare", {**pair, "folder": "f\0"}),
+        ("compare", {**pair, "folder": "f" * 5000}),
+        ("compare", {**pair, "new": "n" * 5000}),
+        ("compare", {**pair, "options": ["--map-output", "a=" + "b" * 200_000]}),
+        ("run", {"model": "m.onnx", "backends": ["onnx"] * 100_000}),
+        ("compare", {**pair, "seconds": float("inf")}),
+        ("compare", {**pair, "seconds": float("nan")}),
+        ("compare", pair),
+    )
+    said = [refusal(found) for found in results[:-1]]
+    assert not [text for text in said if re.fullmatch(r"Error executing tool \w+\W*", text)]
+    for text, words in zip(said, ["NUL"] * 3 + ["no such folder", "nnn", "characters", "characters"], strict=False):
+        assert words in text
+    assert all("seconds" in text for text in said[-2:])
+    assert answer(results[-1])["exit_status"] == 1
 
 
 def test_a_call_that_is_taken_back_leaves_no_process(models):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _WITHOUT_RUN = tuple(kind for kind in PLUGIN_KINDS if kind != "observer")
 
 
+_checks: list[Callable[[Invocation], None]] = []
+
+
 class BackendContext(click.Context):
     """The context of one call of a `BackendCommand`: the plugins, and the options that come of them."""
 
@@ -150,7 +153,21 @@ def _call(**_: Any) -> None:
 
     ctx = _context(click.get_current_context())
     assert isinstance(ctx.command, BackendCommand)
-    ctx.exit(ctx.command.run(Invocation(ctx, ctx.registry, ctx.table)))
+    call = Invocation(ctx, ctx.registry, ctx.table)
+    for check in _checks:
+        check(call)
+    ctx.exit(ctx.command.run(call))
+
+
+def check_calls(check: Callable[[Invocation], None]) -> None:
+    """Have every call of a `BackendCommand` in this process checked, with all that it was given, before it runs.
+
+    For processes that carry out what somebody else asks for.
+
+    Args:
+        check: Raises a `PolycmpError` for a call that is not to run.
+    """
+    _checks.append(check)
 
 
 def examples(*commands: str) -> str:

@@ -68,6 +68,12 @@ class Invocation:
         self._start = time.time()
 
     @property
+    def own_params(self) -> Mapping[str, Any]:
+        """The values of the arguments and options that are the command's own, and declared to click alone."""
+        of_table = {"__".join(key).replace("-", "_") for key in self.table.targets}
+        return {name: value for name, value in self.params.items() if name not in of_table}
+
+    @property
     def path(self) -> str:
         """The words of the command, with the program's name: `polycmp run`."""
         return self._ctx.command_path

@@ -60,6 +60,7 @@ def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:
         writes=meta.get("writes", False),
         resumes=meta.get("resumes", ""),
         executes=meta.get("executes", False) or (meta.get("metavar") or "").startswith(("FILE.py", "FILE.so")),
+        installs=meta.get("installs", False),
         accumulates=accumulates,
     )
 

@@ -38,7 +38,8 @@ class OptionField:
         writes: Whether the value says where a file is written.
         resumes: The field whose file it may go on with; empty for none.
         accumulates: For a mapping: whether repeated names collect a tuple of values.
-        executes: Whether the value names code that is run.
+        executes: Whether the value names code that is run, or the function that tells of one value's text.
+        installs: Whether the value names packages to install, or such a function.
     """
 
     name: str
@@ -56,7 +57,8 @@ class OptionField:
     writes: bool = False
     resumes: str = ""
     accumulates: bool = False
-    executes: bool = False
+    executes: bool | Callable[[str], bool] = False
+    installs: bool | Callable[[str], bool] = False
 
     @property
     def several(self) -> bool:
@@ -67,6 +69,39 @@ class OptionField:
     def is_path(self) -> bool:
         """Whether the value is the path of a file or a folder, perhaps with the name of something in it."""
         return self.metavar.strip("[]").startswith(("FILE", "DIR", "PATH"))
+
+    @property
+    def is_cache(self) -> bool:
+        """Whether the value is the path of a file or folder that is read where it exists, and written back."""
+        return self.writes and self.resumes == self.name
+
+    def code_in(self, value: Any) -> list[str]:
+        """Return the texts of a value that name code to run."""
+        return self._meant(self.executes, value)
+
+    def packages_in(self, value: Any) -> list[str]:
+        """Return the texts of a value that name packages to install."""
+        return self._meant(self.installs, value)
+
+    def plain_texts(self, value: Any) -> list[str]:
+        """Return the texts that a value consists of, none in quotes; of values by name each with its name."""
+        plain = self.plain(value)
+        if isinstance(plain, Mapping):
+            return [f"{name}:{text}" if name else text for name, item in plain.items() for text in self._flat(item)]
+        return list(self._flat(plain))
+
+    def _meant(self, rule: bool | Callable[[str], bool], value: Any) -> list[str]:
+        if not rule or value in (None, False, "", ()):
+            return []
+        return [text for text in self.plain_texts(value) if rule is True or (callable(rule) and rule(text))]
+
+    def _flat(self, plain: Any) -> Iterable[str]:
+        items = plain if isinstance(plain, list) else [plain]
+        for item in items:
+            if isinstance(item, list):
+                yield from self._flat(item)
+            else:
+                yield self._plain_text(item)
 
     def convert(self, occurrences: Sequence[Sequence[str]]) -> Any:
         """Return the field's value from the texts given for it.

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from importlib.machinery import all_suffixes
 from typing import Any, TypeVar
 
 from polycmp.errors import UsageError
@@ -318,6 +319,12 @@ def split_script(text: str, default: str) -> tuple[str, str]:
     if not colon or (len(path) == 1 and path.isalpha()) or "/" in name or "\\" in name:
         return text, default
     return path, name or default
+
+
+def names_script(text: str) -> bool:
+    """Return whether a text names a file that Python imports, or something in one."""
+    endings = tuple(all_suffixes())
+    return text.lower().endswith(endings) or text.rpartition(":")[0].lower().endswith(endings)
 
 
 def pick(values: Mapping[str, T], name: str, default: T) -> T:

@@ -298,7 +298,7 @@ def without_written_files(plan: Plan) -> Plan:
     parts: dict[str, dict[str, Any]] = {}
     for section, options in SECTIONS.items():
         for item in option_fields(options):
-            if item.writes and (section, item.name) in _places():
+            if item.writes and not item.is_cache and (section, item.name) in _places():
                 part, _, name = _places()[section, item.name].path.rpartition(".")
                 parts.setdefault(part, {})[name] = item.default
     return replace(
@@ -314,4 +314,5 @@ def without_written_files(plan: Plan) -> Plan:
 def _writing_nothing(options: Any) -> Any:
     if options is None:
         return None
-    return replace(options, **{item.name: item.default for item in fields_of(options) if item.writes})
+    written = [item for item in fields_of(options) if item.writes and not item.is_cache]
+    return replace(options, **{item.name: item.default for item in written})

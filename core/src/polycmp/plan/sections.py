@@ -177,7 +177,10 @@ class ResultSection:
         metavar="PATH",
     )
     config: str = opt(
-        "", help="Read options from a run file; options on the command line take precedence.", metavar="FILE.toml"
+        "",
+        help="Read options from a run file; options on the command line take precedence.",
+        metavar="FILE.toml",
+        executes=True,
     )
     write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml", writes=True)
 

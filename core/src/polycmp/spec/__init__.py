@@ -13,6 +13,7 @@ from __future__ import annotations
 from polycmp.options.values import (
     check_at_least_one,
     check_values,
+    names_script,
     parse_above_zero,
     parse_bool,
     parse_count,
@@ -106,6 +107,7 @@ __all__ = [
     "hookimpl",
     "hookspec",
     "lazy_names",
+    "names_script",
     "opt",
     "parse_above_zero",
     "parse_bool",

@@ -26,7 +26,8 @@ def opt(
     hidden: bool = False,
     writes: bool = False,
     resumes: str = "",
-    executes: bool = False,
+    executes: bool | Callable[[str], bool] = False,
+    installs: bool | Callable[[str], bool] = False,
 ) -> Any:
     """Declare one option as a field of a frozen dataclass.
 
@@ -52,10 +53,13 @@ def opt(
         writes: The value says where a file is written. Commands that repeat a run leave such options out, so that they
             do not overwrite the files of that run.
         resumes: The field whose file this one may go on with: both may name one file, which is read before it is
-            written and loses nothing.
-        executes: The value names code that is run, a script or a library, as every option with the metavar `FILE.py`
-            or `FILE.so` does: `polycmp suite --no-scripts` refuses it. Where the metavar is no path, only values that
-            name a Python file are meant.
+            written and loses nothing. A cache goes on with its own file, and is kept where a run is repeated.
+        executes: The value names code that is run, a script, a library or a program, as every option with the metavar
+            `FILE.py` or `FILE.so` does; or a function that tells whether a value does, given its text. Settings that
+            another library reads count as code, except those that are known to name none. `polycmp suite
+            --no-scripts` and `polycmp mcp` refuse it.
+        installs: The value names packages to install, or a function as for `executes`. They are refused alike, except
+            packages that an installed backend needs.
     """
     aliases = (alias,) if isinstance(alias, str) else tuple(alias or ())
     metadata = {
@@ -70,6 +74,7 @@ def opt(
         "writes": writes,
         "resumes": resumes,
         "executes": executes,
+        "installs": installs,
     }
     if isinstance(default, (list, dict, set)):
         value = default

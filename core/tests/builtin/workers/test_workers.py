@@ -91,3 +91,27 @@ def test_a_worker_that_never_stops_writing_is_given_up_in_time_and_memory(run, t
     assert says in found["inference_results"]["bad"]["error"]
     assert time.monotonic() - begun < 30
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 400  # MiB
+
+
+#: An interpreter that starts like a worker and says that these are the inputs.
+INPUTS = """#!{python}
+import json, sys
+sys.stdin.readline()
+print()
+print(json.dumps({{"protocol": {protocol}, "polycmp": "?"}}), flush=True)
+sys.stdin.readline()
+print(json.dumps({{"inputs": {inputs}, "version": ""}}), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("name", [7, None, True, ["x"]])
+def test_a_worker_whose_inputs_have_no_names_is_a_failing_backend(run, tmp_path, name):
+    python = tmp_path / "python"
+    inputs = repr([{"name": name, "dtype": "float32", "shape": [2, 8]}])
+    python.write_text(INPUTS.format(python=sys.executable, protocol=PROTOCOL, inputs=inputs))
+    python.chmod(0o755)
+    done, found = run("-b", f"toy:python={python},name=bad", "-b", "plain")
+    assert done.status == 3
+    assert "fault of polycmp" not in done.err
+    assert f"an input or output is called {name!r}, which is no text" in found["inference_results"]["bad"]["error"]

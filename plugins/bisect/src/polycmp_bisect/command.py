@@ -23,7 +23,18 @@ def _bisect(call: Invocation) -> int:
     return bisect(call, call.section(BisectSection))
 
 
-bisect_command = BackendCommand(
+class _WithCommand(BackendCommand):
+    """A command whose own words end at `--`, so that nothing is run that was not meant to be."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what precedes `--`; what follows is the command that writes the model."""
+        at = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, args[:at])
+        ctx.params["step"] = tuple(args[at + 1 :])
+        return rest
+
+
+bisect_command = _WithCommand(
     "bisect",
     _bisect,
     options=(
@@ -39,7 +50,7 @@ bisect_command = BackendCommand(
     ),
     params=[
         *common_params()[:1],
-        click.Argument(["step"], nargs=-1, metavar="[FILE...] [-- COMMAND...]", type=click.UNPROCESSED),
+        click.Argument(["files"], nargs=-1, metavar="[FILE...] [-- COMMAND...]", type=click.UNPROCESSED),
         *common_params()[1:],
     ],
     help="Find the first release of a package, or the first of several files, that makes MODEL give wrong results. "

@@ -22,7 +22,7 @@ from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.candidates.converters import open_converters
 from polycmp_bisect.candidates.files import Files, open_files
 from polycmp_bisect.candidates.pythons import open_pythons
-from polycmp_bisect.candidates.releases import open_releases
+from polycmp_bisect.candidates.releases import Releases, open_releases
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.making import Maker
 from polycmp_bisect.environments.packages import PYTHON, runtime_of
@@ -34,7 +34,7 @@ from polycmp_bisect.page_content import story_of, story_of_passes
 from polycmp_bisect.passes.engine import candidate_of, search_passes
 from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.passes.steps import passes_of, search_step
-from polycmp_bisect.result import Answer, result_of
+from polycmp_bisect.result import Answer, compared_with_itself, result_of
 from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
 from polycmp_bisect.sentences import REDUCING, SHOWN_BY_RUN, not_the_same_twice
 from polycmp_bisect.writing import state_of
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 #: Word for the passes of a backend, after `--over`.
 PASSES = "passes"
+#: Word for several files in place of releases, after `--over`.
+FILES = "files"
 _EXAMPLE = "polycmp bisect MODEL -b onnxrt -b onnx --over onnxruntime"
 
 
@@ -56,6 +58,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     """Search, show what was found, and return the exit status."""
     call.needs_backends(_EXAMPLE)
     begun = time.monotonic()
+    _refuse_stray_words(call, section)
     plan = call.plan()
     call.begin(plan)
     plan = replace(without_written_files(plan), command="")
@@ -71,19 +74,23 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         maker.tell = tell
         tell("asking for what there is to search over")
         candidates = open_candidates(call, section, plan, maker)
-        bad = candidates.find(section.bad) if section.bad else candidates.first
+        asked_bad = _named_bad(candidates, section)
+        bad = candidates.find(asked_bad) if asked_bad else candidates.first
         good = candidates.find(section.good) if section.good else None
         if good == bad:
             raise UsageError(f"{candidates.names[bad]} cannot be both good and bad", whose="--good, --bad")
+        if isinstance(candidates, Releases) and not section.slower and candidates.is_reference(bad):
+            return call.present(compared_with_itself(candidates, bad, call.options.command, time.monotonic() - begun))
         if good is not None and good > bad:
             candidates = Backwards(candidates)
             bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
         judge = Judge(
-            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(section.bad),
+            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(asked_bad),
             alone=_is_alone(plan, section),
         )  # fmt: skip
         step: tuple[str, ...] = call.params["step"]
         further: dict[str, Any] = {"over": section.over, "with": list(section.beside), "slower": section.slower}
+        further["find_links"] = maker.digests(())
         if isinstance(candidates, Files):
             stats = [Path(name).stat() for name in candidates.names]
             further["files"] = [(item.st_size, item.st_mtime_ns) for item in stats]
@@ -94,7 +101,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         maker.tell = work.say
         operator, page = Operator(), ""
         with _kept_until_the_end(store, call):
-            found = work.search(bad, good, bad_given=bool(section.bad))
+            found = work.search(bad, good, bad_given=bool(asked_bad))
             if found.first_bad is not None and not section.slower and not section.no_locate:
                 tell("looking for the operator that differs")
                 place = found.first_bad
@@ -112,6 +119,39 @@ def bisect(call: Invocation, section: BisectSection) -> int:
     if isinstance(candidates, Files) and found.first_bad is not None:
         about = candidates.plan(found.first_bad)
     return call.present(result_of(answer, page=page), plan=about)
+
+
+def _named_bad(candidates: Candidates, section: BisectSection) -> str:
+    """Return the release or file that is said to be bad: by `--bad`, or as the candidate's `version=`.
+
+    Raises:
+        UsageError: These name two.
+    """
+    named = candidates.named if isinstance(candidates, Releases) and section.over != PYTHON else ""
+    if named and section.bad and candidates.find(named) != candidates.find(section.bad):
+        raise UsageError(
+            f"version={named} and --bad {section.bad} name two releases to begin at", hint="leave one of them out"
+        )
+    return section.bad or named
+
+
+def _refuse_stray_words(call: Invocation, section: BisectSection) -> None:
+    """Refuse files where none are searched, and a command where files are.
+
+    Raises:
+        UsageError: There are some.
+    """
+    files, step = call.params["files"], call.params["step"]
+    if section.over == FILES and step:
+        raise UsageError(
+            f"a command after --, and --over {FILES}", whose=shlex.join(step), hint="leave one of them out"
+        )
+    if files and section.over != FILES:
+        raise UsageError(
+            f"what shall become of {shlex.join(files)}?",
+            why="a command that writes MODEL follows --, and several files are searched with --over files",
+            hint=visible(shlex.join(["polycmp", "bisect", "MODEL", "…", "--", *files])),
+        )
 
 
 @contextmanager
@@ -210,12 +250,12 @@ def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker:
         UnreachableError: No package index answers.
     """
     step: tuple[str, ...] = call.params["step"]
-    if section.over == "files":
+    if section.over == FILES:
         if section.releases:
             raise UsageError(
                 "files are no releases", whose="--releases", hint=f"{call.path} old.onnx new.onnx --over files"
             )
-        return open_files([call.options.model, *step], plan)
+        return open_files([call.options.model, *call.params["files"]], plan)
     if section.over == PYTHON:
         return open_pythons(plan, call.registry, maker, section.beside)
     over = section.over or runtime_of(call.registry, plan.backends[0].backend)[0]

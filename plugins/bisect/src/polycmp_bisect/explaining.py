@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.plan import to_command
+from polycmp.process import module_words
 from polycmp_bisect.locating import words_for
 from polycmp_bisect.scripts import machine, releases_in, said_by, script_for
 
@@ -97,7 +98,7 @@ def _polycmp(words: Sequence[str]) -> None:
     """Run a command to its end; what it could not do is not there afterwards."""
     with suppress(OSError, subprocess.SubprocessError):
         subprocess.run(
-            [sys.executable, "-m", "polycmp", *words], capture_output=True, timeout=_PATIENCE, check=False,
+            [*module_words("polycmp"), *words], capture_output=True, timeout=_PATIENCE, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 

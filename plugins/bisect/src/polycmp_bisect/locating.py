@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.command import BackendCommand
 from polycmp.errors import PolycmpError
 from polycmp.plan import FilesPlan, to_words
+from polycmp.process import module_words
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
@@ -81,7 +81,7 @@ def locate(plan: Plan, registry: Registry, typed: Plan | None = None) -> Operato
         report = Path(folder) / "locate.json"
         try:
             subprocess.run(
-                [sys.executable, "-m", "polycmp", *words, "--report", str(report), "--silent"],
+                [*module_words("polycmp"), *words, "--report", str(report), "--silent"],
                 capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
             )  # fmt: skip
             document = json.loads(report.read_text("utf-8"))

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Point, Result, Row, Series, State, Table, duration
-from polycmp.sentences import FAILED, FOUND, NO_FAULT
+from polycmp.sentences import BLIND, FAILED, FOUND, NO_FAULT
 from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.locating import Operator
 from polycmp_bisect.search import Found, Judgement
-from polycmp_bisect.sentences import issue_at
+from polycmp_bisect.sentences import issue_at, itself
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
 
@@ -61,6 +61,31 @@ def result_of(answer: Answer, *, page: str = "") -> Result:
         seconds=answer.seconds,
         timed=True,
         document=document_of(answer),
+    )
+
+
+def compared_with_itself(candidates: Candidates, place: int, command: str, seconds: float) -> Result:
+    """Return the result where the reference is what the search would begin at, which was not run."""
+    what, name = candidates.what, candidates.names[place]
+    sentence = f"{itself(what, name)}; --bad names another {what}, -b another reference, --load-outputs saved outputs"
+    return Result(
+        command="bisect",
+        verdict="blind",
+        heading=BLIND,
+        sentence=sentence,
+        title=f"over {what}",
+        command_line=command,
+        seconds=seconds,
+        timed=True,
+        document={
+            "schema": 1,
+            "verdict": "blind",
+            "what": what,
+            "candidates": list(candidates.names),
+            "sentence": sentence,
+            "command": command,
+            "seconds": seconds,
+        },
     )
 
 

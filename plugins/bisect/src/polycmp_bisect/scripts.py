@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from polycmp.process import code_words
+
 _PATIENCE = 300.0
 #: Arrays are called ITERATION/NAME in saved inputs, and BACKEND/ITERATION/NAME in saved outputs.
 _READ = (
@@ -48,9 +50,10 @@ def script_for(package: str) -> str:
 
 def said_by(script: Path, python: str) -> str:
     """Return the last line that a script prints in an environment, or the error that it ends with."""
+    code = f"from runpy import run_path; run_path({script.name!r}, run_name='__main__')"
     try:
         done = subprocess.run(
-            [python, script.name], cwd=script.parent, capture_output=True, text=True, errors="replace",
+            code_words(code, python=python), cwd=script.parent, capture_output=True, text=True, errors="replace",
             timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
@@ -62,12 +65,12 @@ def said_by(script: Path, python: str) -> str:
 def releases_in(python: str, packages: Iterable[str]) -> str:
     """Return the releases of the packages that an environment has, as `pip` writes them."""
     code = (
-        "import sys\nfrom importlib import metadata\nfor name in sys.argv[1:]:\n"
+        "from importlib import metadata\nfor name in sys.argv[1:]:\n"
         "    try: print(f'{name}=={metadata.version(name)}')\n    except metadata.PackageNotFoundError: pass\n"
     )
     try:
         done = subprocess.run(
-            [python, "-c", code, *dict.fromkeys(packages)],
+            [*code_words(code, python=python), *dict.fromkeys(packages)],
             capture_output=True, text=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from polycmp.spec import opt, parse_above_zero
 
+#: What `--over` may name besides a package.
+_NO_PACKAGES = ("python", "files", "passes")
+
 
 def _held(text: str) -> str:
     from polycmp_bisect.environments.packages import held_release
@@ -23,6 +26,7 @@ class BisectSection:
         "Python, files, or passes of an optimizer. If the package writes MODEL, give the command that does so "
         "after --.",
         metavar="PACKAGE|python|files|passes",
+        installs=lambda text: text not in _NO_PACKAGES,
     )
     good: str = opt("", help="A release or file that is known to be right; searched for by default.", metavar="NAME")
     bad: str = opt(
@@ -37,9 +41,13 @@ class BisectSection:
         alias="--with",
         metavar="PACKAGE[==VERSION]",
         parse=_held,
+        installs=True,
     )
     find_links: tuple[str, ...] = opt(
-        (), help="More folders or pages with wheels, besides those that pip is configured for.", metavar="DIR|URL"
+        (),
+        help="More folders or pages with wheels, besides those that pip is configured for.",
+        metavar="DIR|URL",
+        executes=True,
     )
     pre: bool = opt(False, help="Include pre-releases.")
     passes: tuple[str, ...] = opt(

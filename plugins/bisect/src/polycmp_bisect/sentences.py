@@ -24,6 +24,17 @@ def not_the_same_twice(judged: str, once: str, again: str) -> str:
     return f"{judged} is not the same twice: {once}, then {again}"
 
 
+def itself(what: str, name: str) -> str:
+    """Say that the reference is the candidate.
+
+    Args:
+        what: Noun for the candidate: `release of onnxruntime`.
+        name: Name of the candidate.
+    """
+    shown = f"{what.removeprefix('release of ')} {name}" if what.startswith("release of ") else f"{what} {name}"
+    return f"{shown} would be compared with itself: the reference is the same, so nothing could have differed"
+
+
 def only_together(operators: str) -> str:
     """Name the operators that a setting keeps apart."""
     return f"it runs {operators} one by one, but not together"

@@ -11,6 +11,7 @@ from polycmp.spec import (
     RunnerSpec,
     ToleranceSpec,
     hookimpl,
+    names_script,
     opt,
     parse_count,
 )
@@ -39,7 +40,7 @@ class FaultyOptions:
     backend: str = opt("", help="Backend to wrap.", metavar="NAME")
     fault: str = opt("", help=f"Kind of fault: {', '.join(FAULTS)}.", choices=tuple(FAULTS))
     at: str = opt("", help="Operator with the fault: its name, or a tensor that it computes.", metavar="NAME")
-    wrapped: Mapping[str, str] = opt({}, help="Options of the wrapped backend.", metavar="KEY:VALUE")
+    wrapped: Mapping[str, str] = opt({}, help="Options of the wrapped backend.", metavar="KEY:VALUE", executes=True)
 
     def __post_init__(self) -> None:
         for field in ("backend", "fault", "at"):
@@ -71,7 +72,7 @@ class StepsOptions:
         "or FILE.py:NAME. Decoders need none: input_ids, attention_mask and position_ids are known.",
         alias="--feed",
         metavar="INPUT=RULE",
-        executes=True,
+        executes=names_script,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.graph import ModelGraph
 from polycmp.layerwise import makers, open_partitioned_runs, static_tensors
 from polycmp.plan import DataPlan, FilesPlan, Plan, to_words, without_written_files
+from polycmp.process import module_words
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.runs import make_functions, resolve
 from polycmp.tensors import Feed
@@ -167,7 +167,7 @@ class _Saver:
         """Run the command of the script in the folder, and return whether it shows the fault."""
         paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         done = subprocess.run(
-            [sys.executable, "-m", "polycmp", *self._words()],
+            [*module_words("polycmp"), *self._words()],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(absolute, paths))},
             stdin=subprocess.DEVNULL,

@@ -2,64 +2,107 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from polycmp.errors import FileError
+from polycmp.errors import FileError, UsageError
 from polycmp.options import parse_json
+from polycmp.process import code_words
 from polycmp.terminal import shorten
+from polycmp_mcp.child import ASKED, WRITES
+from polycmp_mcp.trust import Trust, stamps
 
 if TYPE_CHECKING:
     from anyio.abc import Process
 
 #: Characters of a command's messages that an answer has.
 _SAID = 4000
-# The current folder is no place to import from: a model may have a `numpy.py` beside it.
-_START = "import sys; del sys.path[0]; from polycmp_mcp.child import main; main()"
+#: Characters of a call, and of a word of it in an error.
+_LONGEST, _SHOWN = 100_000, 100
 
 
 class NoAnswerError(Exception):
     """A command that ended without a report; the text is what it said."""
 
 
-async def report_of(words: Sequence[str], folder: str, seconds: float) -> dict[str, Any]:
-    """Run a command line and return its exit status and the document of its JSON report.
+class Caller:
+    """Makes calls with the rights that the server was started with, and knows what files they left.
 
     Args:
-        words: The words after `polycmp`, without reports.
-        folder: Folder in which it is started; empty for that of the server.
-        seconds: Seconds after which it is ended.
+        scripts: Whether calls may name code to run.
+        folders: Folders below which calls may write; none for each call's own.
+    """
+
+    def __init__(self, scripts: bool = False, folders: Sequence[str] = ()) -> None:
+        home = str(Path.cwd())
+        self._trust = Trust(scripts, tuple(str(Path(folder).resolve()) for folder in folders), home)
+        self._left: dict[str, tuple[int, int]] = {}
+
+    async def report_of(self, words: Sequence[str], folder: str, seconds: float) -> dict[str, Any]:
+        """Run a command line and return its exit status and the document of its JSON report.
+
+        Args:
+            words: The words after `polycmp`, without reports.
+            folder: Folder in which it is started; empty for that of the server.
+            seconds: Seconds after which it is ended.
+
+        Raises:
+            FileError: There is no such folder.
+            UsageError: No process can be given such words.
+            NoAnswerError: It was refused, ended without a report, or took longer.
+        """
+        _refuse_strange([*words, folder])
+        with tempfile.TemporaryDirectory(prefix="polycmp-mcp-") as place:
+            report = Path(place, "report.json")
+            trust = replace(self._trust, own=(str(report),), left=self._left)
+            # What follows `--` is a command of its own.
+            at = words.index("--") if "--" in words else len(words)
+            asked = [*words[:at], "--report", str(report), *words[at:]]
+            try:
+                done = await _run(asked, folder, seconds, Path(place), trust)
+            finally:
+                self._left.update(_left_by(Path(place, WRITES)))
+            if not report.is_file():
+                raise NoAnswerError(done.said)
+            document = parse_json(report.read_text(encoding="utf-8"))
+        return {"exit_status": done.status, **document, "command": shlex.join(["polycmp", *words])}
+
+
+def _refuse_strange(words: Sequence[str]) -> None:
+    """Refuse words that no command line can have, or that nobody would type.
 
     Raises:
-        FileError: There is no such folder.
-        NoAnswerError: It ended without a report, or took longer.
+        UsageError: There are some.
     """
-    with tempfile.TemporaryDirectory(prefix="polycmp-mcp-") as place:
-        report = Path(place, "report.json")
-        # What follows `--` is a command of its own.
-        at = words.index("--") if "--" in words else len(words)
-        done = await _run([*words[:at], "--report", str(report), *words[at:]], folder, seconds, Path(place))
-        if not report.is_file():
-            raise NoAnswerError(done.said)
-        document = parse_json(report.read_text(encoding="utf-8"))
-    return {"exit_status": done.status, **document, "command": shlex.join(["polycmp", *words])}
+    for word in words:
+        if "\0" in word:
+            raise UsageError(f"{shorten(word, _SHOWN)!r} has a NUL character", hint="leave it out")
+    if (size := sum(map(len, words)) + len(words)) > _LONGEST:
+        raise UsageError(
+            f"the call has {size} characters", why=f"the longest that is taken has {_LONGEST}", hint="ask for less"
+        )
 
 
-async def text_of(words: Sequence[str], folder: str = "", seconds: float = 60.0) -> str:
-    """Run a command line and return what it prints; arguments and errors as in `report_of`."""
+def _left_by(writes: Path) -> dict[str, tuple[int, int]]:
+    """Return the files that a call has left, with time and size."""
+    return stamps(parse_json(writes.read_text(encoding="utf-8"))) if writes.is_file() else {}
+
+
+async def text_of(words: Sequence[str], seconds: float = 60.0) -> str:
+    """Run a command line of the server's own and return what it prints; errors as in `Caller.report_of`."""
     with tempfile.TemporaryDirectory(prefix="polycmp-mcp-") as place:
-        done = await _run(words, folder, seconds, Path(place))
+        done = await _run(words, "", seconds, Path(place))
     if done.status != 0:
         raise NoAnswerError(done.said)
     return done.printed
@@ -80,13 +123,15 @@ class _Done:
         return shorten(text, _SAID) or f"polycmp ended with status {self.status} and said nothing"
 
 
-async def _run(words: Sequence[str], folder: str, seconds: float, place: Path) -> _Done:
-    if folder and not Path(folder).is_dir():
-        raise FileError(f"{folder}: no such folder", hint="give one that exists, with its whole path")
+async def _run(words: Sequence[str], folder: str, seconds: float, place: Path, trust: Trust | None = None) -> _Done:
+    if folder and not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises for a name that is too long
+        raise FileError(f"{shorten(folder, _SHOWN)}: no such folder", hint="give one that exists, with its whole path")
+    asked = {"words": list(words), "trust": None if trust is None else asdict(trust)}
+    (place / ASKED).write_text(json.dumps(asked), encoding="utf-8")
     printed, told = place / "out.txt", place / "err.txt"
     with printed.open("wb") as out, told.open("wb") as err:
         process = await anyio.open_process(
-            [sys.executable, "-c", _START, str(os.getpid()), *words],
+            [*code_words("from polycmp_mcp.child import main; main()"), str(os.getpid()), str(place)],
             cwd=folder or None,
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from polycmp.command import examples, registry_of
+from polycmp.command import examples
 from polycmp.terminal import echo
 
 EPILOG = """\b
@@ -23,17 +23,24 @@ Clients start the server themselves. Configure it like any other stdio server:
 @click.option(
     "--allow-scripts",
     is_flag=True,
-    help="Let callers name code to run: scripts, libraries, interpreters, run files, commands.",
+    help="Let callers name code to run: scripts, libraries, packages, interpreters, run files, commands.",
 )
-@click.pass_context
-def mcp_command(ctx: click.Context, skill: bool, allow_scripts: bool) -> None:
+@click.option(
+    "--allow-writes",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Let callers write below this folder, and nowhere else; may be repeated. By default each call writes below "
+    "its own folder.",
+)
+def mcp_command(skill: bool, allow_scripts: bool, allow_writes: tuple[str, ...]) -> None:
     """Serve until the client hangs up, or print the page."""
     if skill:
         from polycmp_mcp.skill import skill_text
 
         echo(skill_text())
         return
+    from polycmp_mcp.calling import Caller
     from polycmp_mcp.server import make_server
-    from polycmp_mcp.trust import Trust
 
-    make_server(Trust(registry_of(ctx), allow_scripts)).run("stdio")
+    make_server(Caller(allow_scripts, allow_writes)).run("stdio")

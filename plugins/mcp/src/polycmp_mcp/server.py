@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
@@ -12,10 +13,9 @@ from pydantic import Field
 
 import polycmp
 from polycmp.errors import PolycmpError, UsageError
-from polycmp_mcp.calling import NoAnswerError, report_of, text_of
+from polycmp_mcp.calling import Caller, NoAnswerError, text_of
 from polycmp_mcp.shortening import short
 from polycmp_mcp.skill import skill_text
-from polycmp_mcp.trust import Trust
 
 _INSTRUCTIONS = (
     "polycmp runs a neural network on several inference backends, compares all outputs, and finds the first tensor "
@@ -24,13 +24,15 @@ _INSTRUCTIONS = (
     "undecided). Which tool answers which symptom: the resource skill://polycmp."
 )
 _SECONDS = 600.0
+_MOST_SECONDS = 24 * 3600.0
 
 Model = Annotated[str, Field(description="Path of the model: an ONNX file, or what another backend reads.")]
 Backends = Annotated[
     list[str],
     Field(
+        min_length=1,
         description='What follows -b: ["onnxrt", "onnx"], with options "trt:fp16", with another file '
-        '"onnxrt:model=old.onnx". The last is the reference.'
+        '"onnxrt:model=old.onnx". The last is the reference.',
     ),
 ]
 OldModel = Annotated[str, Field(description="A second file, the reference: each backend runs both.")]
@@ -39,18 +41,20 @@ Options = Annotated[
     Field(description='Further words of the command line: ["--input-shapes", "x:[1,3,224,224]", "--atol", "1e-3"].'),
 ]
 Folder = Annotated[str, Field(description="Folder that paths are relative to; by default that of the server.")]
-Seconds = Annotated[float, Field(gt=0, description="Seconds after which the command is ended.")]
+Seconds = Annotated[
+    float, Field(gt=0, le=_MOST_SECONDS, allow_inf_nan=False, description="Seconds after which the command is ended.")
+]
 
 
 class Tools:
     """The tools, as functions that the protocol describes by their signatures.
 
     Args:
-        trust: Rules for what callers may ask for.
+        caller: Carries out what callers ask for.
     """
 
-    def __init__(self, trust: Trust) -> None:
-        self._trust = trust
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
 
     async def backends(self) -> dict[str, Any]:
         """List the installed plugins: which backends there are, and what is missing or broken and why."""
@@ -126,7 +130,8 @@ class Tools:
         seconds: Seconds = _SECONDS,
     ) -> dict[str, Any]:
         """Make a model smaller as long as its first backend differs from the reference, or fails on it."""
-        words = [*_specs(backends), *(["-o", output] if output else [])]
+        small = output or f"{PurePath(model).stem}_reduced{PurePath(model).suffix}"
+        words = [*_specs(backends), "-o", small]
         return await self._answer("debug reduce", [model], words, options, folder, seconds)
 
     async def _answer(
@@ -148,18 +153,17 @@ class Tools:
                 if not file.strip() or file.startswith("-"):
                     raise UsageError(f"{file!r} is no path")
             words = [*files, *words, *options]
-            self._trust.check(command, words)
-            return dict(short(await report_of([*command.split(), *words], folder, seconds)))
+            return dict(short(await self._caller.report_of([*command.split(), *words], folder, seconds)))
         except PolycmpError as error:
             raise ToolError("; ".join(filter(None, (error.what, error.why, error.hint)))) from None
         except NoAnswerError as error:
             raise ToolError(str(error)) from None
 
 
-def make_server(trust: Trust) -> MCPServer:
+def make_server(caller: Caller) -> MCPServer:
     """Return the server with its tools, and the page for agents as a resource."""
     server = MCPServer("polycmp", version=polycmp.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
-    tools = Tools(trust)
+    tools = Tools(caller)
     for function in (tools.backends, tools.run, tools.compare, tools.locate, tools.bisect, tools.reduce):
         server.add_tool(function)
     server.resource(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
+from polycmp.spec import CommandSpec, LoaderSpec, ObserverSpec, RunnerSpec, hookimpl, opt, parse_size
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,12 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         trial_cost=10,
         aliases=("onnxref", "onnx_reference"),
     )
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute the hint at the original of a file that no runtime loads."""
+    yield ObserverSpec("half_files", "Float16 files that no runtime loads", "polycmp_onnx.half_files:hint_at_original")
 
 
 _SURGEON = "Cut, clean up and edit ONNX models."

@@ -56,6 +56,56 @@ TRANSFORMERS = tuple(_TRANSFORMERS.split())
 _PROVIDER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*(?:\[(?P<options>[^\[\]]*)\])?")
 
 
+#: Session entries, and options of providers, that choose how a model is computed, and can neither name a file nor load
+#: anything. Of the others some do: where contexts are written, the library of a provider, its plugins.
+HARMLESS_ENTRIES = frozenset(
+    [
+        "mlas.disable_kleidiai",
+        "mlas.enable_gemm_fastmath_arm64_bfloat16",
+        "mlas.use_lut_gemm",
+        "optimization.disable_specified_optimizers",
+        "optimization.enable_cast_chain_elimination",
+        "optimization.enable_gelu_approximation",
+        "session.disable_aot_function_inlining",
+        "session.disable_double_qdq_remover",
+        "session.disable_prepacking",
+        "session.disable_quant_qdq",
+        "session.dynamic_block_base",
+        "session.enable_dq_matmulnbits_fusion",
+        "session.enable_quant_qdq_cleanup",
+        "session.graph_optimizations_loop_level",
+        "session.inter_op.allow_spinning",
+        "session.intra_op.allow_spinning",
+        "session.qdq_matmulnbits_accuracy_level",
+        "session.qdqisint8allowed",
+        "session.set_denormal_as_zero",
+        "session.use_device_allocator_for_initializers",
+        "session.use_env_allocators",
+        "session.x64quantprecision",
+    ]
+)
+HARMLESS_OPTIONS = frozenset(
+    [
+        "arena_extend_strategy",
+        "cudnn_conv1d_pad_to_nc1d",
+        "cudnn_conv_algo_search",
+        "cudnn_conv_use_max_workspace",
+        "device_id",
+        "do_copy_in_default_stream",
+        "enable_cuda_graph",
+        "enable_skip_layer_norm_strict_mode",
+        "gpu_mem_limit",
+        "prefer_nhwc",
+        "trt_bf16_enable",
+        "trt_fp16_enable",
+        "trt_int8_enable",
+        "trt_max_workspace_size",
+        "use_ep_level_unified_stream",
+        "use_tf32",
+    ]
+)
+
+
 def parse_provider(text: str) -> tuple[str, dict[str, str]]:
     """Return name and options from `cuda` or `cuda[device_id=1;cudnn_conv_algo_search=DEFAULT]`.
 
@@ -78,6 +128,11 @@ def parse_provider(text: str) -> tuple[str, dict[str, str]]:
         known = ", ".join(short_name(full) for full in KNOWN_PROVIDERS)
         raise ValueError(f"no execution provider is called {name!r}; known: {known}")
     return name, options
+
+
+def names_more(text: str) -> bool:
+    """Return whether a provider comes with options that may name files or libraries."""
+    return not HARMLESS_OPTIONS.issuperset(parse_provider(text)[1])
 
 
 def short_name(full: str) -> str:

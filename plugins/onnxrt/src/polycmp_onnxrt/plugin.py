@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from polycmp.spec import RunnerSpec, Switch, check_at_least_one, hookimpl, opt
-from polycmp_onnxrt.choices import RULES, TRANSFORMERS, parse_optimization, parse_provider
+from polycmp_onnxrt.choices import (
+    HARMLESS_ENTRIES,
+    RULES,
+    TRANSFORMERS,
+    names_more,
+    parse_optimization,
+    parse_provider,
+)
 
 
 def _checked_provider(text: str) -> str:
@@ -26,6 +33,7 @@ class Options:
         alias=("--providers", "--execution-providers"),
         metavar="NAME[KEY=VALUE;...]",
         parse=_checked_provider,
+        executes=names_more,
     )
     optimization: str = opt(
         "all",
@@ -55,7 +63,10 @@ class Options:
         False, help="Give each session its own memory arena instead of one shared by all sessions of the process."
     )
     config: Mapping[str, str] = opt(
-        {}, help="Session configuration entries, for example session.disable_prepacking:1.", metavar="KEY:VALUE"
+        {},
+        help="Session configuration entries, for example session.disable_prepacking:1.",
+        metavar="KEY:VALUE",
+        executes=lambda text: text.partition(":")[0] not in HARMLESS_ENTRIES,
     )
     save_optimized: str | None = opt(
         None, help="Write the model as optimized by ONNX Runtime.", metavar="FILE", writes=True

@@ -24,6 +24,40 @@ OPTIMIZATIONS: Mapping[str, tuple[str, str]] = {
 }
 
 
+#: Properties that choose how a model is computed, and can neither name a file nor load anything.
+HARMLESS = frozenset(
+    [
+        "ACTIVATIONS_SCALE_FACTOR",
+        "CPU_DENORMALS_OPTIMIZATION",
+        "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE",
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+        "ENABLE_CPU_PINNING",
+        "ENABLE_CPU_RESERVATION",
+        "ENABLE_HYPER_THREADING",
+        "EXECUTION_MODE_HINT",
+        "INFERENCE_NUM_THREADS",
+        "INFERENCE_PRECISION_HINT",
+        "KEY_CACHE_GROUP_SIZE",
+        "KEY_CACHE_PRECISION",
+        "KV_CACHE_PRECISION",
+        "LP_TRANSFORMS_MODE",
+        "MODEL_DISTRIBUTION_POLICY",
+        "NUM_STREAMS",
+        "PERFORMANCE_HINT",
+        "PERFORMANCE_HINT_NUM_REQUESTS",
+        "SCHEDULING_CORE_TYPE",
+        "SNIPPETS_MODE",
+        "VALUE_CACHE_GROUP_SIZE",
+        "VALUE_CACHE_PRECISION",
+    ]
+)
+
+
+def _names_more(text: str) -> bool:
+    """Return whether a property, `KEY:VALUE`, may name files or libraries."""
+    return text.partition(":")[0] not in HARMLESS
+
+
 def _known_optimization(text: str) -> str:
     if text not in OPTIMIZATIONS:
         raise ValueError(f"{text!r} cannot be left out; known: {', '.join(OPTIMIZATIONS)}")
@@ -77,9 +111,14 @@ class Options:
         None, help="Threads per inference; by default all cores that this process may use.", metavar="N"
     )
     streams: int | None = opt(None, help="Inferences that the device may run at the same time.", metavar="N")
-    cache_dir: str | None = opt(None, help="Cache compiled models in this folder.", metavar="DIR")
+    cache_dir: str | None = opt(
+        None, help="Cache compiled models in this folder.", metavar="DIR", writes=True, resumes="cache_dir"
+    )
     config: Mapping[str, str] = opt(
-        {}, help="Properties by OpenVINO's names, for example ENABLE_CPU_PINNING:NO.", metavar="KEY:VALUE"
+        {},
+        help="Properties by OpenVINO's names, for example ENABLE_CPU_PINNING:NO.",
+        metavar="KEY:VALUE",
+        executes=_names_more,
     )
 
     def __post_init__(self) -> None:

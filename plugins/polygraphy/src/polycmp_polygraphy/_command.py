@@ -6,14 +6,15 @@ import atexit
 import os
 import shlex
 import shutil
-import sys
+import subprocess
 import tempfile
 from pathlib import Path
 
+from polycmp.process import module_words
 from polycmp_polygraphy._answering import NAME, OURS
 
 #: The program runs polycmp, and answers `import polygraphy` in the scripts that its options name.
-_WORDS = (sys.executable, "-m", str(OURS), "-m", "polycmp")
+_WORDS = (*module_words(f"{OURS}.__main__"), "-m", "polycmp")
 
 
 #: The folder with a `sitecustomize` that answers `import polygraphy` in new interpreters.
@@ -41,7 +42,7 @@ def put_on_path() -> None:
     folder = Path(tempfile.mkdtemp(prefix="polycmp-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if os.name == "nt":
-        (folder / f"{NAME}.bat").write_text(f'@"{_WORDS[0]}" {" ".join(_WORDS[1:])} %*\n', encoding="utf-8")
+        (folder / f"{NAME}.bat").write_text(f"@{subprocess.list2cmdline(_WORDS)} %*\n", encoding="utf-8")
     else:
         program = folder / NAME
         program.write_text(f'#!/bin/sh\nexec {shlex.join(_WORDS)} "$@"\n', encoding="utf-8")

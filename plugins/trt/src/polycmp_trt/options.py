@@ -79,6 +79,8 @@ class Options:
         help="Read the calibration from this file if it exists; otherwise write it.",
         alias="--calibration-cache",
         metavar="FILE",
+        writes=True,
+        resumes="calibration_cache",
     )
     calib_base_cls: str = opt(
         "IInt8EntropyCalibrator2",
@@ -162,7 +164,12 @@ class Options:
     )
     # Caches and replays
     timing_cache: str = opt(
-        "", help="Read timings from this file and write them back.", alias="--timing-cache", metavar="FILE"
+        "",
+        help="Read timings from this file and write them back.",
+        alias="--timing-cache",
+        metavar="FILE",
+        writes=True,
+        resumes="timing_cache",
     )
     load_timing_cache: str = opt("", help="Read timings from this file.", alias="--load-timing-cache", metavar="FILE")
     save_timing_cache: str = opt(
@@ -251,7 +258,9 @@ class Options:
     load_runtime: str = opt(
         "", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE", executes=True
     )
-    engine_host_code_allowed: bool = opt(False, help="Allow host code in engine files; only for engines you trust.")
+    engine_host_code_allowed: bool = opt(
+        False, help="Allow host code in engine files; only for engines you trust.", executes=True
+    )
     dla_workspace_allocation_strategy: str = opt(
         "",
         help=f"Strategy for sharing the accelerator's workspace, {_ENUM}.",

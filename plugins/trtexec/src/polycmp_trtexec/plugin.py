@@ -12,14 +12,17 @@ from polycmp.spec import RunnerSpec, hookimpl, opt
 class Options:
     """Options of this backend; each field becomes the flag `--trtexec-FIELD`."""
 
-    path: str = opt("trtexec", help="Path of the program, if it is not in PATH.", metavar="FILE")
+    path: str = opt("trtexec", help="Path of the program, if it is not in PATH.", metavar="FILE", executes=True)
     fp16: bool = opt(False, help="Let TensorRT compute in float16.")
     bf16: bool = opt(False, help="Let TensorRT compute in bfloat16.")
     int8: bool = opt(False, help="Let TensorRT compute in int8.")
     best: bool = opt(False, help="Let TensorRT compute in every type it has.")
     no_tf32: bool = opt(False, help="Keep TensorRT from computing in TF32.")
     arguments: tuple[str, ...] = opt(
-        (), help="More arguments for trtexec, without their hyphens: useCudaGraph, device=1.", metavar="WORD"
+        (),
+        help="More arguments for trtexec, without their hyphens: useCudaGraph, device=1.",
+        metavar="WORD",
+        executes=True,
     )
     timeout: float = opt(3600.0, help="Seconds to wait for one call of trtexec.", metavar="SECONDS")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp_bisect.candidates.releases import Releases
+from polycmp_bisect.candidates.releases import Releases, without_version
 from polycmp_bisect.environments.making import Wanted, own_python
 from polycmp_bisect.environments.packages import PYTHON, in_order, installed_release, runtime_of, wanted_for
 from polycmp_bisect.environments.tools import interpreters
@@ -40,7 +40,11 @@ class Pythons(Releases):
     def plan(self, place: int) -> Plan:
         """Return the run in which the backend has a version of Python."""
         version = ",".join([self.release, *self.beside, f"{PYTHON}=={self.names[place]}"])
-        return self.with_version(version)
+        return self.with_environment(place, version)
+
+    def _is_same(self, place: int, release: str, python: str) -> bool:
+        """Return whether a candidate is a release on a version of Python."""
+        return self.release == release and self.names[place] == (python or own_python())
 
     def find(self, name: str) -> int:
         """Return the place of a version."""
@@ -56,10 +60,11 @@ def open_pythons(plan: Plan, registry: Registry, maker: Maker, beside: tuple[str
     """Return the versions of Python to search over, for the first backend of a plan."""
     backend = replace(plan.backends[0])
     package, module = runtime_of(registry, backend.backend)
-    release = installed_release(package)
+    plan, backend, asked = without_version(plan, backend, package, registry)
+    release = asked or installed_release(package)
     if not release:
         raise UsageError(f"{package} is not installed here, so there is no release to run on each Python")
     names = in_order(list(interpreters()))
     return Pythons(
-        package, names, {name: name for name in names}, plan, backend, module, beside, registry, maker, release
+        package, names, {name: name for name in names}, plan, backend, module, beside, registry, maker, release=release
     )

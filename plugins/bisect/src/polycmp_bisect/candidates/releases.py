@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from polycmp.errors import PolycmpError, UsageError, did_you_mean
+from polycmp.options import unique_label
+from polycmp.plan import spec_texts
 from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.environments.making import Maker, Wanted, own_python
@@ -16,6 +18,7 @@ from polycmp_bisect.environments.own_packages import ours_for
 from polycmp_bisect.environments.packages import (
     PYTHON,
     installed_release,
+    parse_version,
     pick_release,
     runtime_of,
     runtimes_of,
@@ -41,6 +44,7 @@ class Releases:
         beside: Further packages that every environment has.
         registry: The plugins.
         maker: Makes environments.
+        named: The release that `version=` of the backend names; empty for none.
     """
 
     package: str
@@ -52,6 +56,7 @@ class Releases:
     beside: Sequence[str]
     registry: Registry
     maker: Maker
+    named: str = ""
 
     @property
     def what(self) -> str:
@@ -91,14 +96,47 @@ class Releases:
         name = self.names[place]
         default, _ = runtime_of(self.registry, self.backend.backend)
         release = name if self.package == default else f"{self.package}=={name}"
-        return self.with_version(version_text(release, self.beside, self.pythons[name]))
+        return self.with_environment(place, version_text(release, self.beside, self.pythons[name]))
 
-    def with_version(self, version: str) -> Plan:
-        """Return the run in which the backend has an environment."""
-        backends = tuple(
-            replace(item, version=version) if item.label == self.backend.label else item for item in self.base.backends
-        )
-        return replace(self.base, backends=backends)
+    def with_environment(self, place: int, version: str) -> Plan:
+        """Return the run in which the backend has the environment of a candidate.
+
+        It is named by its interpreter where its packages are not those that the index has under this version.
+        """
+        if self.maker.find_links:
+            backend = replace(self.backend, python=self.interpreter(place))
+        else:
+            backend = replace(self.backend, version=version)
+        return _with(self.base, backend)
+
+    def is_reference(self, place: int) -> bool:
+        """Return whether the reference is the same backend, with the release of a candidate."""
+        reference = self._reference()
+        if reference is None or reference.python or self.maker.find_links:
+            return False
+        packages = [package for package, _ in runtimes_of(self.registry, reference.backend)]
+        version = reference.version or installed_release(self.package)
+        if not version:  # there is none here: it cannot run
+            return False
+        asked = parse_version(version, packages)
+        is_alike = (asked.package, asked.beside) == (self.package, tuple(self.beside))
+        return is_alike and self._is_same(place, asked.release, asked.python)
+
+    def _is_same(self, place: int, release: str, python: str) -> bool:
+        """Return whether a candidate is a release on a version of Python, where the text of either may be left out."""
+        return self.names[place] == release and python in {"", self.pythons[self.names[place]]}
+
+    def _reference(self) -> BackendPlan | None:
+        """Return the backend that judges, if it is the candidate's own with the same model and options."""
+        if self.base.files.load_outputs and not self.base.compare.reference:
+            return None
+        label = self.base.compare.reference or self.base.backends[-1].label
+        found = next((item for item in self.base.backends if item.label == label), None)
+        if found is None or found.label == self.backend.label:
+            return None
+        own = self.backend
+        is_alike = (found.backend, found.model, found.options) == (own.backend, own.model, own.options)
+        return found if is_alike else None
 
     def as_typed(self, place: int) -> Plan:
         """Return the run of a candidate."""
@@ -162,11 +200,46 @@ def open_releases(
     """
     package = canonicalize_name(package)
     backend, module = _backend_of(package, plan, registry)
+    plan, backend, named = without_version(plan, backend, package, registry)
     known = kept_releases(package, maker.find_links, pre=pre)
     if listed:
         names = list(dict.fromkeys(pick_release(item, list(known), package) for item in listed))
         known = {item: known[item] for item in known if item in names}
-    return Releases(package, list(known), known, plan, backend, module, beside, registry, maker)
+    return Releases(package, list(known), known, plan, backend, module, beside, registry, maker, named)
+
+
+def without_version(
+    plan: Plan, backend: BackendPlan, package: str, registry: Registry
+) -> tuple[Plan, BackendPlan, str]:
+    """Return a plan whose candidate has no release of its own, that candidate, and the release that it had.
+
+    Raises:
+        UsageError: It names more than a release of the package that is searched.
+    """
+    if not backend.version:
+        return plan, backend, ""
+    asked = parse_version(backend.version, [item for item, _ in runtimes_of(registry, backend.backend)])
+    further = [*(f"--with {item}" for item in asked.beside), *([f"{PYTHON}=={asked.python}"] if asked.python else [])]
+    if further or asked.package != package:
+        raise UsageError(
+            f"version={backend.version} names more than a release of {package}",
+            whose=f"-b {backend.label}",
+            why=", ".join(further) if further else f"it is one of {asked.package}",
+            hint=f"leave it out, and add --bad {asked.release or 'RELEASE'}"
+            + "".join(f" --with {item}" for item in asked.beside),
+        )
+    others = [item.label for item in plan.backends if item.label != backend.label]
+    bare = replace(backend, version="")
+    if spec_texts([backend]) == [backend.label]:  # nobody gave it a name, so it is called after what it is
+        bare = replace(bare, label=unique_label(backend.backend, others))
+    judged_by = bare.label if plan.compare.reference == backend.label else plan.compare.reference
+    backends = tuple(bare if item.label == backend.label else item for item in plan.backends)
+    return replace(plan, backends=backends, compare=replace(plan.compare, reference=judged_by)), bare, asked.release
+
+
+def _with(plan: Plan, backend: BackendPlan) -> Plan:
+    """Return a plan with another backend in the place of the one with its label."""
+    return replace(plan, backends=tuple(backend if item.label == backend.label else item for item in plan.backends))
 
 
 def _backend_of(package: str, plan: Plan, registry: Registry) -> tuple[BackendPlan, str]:

@@ -23,6 +23,8 @@ from polycmp.files import atomic_write, to_bytes
 #: Bytes that the cache takes at most where nobody set another limit.
 DEFAULT_LIMIT = 20 * 1024**3
 _COMPLETE, _SETTINGS = "complete.json", "settings.json"
+#: Folder in an environment for those that have polycmp besides.
+VIEWS = "polycmp"
 
 
 def cache_folder() -> Path:
@@ -66,7 +68,7 @@ class Cache:
     def limit(self) -> int:
         """The bytes that it may take."""
         try:
-            return int(json.loads((self.folder / _SETTINGS).read_text("utf-8"))["limit"])
+            return _bytes_in(self.folder / _SETTINGS, "limit")
         except (OSError, ValueError, KeyError, TypeError):
             return DEFAULT_LIMIT
 
@@ -83,22 +85,39 @@ class Cache:
         for folder in self.folder.glob("*/") if self.folder.is_dir() else ():
             marker = folder / _COMPLETE
             try:
-                size = int(json.loads(marker.read_text("utf-8"))["size"])
+                size = _bytes_in(marker, "size")
                 found.append(Kept(folder.name, folder, size, marker.stat().st_mtime, True))
             except (OSError, ValueError, KeyError, TypeError):
                 found.append(Kept(folder.name, folder, size_of(folder), 0.0, False))
         return sorted(found, key=lambda item: -item.used)
 
     def is_complete(self, name: str) -> bool:
-        """Return whether there is an environment, made to the end."""
-        return (self.folder / name / _COMPLETE).is_file()
+        """Return whether there is an environment, made to the end, whose interpreter starts."""
+        return (self.folder / name / _COMPLETE).is_file() and starts(self.folder / name)
+
+    def is_whole(self, name: str) -> bool:
+        """Return whether an environment is complete and has lost nothing since; looks at each of its files."""
+        if not self.is_complete(name):
+            return False
+        try:
+            return _content_size(self.folder / name) >= _bytes_in(self.folder / name / _COMPLETE, "content")
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
 
     @contextmanager
     def making(self, name: str) -> Iterator[Path]:
-        """Give the place of an environment to make; it is complete when the block ends without an error, else gone."""
+        """Give the place of an environment to make; it is complete when the block ends without an error, else gone.
+
+        Raises:
+            BlockingIOError: There is one that is damaged, and somebody uses it: this process, perhaps.
+        """
         folder = self.folder / name
-        with self.locked(name, alone=True):
-            if self.is_complete(name):  # another process was quicker
+        was_made = (folder / _COMPLETE).is_file()
+        if self.is_whole(name):  # another process was quicker
+            yield folder
+            return
+        with _lock(self.folder / f"{name}.lock", alone=True, wait=not was_made):
+            if self.is_whole(name):  # … while this one waited
                 yield folder
                 return
             shutil.rmtree(folder, ignore_errors=True)
@@ -106,7 +125,8 @@ class Cache:
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 yield folder
                 with atomic_write(folder / _COMPLETE) as file:
-                    file.write(to_bytes(json.dumps({"size": size_of(folder)}) + "\n"))
+                    sizes = {"size": size_of(folder), "content": _content_size(folder)}
+                    file.write(to_bytes(json.dumps(sizes) + "\n"))
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -181,6 +201,34 @@ def _lock(path: Path, *, alone: bool, wait: bool = True) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+def _bytes_in(file: Path, key: str) -> int:
+    """Return a number of bytes that a JSON file holds.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: There is no such file, or no such number in it.
+    """
+    found = json.loads(file.read_text("utf-8"))[key]
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise ValueError(f"{found!r} is no number of bytes")
+    return found
+
+
+def starts(folder: Path) -> bool:
+    """Return whether an environment has an interpreter."""
+    return os.access(folder / "bin" / "python", os.X_OK)
+
+
+def _content_size(folder: Path) -> int:
+    """Return the bytes of what was installed, without what its use adds and takes away."""
+    total = 0
+    for root, names, files in os.walk(folder):
+        names[:] = [name for name in names if name != "__pycache__" and Path(root, name) != folder / VIEWS]
+        for file in files:
+            with suppress(OSError):
+                total += os.lstat(Path(root, file)).st_size if file != _COMPLETE else 0
+    return total
 
 
 def size_of(folder: Path) -> int:

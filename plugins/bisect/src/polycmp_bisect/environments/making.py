@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import IO
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
-from polycmp_bisect.environments.cache import Cache, digest
+from polycmp.process import code_words, module_words
+from polycmp_bisect.environments.cache import VIEWS, Cache, digest, starts
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.own_packages import Ours
 from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool
 
 #: Bytes below which a disk counts as full: no runtime fits there.
 _FULL = 64 * 1024**2
+#: Belongs to the names of environments; another one where what a name stands for has changed.
+_LAYOUT = 2
 #: Marks an environment that lacks what the runtime needs besides, and takes it from the one that uses it.
 _BORROWS = "borrows"
 #: What NumPy 2 says of a module that was built for NumPy 1: its import may seem to succeed all the same.
@@ -62,6 +69,7 @@ class Maker:
     cache: Cache = field(default_factory=Cache)
     tell: Callable[[str], None] = lambda _: None
     made: list[str] = field(default_factory=list)
+    _once: str = field(default_factory=lambda: os.urandom(8).hex())
     _held: dict[str, IO[bytes]] = field(default_factory=dict)
 
     def environment(self, wanted: Wanted, ours: Ours | None = None) -> Path:
@@ -77,12 +85,17 @@ class Maker:
         """
         beside = ours.requirements if ours is not None else ()
         name = self._name(wanted, beside)
-        if not self.cache.is_complete(name):
-            self.tell(f"installing {wanted.text} (Python {wanted.python})")
+        if name not in self._held and not self.cache.is_whole(name):
             try:
                 with self.cache.making(name) as folder:
-                    if not self.cache.is_complete(name):
+                    if not self.cache.is_whole(name):
+                        self.tell(f"installing {wanted.text} (Python {wanted.python})")
                         self._fill(folder, wanted, beside, borrows=ours is not None)
+            except BlockingIOError:
+                raise UnreachableError(
+                    f"the environment {name} is damaged, and something uses it",
+                    hint=f"polycmp cache remove {name}, when that has ended",
+                ) from None
             except OSError as error:
                 raise self._full(wanted, str(error)) from None
             self.made.append(name)
@@ -98,7 +111,28 @@ class Maker:
 
     def _name(self, wanted: Wanted, beside: Sequence[str]) -> str:
         first = wanted.packages[0].replace("==", "-").replace("/", "_")
-        return f"{first}-py{wanted.python}-{digest(wanted.packages, sorted(beside))}"
+        parts = (_LAYOUT, wanted.packages, sorted(beside), self.digests(wanted.packages))
+        return f"{first}-py{wanted.python}-{digest(*parts)}"
+
+    def digests(self, packages: Sequence[str]) -> list[str]:
+        """Return what the wheels of the named folders hold, as far as an environment could take them.
+
+        A folder of wheels may hold others tomorrow under the same names, and nobody but who named it is to get them.
+
+        Args:
+            packages: Releases that the environment has; wheels of others of these packages do not matter.
+        """
+        held = dict(item.split("==", 1) for item in packages)
+        return [text for place in self.find_links for text in self._digests_of(place, held)]
+
+    def _digests_of(self, place: str, held: Mapping[str, str]) -> Iterator[str]:
+        if not Path(place).is_dir():  # a page, which may lead to anything: good for this search only
+            yield self._once
+            return
+        for file in sorted(Path(place).glob("*.whl")):
+            if _may_be_taken(file.name, held):
+                stat = file.stat()
+                yield f"{file.name} {_digest_of(str(file.resolve()), stat.st_mtime_ns, stat.st_size)}"
 
     def close(self) -> None:
         """Let go of the environments in use."""
@@ -163,18 +197,18 @@ class Maker:
     def _view(self, name: str, ours: Ours, python: str) -> Path:
         """Return the interpreter of an environment that has the packages of another and polycmp as it is here."""
         base = self.cache.folder / name
-        place = base / "polycmp" / ours.digest
+        place = base / VIEWS / ours.digest
         made = place / "complete"
-        if not made.exists():
-            with self.cache.locked(f"{name}.polycmp", alone=True):
-                if not made.exists():
+        if not (made.exists() and starts(place)):
+            with self.cache.locked(f"{name}.{VIEWS}", alone=True):
+                if not (made.exists() and starts(place)):
                     shutil.rmtree(place, ignore_errors=True)
                     self._link(base, place, ours, python)
                     made.touch()
         return place / "bin" / "python"
 
     def _link(self, base: Path, place: Path, ours: Ours, python: str) -> None:
-        done = run_tool([interpreters()[python], "-m", "venv", "--without-pip", str(place)])
+        done = run_tool([*module_words("venv", python=interpreters()[python]), "--without-pip", str(place)])
         if done.status:
             raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
         site, below = site_packages(place, python), site_packages(base, python)
@@ -203,6 +237,26 @@ def _pins(requirements: Sequence[str]) -> list[str]:
     return found
 
 
+def _may_be_taken(wheel: str, held: Mapping[str, str]) -> bool:
+    """Return whether a wheel is not one of another release of a package whose release is given."""
+    try:
+        name, version, _, _ = parse_wheel_filename(wheel)
+        wanted = {canonicalize_name(item): release for item, release in held.items()}.get(name)
+        return wanted is None or version == Version(wanted)
+    except (InvalidWheelFilename, InvalidVersion):
+        return True
+
+
+@lru_cache(maxsize=4096)
+def _digest_of(path: str, _time: int, _size: int) -> str:
+    """Return the digest of a file, which is read again when its time or size has changed."""
+    with Path(path).open("rb") as file:
+        total = hashlib.sha256()
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
 def _names_any(text: str, packages: Sequence[str]) -> bool:
     named = {canonicalize_name(Requirement(item).name) for item in packages}
     return canonicalize_name(Requirement(text).name) in named
@@ -217,8 +271,8 @@ def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] 
     """Return why a module cannot be imported; None if all can."""
     if not modules:
         return None
-    code = f"import sys; sys.path += {list(further)!r}; import {', '.join(modules)}"
-    done = run_tool([str(folder / "bin" / "python"), "-c", code], 300)
+    code = f"sys.path += {list(further)!r}; import {', '.join(modules)}"
+    done = run_tool(code_words(code, python=str(folder / "bin" / "python")), 300)
     return done.last_line if done.status or _FOR_NUMPY_1 in done.text else None
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from polycmp.errors import PluginError
+from polycmp.process import code_words, module_words
 
 #: Seconds that a download and installation may take.
 _PATIENCE = 1800.0
@@ -57,12 +58,18 @@ class Done:
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def run_tool(words: Sequence[str], seconds: float = _PATIENCE) -> Done:
-    """Run a tool to its end and return what it said."""
+def run_tool(words: Sequence[str], seconds: float = _PATIENCE, folder: Path | None = None) -> Done:
+    """Run a tool to its end and return what it said.
+
+    Args:
+        words: The tool and its arguments.
+        seconds: Seconds after which it is ended.
+        folder: Folder in which it is started; by default that of this process.
+    """
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
-            stdin=subprocess.DEVNULL, env=_environ(),
+            stdin=subprocess.DEVNULL, env=_environ(), cwd=folder,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Done(124, f"it took longer than {seconds:g} s")
@@ -89,7 +96,7 @@ def pip_words() -> list[str]:
         PluginError: There is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+        return [*module_words("pip"), "--disable-pip-version-check", "--no-input"]
     if uv := find_uv():
         return [uv, "tool", "run", "pip", "--disable-pip-version-check", "--no-input"]
     raise PluginError("there is no pip to ask for releases", hint=f"{sys.executable} -m ensurepip")
@@ -110,8 +117,8 @@ def interpreters() -> dict[str, str]:
 def _interpreter(version: str) -> str:
     kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
     for path in (shutil.which(f"python{version}") or "", *(str(item) for item in kept[-1:])):
-        code = "import sys; assert '%d.%d' % sys.version_info[:2] == sys.argv[1]; print(sys.executable)"
-        if path and (done := run_tool([path, "-c", code, version], 30)).status == 0:
+        code = "assert '%d.%d' % sys.version_info[:2] == sys.argv[1]; print(sys.executable)"
+        if path and (done := run_tool([*code_words(code, python=path), version], 30)).status == 0:
             return done.text.split("\n")[0]
     return ""
 
@@ -126,13 +133,15 @@ class Installer:
 
     def __init__(self, uv: str, find_links: Sequence[str] = ()) -> None:
         self._uv = uv
-        self._find_links = [word for item in find_links for word in ("--find-links", item)]
+        self._find_links = [word for item in find_links for word in ("--find-links", _absolute(item))]
 
     def make(self, folder: Path, interpreter: str) -> Done:
         """Make an empty environment."""
         if self._uv:
-            return run_tool([self._uv, "venv", "--quiet", "--python", interpreter, str(folder)])
-        return run_tool([interpreter, "-m", "venv", "--without-pip", str(folder)])
+            # uv takes the settings that lie in the current folder, package indexes too; this one is nobody else's.
+            words = [self._uv, "venv", "--quiet", "--python", interpreter, str(folder)]
+            return run_tool(words, folder=folder.parent)
+        return run_tool([*module_words("venv", python=interpreter), "--without-pip", str(folder)])
 
     def install(
         self, folder: Path, requirements: Iterable[str], pins: Iterable[str] = (), *, alone: bool = False
@@ -153,7 +162,9 @@ class Installer:
         if self._uv:
             # As pip does: the best release of all indexes, instead of all releases of the first index that has any.
             options = ["--quiet", "--python", str(python), "--index-strategy", "unsafe-best-match", *pip_settings()]
-            return run_tool([self._uv, "pip", "install", *options, *words])
+            # What uv has kept of a folder is what lay there under the same name before.
+            options += ["--refresh"] if self._find_links else []
+            return run_tool([self._uv, "pip", "install", *options, *words], folder=folder.parent)
         return run_tool([*pip_words(), "--python", str(python), "install", "--quiet", "--no-compile", *words])
 
     def versions(self, package: str, python: str, *, pre: bool = False) -> list[str] | None:
@@ -167,6 +178,11 @@ class Installer:
         if not listed or done.lacks_answers:
             return None
         return [item.strip() for item in listed[0].partition(":")[2].split(",")]
+
+
+def _absolute(place: str) -> str:
+    """Return a folder with its whole path, and an address as it is."""
+    return place if ":" in place else str(Path(place).absolute())
 
 
 @cache
@@ -184,5 +200,6 @@ def pip_settings() -> tuple[str, ...]:
         if option == "no-index":
             found += ["--no-index"] if value.lower() in {"1", "true", "yes", "on"} else []
         else:
-            found += [word for item in value.split() for word in (f"--{option}", item)]
+            items = map(_absolute, value.split()) if option == "find-links" else value.split()
+            found += [word for item in items for word in (f"--{option}", item)]
     return tuple(found)

@@ -7,13 +7,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
+from polycmp.process import module_words
 from polycmp_locate.reduce.writing import absolute
 
 INPUTS, EXPECTED, SCRIPT = "inputs.npz", "expected.npz", "run.sh"
@@ -91,7 +91,7 @@ class Case:
 
 def run_in(folder: Path, words: Sequence[str], programs: str = "") -> int:
     """Run a command in a folder; return its exit status. Its program is looked for in `programs` first."""
-    program = [sys.executable, "-m", "polycmp"]
+    program = module_words("polycmp")
     if words[0] != "polycmp":
         places = os.pathsep.join(filter(None, (programs, os.environ.get("PATH", ""))))
         program = [shutil.which(words[0], path=places) or words[0]]

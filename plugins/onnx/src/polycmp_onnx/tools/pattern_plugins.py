@@ -31,7 +31,9 @@ CONFIG = "config.yaml"
 class PluginsSection:
     """Plugins."""
 
-    plugin_dir: str = opt("", help="Folder with one subfolder per plugin, each with a pattern.py.", metavar="DIR")
+    plugin_dir: str = opt(
+        "", help="Folder with one subfolder per plugin, each with a pattern.py.", metavar="DIR", executes=True
+    )
 
 
 @dataclass(frozen=True)

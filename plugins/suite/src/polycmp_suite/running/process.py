@@ -12,14 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from polycmp.process import code_words
 from polycmp_suite.spec import Ended, Job
 
 #: File of a case's messages, in its output folder.
 LOG = "log.txt"
 #: Seconds between asking a process to end and ending it.
 GRACE = 4.0
-# The current folder is no place to import from: a model may have a `numpy.py` beside it.
-_START = "import sys; del sys.path[0]; from polycmp_suite.running.child import main; main()"
+_START = "from polycmp_suite.running.child import main; main()"
 
 
 class CaseProcess:
@@ -46,7 +46,7 @@ class CaseProcess:
         self._begun = time.monotonic()
         with (Path(job.output) / LOG).open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, str(os.getpid()), *job.words],
+                [*code_words(_START), str(os.getpid()), *job.words],
                 cwd=job.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, given_options
 from polycmp.errors import PolycmpError, UsageError
 from polycmp.model import Model
 from polycmp.options import read_plain, words_of
 from polycmp.plan import plan_backends, spec_texts
 from polycmp_suite.suitefile.case import Case
 from polycmp_suite.suitefile.keys import FORBIDDEN, OWN
-from polycmp_suite.suitefile.rules import Rules, given_options, refuse_code, refuse_writing_outside, written_by
+from polycmp_suite.suitefile.rules import Rules, refuse_code, refuse_writing_outside
 from polycmp_suite.suitefile.spread import Settings
 from polycmp_suite.suitefile.versions import Versions
 
@@ -73,7 +73,8 @@ class Translator:
             backends = (self._with_release(backends[0], settings.release), *backends[1:])
         given = list(given_options(asked.values, table, backends))
         if not self._rules.scripts:
-            refuse_code(given, filter(None, (asked.model, *(item.model for item in backends))), backends)
+            models = filter(None, (asked.model, *(item.model for item in backends)))
+            refuse_code(given, models, backends, self._registry)
         if not self._rules.writes:
             refuse_writing_outside(self._folder, given)
         words = [*own["command"].split(), *([asked.model] if asked.model else [])]
@@ -91,7 +92,7 @@ class Translator:
             tags=own["tags"],
             needs=needs,
             files=tuple(dict.fromkeys(self._files(asked, table, backends, own["files"]))),
-            written=tuple(dict.fromkeys(path for option in given for path in written_by(option))),
+            written=tuple(dict.fromkeys(path for option in given for path in option.written)),
             series=settings.series,
             environments=tuple(dict.fromkeys((item.backend, item.version) for item in backends if item.version)),
             versions=tuple(dict.fromkeys(line for item in backends for line in self._versions.of(item))),
@@ -131,7 +132,8 @@ class Translator:
         yield from (_SEARCH, *([asked.model] if asked.model else []))
         yield from (word for spec in spec_texts(backends) for word in ("-b", spec))
         shared = {key: table.targets[key] for key in asked.values if key in table.targets}
-        yield from words_of({key: asked.values[key] for key, item in shared.items() if not item.field.writes}, table)
+        kept = {key for key, item in shared.items() if not item.field.writes or item.field.is_cache}
+        yield from words_of({key: asked.values[key] for key in asked.values if key in kept}, table)
 
     def _table(self, name: str) -> FlagTable:
         if name not in self._tables:
@@ -149,7 +151,7 @@ class Translator:
         named = [asked.model, *(item.model for item in backends)]
         for key, value in asked.values.items():
             field = table.targets[key].field
-            if field.is_path and not field.writes:
+            if field.is_path and (not field.writes or field.is_cache):
                 named += [text for texts in field.texts(value) for text in texts]
         for text in filter(None, named):
             path = text if (self._folder / text).exists() else text.rpartition(":")[0]
