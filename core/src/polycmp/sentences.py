@@ -41,6 +41,7 @@ __all__ = [
     "explained",
     "heading_of",
     "listed",
+    "made_up",
     "most_too_small",
     "nan_differs",
     "nan_everywhere",
@@ -264,6 +265,14 @@ def nan_everywhere(output: str) -> str:
 def would_have_passed(what: str, why: str = "") -> str:
     """Name an impostor that would have passed, and the reason."""
     return f"{what} would have passed, too{why and ': '}{why}"
+
+
+def made_up(numbers: Mapping[str, float]) -> str:
+    """Name the numbers that were made up, where the reference gives NaN for them, and the option that gives them."""
+    shown = " and ".join(f"{name} = {value:.3g}" for name, value in list(numbers.items())[:3])
+    which = "this value was" if len(numbers) == 1 else "these values were"
+    options = " ".join(f"{name}:[LOW,HIGH]" for name in list(numbers)[:3])
+    return f"the reference holds NaN for {shown}, and {which} made up: give them with --val-range {options}"
 
 
 def no_elements(output: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, product
@@ -224,8 +225,11 @@ def _first_working(
             fallback = fallback or (made, said)
         last = last or said
     if fallback is not None:
+        single = [name for name, entry in fallback[0].items() if math.prod(entry.static_shape()) == 1]
+        options = f"--val-range {single[0]}:[LOW,HIGH]" if single else ""
+        advice = f"give values for {single[0]!r} with {options}, or" if single else "give"
         return SizedInputs(
-            fallback[0], _note(inputs, fallback[0], f"{fallback[1]}; give other shapes with --input-shapes")
+            fallback[0], _note(inputs, fallback[0], f"{fallback[1]}; {advice} other shapes with --input-shapes")
         )
     first = candidates[0]
     shapes = " ".join(f"{name}:{format_shape(first[name].shape)}" for name in _changed(inputs, first))

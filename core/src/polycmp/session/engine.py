@@ -29,6 +29,7 @@ from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.tolerances import is_measured, open_tolerances
+from polycmp.session.invented import invented_numbers, without_invented_nan
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
@@ -221,6 +222,7 @@ class _Session:
         )
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._differs = False
+        self._invented: Mapping[str, float] = {}
         data, windows = resolved.plan.data, prepared.windows is not None
         drawn = data.iterations > 1 and not data.files and not data.script
         several = drawn or (prepared.feedback is not None and prepared.feedback.steps > 1)
@@ -268,6 +270,7 @@ class _Session:
         self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
         self._check_names(step)
         reference = self._fallback_reference(step.outputs)
+        self._invented = self._invented or invented_numbers(step.feed, self._resolved.plan.data)
         try:
             changed = self._observers.transform(self._observed(step, reference if reference in step.outputs else ""))
         except PolycmpError as error:
@@ -315,6 +318,7 @@ class _Session:
             why = {name: found[other] for name, other in names.items() if other in found}
             self.outcome.comparisons = [blind_pair(pair, why, accepted) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [self._with_lacking(pair) for pair in self.outcome.comparisons]
+        self.outcome.comparisons = [without_invented_nan(pair, self._invented) for pair in self.outcome.comparisons]
         self._suggest_shapes()
         notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)
         self.outcome.notes += [f"inputs: {note}" for note in notes]
