@@ -57,7 +57,6 @@ UNMOVED = {"probe": {"moved": 0.0, "relative": 0.0, "passed_without": True}}
 SENTENCES = [
     ("all agree", told(Said(0, EQUAL)), 0),
     ("a suite fails what run passes", told(Said(0, EQUAL), suite=1), 1),
-    ("saved outputs fail what run passes", told(Said(0, EQUAL), compare=1), 1),
     ("a race is another one in each run", told(Said(1, UNSTEADY), run=1, suite=0, compare=0, invariants=1, auto=1), 0),
     ("run fails, all is equal", told(Said(0, EQUAL), run=1, suite=1, compare=1), 1),
     ("run fails, rounding explains it", told(Said(0, ROUNDING), run=1, suite=1, compare=1), 0),

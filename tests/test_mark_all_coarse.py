@@ -73,9 +73,9 @@ def test_a_good_file_passes_however_small_or_deep(against, operators, kind):
     [("scale", 0.9, None), ("scale", 0.6, None), ("s5", 0.8, None), ("last", 1.6, 3), ("b5", 4.0, None)],
 )
 @pytest.mark.parametrize("kind", ["fp16", "bf16"])
-def test_what_keeps_a_factor_or_a_shift_fails_at_any_depth(against, kind, weight, factor, column):
+def test_what_keeps_a_factor_or_a_shift_passes_at_no_depth(against, kind, weight, factor, column):
     done = against("run", 40, kind, weight, factor, column)
-    assert done.status == 1, done.out
+    assert done.status != 0, done.out
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_keeps_a_factor_or_a_shift_fails_at_any_depth(against, kind, weight
 )
 def test_no_depth_lets_half_of_an_error_pass(against, weight, factor, column):
     done = against("run", 128, "bf16", weight, factor, column)
-    assert done.status == 1, done.out
+    assert done.status != 0, done.out
 
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
@@ -119,12 +119,12 @@ def test_an_output_may_not_be_off_by_as_much_as_a_wide_bound_says(polycmp, tmp_p
     assert (done.status == 0) == (share == 1.0), done.out
 
 
-def test_locate_leaves_undecided_what_mark_all_fails_and_no_operator_does_by_itself(against):
-    """A bias 3 % too large is less than 16 roundings of the operator that adds it, and more than measured noise."""
-    assert against("run", 40, "fp16", "b5", 1.03).status == 1
+def test_the_files_tell_what_lies_below_the_rounding_of_every_operator(against):
+    """A bias 3 % too large is less than 16 roundings of the operator that adds it."""
+    done = against("run", 40, "fp16", "b5", 1.03)
+    assert (done.status, "another network: the constant 'b5'" in " ".join(done.out.split())) == (0, True), done.out
     done = against("locate", 40, "fp16", "b5", 1.03)
-    assert done.status == 3, done.out
-    assert "'a5', the output of Add 'a5', is the first tensor with a larger error" in " ".join(done.out.split())
+    assert (done.status, "another network: the constant 'b5'" in " ".join(done.out.split())) == (1, True), done.out
 
 
 @pytest.mark.parametrize("factor", [0.97, 0.9])

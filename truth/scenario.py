@@ -19,6 +19,7 @@ WORSE, WRONG = "worse than this precision explains", "wrong"
 BORN, CONSTANT = "NaN/Inf born here", "suspiciously constant"
 UNSTEADY = "other numbers in each run"
 FUSED, FAILS = "probing removes the fault", "the backend fails here"
+OTHER = "another network"
 NO_FAULT = "none"
 
 Change = Callable[[onnx.ModelProto], None]

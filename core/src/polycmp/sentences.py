@@ -33,6 +33,7 @@ __all__ = [
     "UNMOVED",
     "Meaning",
     "backends_failed",
+    "beyond_bound",
     "channels_lost",
     "counted",
     "decide_by_the_task",
@@ -176,6 +177,17 @@ def elements_differ(failed: int, count: int, worst: str, enough: str) -> str:
     """
     text = f"{failed} of {counted(count, 'element')} differ{'s' * (failed == 1)} by more than both tolerances"
     return f"{text}{worst and ', '}{worst}; {f'{enough} would pass' if enough else 'no tolerance would do'}"
+
+
+def beyond_bound(failed: int, count: int, worst: str) -> str:
+    """Count the elements that are off by more than rounding explains.
+
+    Args:
+        failed: Elements beyond the bound.
+        count: All elements.
+        worst: Place and values of the worst element, in words.
+    """
+    return f"{failed} of {counted(count, 'element')} {'is' if failed == 1 else 'are'} beyond it, {worst}"
 
 
 def statistic_too_large(statistic: str, of_abs: float, of_rel: float, atol: float, rtol: float) -> str:

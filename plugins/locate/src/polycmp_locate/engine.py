@@ -13,7 +13,7 @@ from polycmp.judging import perturbed_runs
 from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_runs, open_precise_run
 from polycmp.plan import Plan
 from polycmp.results import Outcome
-from polycmp.runs import Observers, Resolved, make_functions, resolve
+from polycmp.runs import Observers, Resolved, is_measured, make_functions, resolve
 from polycmp.tensors import Feed
 from polycmp_locate.judge.failure import judge_failure
 from polycmp_locate.judge.inside import judge_inside
@@ -147,7 +147,8 @@ def _against_backend(
             if setting is None:
                 setting = Setting(candidate, reference, precise, functions, plan.max_memory, perturbed=perturbed)
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
-                setting = replace(setting, network=compare_files(setting, inputs))
+                if is_measured(plan.compare):  # a tolerance that was given is final
+                    setting = replace(setting, network=compare_files(setting, inputs))
                 rounding = rounding_inside(resolved, setting, perturbed)
                 names = setting.pairing.to_reference if setting.pairing is not None else {}
                 lacking = lacking_outputs(resolved, candidate, reference, names)

@@ -18,6 +18,9 @@ Tensors = Mapping[str, Any]
 #: Judges the candidate's outputs by the reference's, on some inputs.
 JudgeOutputs = Callable[[Feed, Tensors, Tensors], Sequence[OutputComparison]]
 
+#: Verdicts on an output for which a fault is looked for.
+_OFF = frozenset({"failed", "undecided"})
+
 
 def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOutputs | None:
     """Return the judge of a model's outputs; None where its compare functions judge each by itself.
@@ -47,8 +50,9 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
             OutputComparison(
                 name,
                 name,
-                not (name in invalid or (known[name].verdict == "failed" if name in known else failed)),
+                not (name in invalid or (known[name].verdict in _OFF if name in known else failed)),
                 reason=known[name].reason if name in known else reason if failed else "",
+                inconclusive="undecided" if name in known and known[name].verdict == "undecided" else "",
             )
             for name in made
         ]

@@ -14,7 +14,8 @@ from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Level, rounded_levels
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Floor, Judgement, judge
-from polycmp.compare import DetailedVerdict, OutputJudge, Simple, scales_of
+from polycmp.compare import DetailedVerdict, OutputJudge, Simple, scales_of, worst_reason
+from polycmp.options import pick
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.spec import IMPOSTORS
 from polycmp.tensors import dtype_class, dtype_name
@@ -78,8 +79,8 @@ class MeasuredJudge(OutputJudge):
 
     def of_output(self, output: str) -> MeasuredJudge | Simple:
         """Return the compare function that judges an output: a tolerance that was given for it is final."""
-        given = {*self.options.atol, *self.options.rtol}
-        return Simple(self.options, self.detail) if "" in given or output in given else self
+        given = (pick(limits, output, None) for limits in (self.options.atol, self.options.rtol))
+        return self if all(limit is None for limit in given) else Simple(self.options, self.detail)
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
@@ -131,8 +132,7 @@ class MeasuredJudge(OutputJudge):
         verdict = replace(verdict, tolerance={"atol": most.largest, "rms": most.rms})
         bound = sentences.explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average)
         if judgement.word == "failed":
-            details = f"; {verdict.reason}" if verdict.reason else ""
-            return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{details}")
+            return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")
         if not verdict.passed and not _is_number(verdict):
             return verdict
         if judgement.word == "passed":
@@ -158,6 +158,14 @@ class MeasuredJudge(OutputJudge):
             is_open = self.rounding.is_inner(output) and is_steps(kind)  # steps make more numbers equal than samples do
             return replace(verdict, inconclusive="undecided") if is_open else verdict
         return self._open(verdict, output, reference, f"{verdict.reason}; {turned.text(kind, of_shape=reshaped)}")
+
+
+def _beyond(verdict: DetailedVerdict) -> str:
+    """Return in words how many elements are beyond the bound, and the worst of them; the whole reason of others."""
+    stats = verdict.stats
+    if verdict.passed or stats is None or not _is_number(verdict) or stats.worst is None:
+        return f"; {verdict.reason}" if verdict.reason else ""
+    return f"; {sentences.beyond_bound(stats.failed, stats.count, worst_reason(stats.worst))}"
 
 
 def _is_number(verdict: DetailedVerdict) -> bool:
