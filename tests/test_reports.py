@@ -50,7 +50,10 @@ def test_github_gets_annotations_and_a_summary(polycmp, model, other, tmp_path, 
     done = polycmp("run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other},name=old")
     assert done.status == 1
     [line] = [line for line in done.out.splitlines() if line.startswith("::error")]
-    assert line.startswith("::error title=model.onnx and other.onnx%3A onnxrt against old%3A y::8 of 8 elements differ")
+    assert line.startswith(
+        "::error title=model.onnx and other.onnx%3A onnxrt against old%3A y::an element is off by 0.0"
+    )
+    assert "; 8 of 8 elements differ by more than both tolerances" in line
     assert "| ❌ | y | float32" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 

@@ -38,7 +38,9 @@ TOUR = (
 #: Modules for our own plugins alone, tested there.
 SHARED = {"polycmp.report.along"}
 #: Built-in plugins, and the modules by which programs reach them.
-BUILT_IN = ("builtin", "comparator.py", "func.py", "json.py", "debug.py", "layerwise.py", "logger.py", "testing")
+BUILT_IN = (
+    "builtin", "comparator.py", "func.py", "json.py", "debug.py", "judging.py", "layerwise.py", "logger.py", "testing",
+)  # fmt: skip
 DRIVER = "import sys; from polycmp.cli.main import main; [main(line.split()) for line in sys.stdin.read().splitlines()]"
 
 

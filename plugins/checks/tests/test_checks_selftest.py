@@ -33,7 +33,7 @@ def statuses(found):
 
 
 def test_all_faults_that_only_change_numbers_are_seen(selftest):
-    done, found = selftest("-b", "toy", "--faults", *QUIET)
+    done, found = selftest("-b", "toy", "--faults", *QUIET, "--atol", "1e-5", "--rtol", "1e-5")
     assert done.status == 0, done.out
     seen = statuses(found)
     assert set(seen) == set(QUIET)
@@ -41,6 +41,15 @@ def test_all_faults_that_only_change_numbers_are_seen(selftest):
     assert {"fp16", "int32", "saturate", "layout", "shuffle", "row-noise", "ties"} <= {
         fault for fault, status in seen.items() if status == "seen"
     }
+
+
+def test_a_fault_that_may_be_rounding_is_undecided_and_none_that_went_unnoticed(selftest):
+    # Halves lie where rounding of the input turns the result of Round, too.
+    done, found = selftest("-b", "toy", "--faults", "ties", "fp16")
+    assert (done.status, statuses(found)) == (3, {"ties": "undecided", "fp16": "seen"})
+    assert "rounding to float32 alone could move it by" in done.words
+    assert "UNDECIDED: 1 of 2 faults may be rounding, too" in done.words
+    assert done.report()["verdict"] == "undecided"
 
 
 def test_faults_that_end_the_process_are_seen(selftest):

@@ -174,9 +174,10 @@ def test_an_attribute_too_many_or_too_few_names_node_and_attribute(node, reason)
     assert "negSlope" in caught.value.why
 
 
-def test_an_output_that_is_no_tensor_is_an_error():
-    with pytest.raises(BackendError, match="'y' is a sequence"):
-        infer(model([helper.make_node("SequenceConstruct", ["x", "x"], ["y"])]))
+def test_a_sequence_is_a_list_of_arrays():
+    made = infer(model([helper.make_node("SequenceConstruct", ["x", "x"], ["y"])]))
+    assert isinstance(made, list)
+    np.testing.assert_array_equal(made, [X] * 2)
 
 
 SCRIPT = """

@@ -54,6 +54,24 @@ class Resolved:
         return {path: model.describe() for path, model in self.models.items()}
 
     @cached_property
+    def map_output(self) -> Mapping[str, str]:
+        """Candidate's output name to reference's, but for sequences and maps that the loader's options leave out.
+
+        What these are made of is compared by its own name.
+
+        Raises:
+            ModelError: A file cannot be read.
+        """
+        given = self.plan.compare.map_output
+        absent: set[str] = set()
+        for model in self.models.values() if given else ():
+            file, made = model.describe_file(), model.describe()
+            if file is not None and made is not None:
+                untyped = {name for name, entry in file.outputs.items() if entry.dtype is None}
+                absent |= untyped - made.outputs.keys()
+        return {name: other for name, other in given.items() if name not in absent}
+
+    @cached_property
     def source(self) -> DataSource:
         """The data source, which also knows the inputs that the models' files describe."""
         known = [item for item in self.descriptions.values() if item is not None]

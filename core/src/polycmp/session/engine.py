@@ -204,9 +204,8 @@ class _Session:
         observers: Observers,
         outcome: Outcome,
     ) -> None:
-        plan = resolved.plan.compare
-        if prepared.windows is not None:
-            plan = replace(plan, map_output={})  # the tensors of both sides have one name then
+        # In windows the tensors of both sides have one name.
+        plan = replace(resolved.plan.compare, map_output=resolved.map_output if prepared.windows is None else {})
         self._compare_plan = plan
         self._resolved = resolved
         self._prepared = prepared

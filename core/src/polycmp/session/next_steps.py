@@ -52,7 +52,7 @@ def _passes_anything(item: OutputComparison) -> bool:
         (
             max(limits["atol"], limits["rtol"] * item.stats.scale)
             for limits in map(_limits, item.verdicts.values())
-            if limits
+            if {"atol", "rtol"} <= limits.keys()
         ),
         default=0.0,
     )

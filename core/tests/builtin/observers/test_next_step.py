@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 
 import pytest
@@ -54,7 +55,9 @@ def test_the_next_step_finds_the_fault(polycmp, tmp_path, words, kept):
         }
     ]
     assert "- next: <code>polycmp locate " in (tmp_path / "r.md").read_text()
-    assert "next: polycmp locate" in (tmp_path / "r.html").read_text()
+    page = (tmp_path / "r.html").read_text()
+    assert "next: Find the first tensor inside a model that goes wrong." in page
+    assert html.escape(shlex.join(["polycmp", *step])) in page
     found = polycmp(*step, "--report", "found.json")
     assert found.status == 1
     assert found.report("found.json")["origin"] == "h2"

@@ -31,7 +31,7 @@ NAN_MAKERS = frozenset({"Sqrt", "Log", "Pow", "Div", "Acos", "Asin", "Acosh", "A
 #: Operators tried for a fault before it counts as one that these inputs do not show.
 TRIES = 4
 
-Status = Literal["seen", "unseen", "skipped", "error"]
+Status = Literal["seen", "unseen", "undecided", "skipped", "error"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Trial:
 
     Attributes:
         fault: The fault.
-        status: `seen`, `unseen` (the comparison passed although results were changed), `skipped` (nothing in this
-            model or in these inputs shows it) or `error`.
+        status: `seen`, `unseen` (the comparison passed although results were changed), `undecided` (it could not tell
+            the fault from rounding), `skipped` (nothing in this model or in these inputs shows it) or `error`.
         at: The operator; empty if there was none to try.
         reason: Description of the finding.
     """
@@ -76,7 +76,7 @@ class SelfTest:
             return EXIT_FAILED
         if not self.agrees or "unseen" in statuses:
             return EXIT_DIFFERENT
-        return EXIT_OK if "seen" in statuses else EXIT_FAILED
+        return EXIT_OK if "seen" in statuses and "undecided" not in statuses else EXIT_FAILED
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -201,6 +201,8 @@ def _judge(fault: str, node: GraphNode, outcome: Outcome) -> Trial:
         return Trial(fault, "seen", node.label, _why(outcome))
     if effect.startswith(NO_EFFECT):
         return Trial(fault, "skipped", node.label, "these inputs do not show it: it changes no number")
+    if outcome.verdict == "undecided":
+        return Trial(fault, "undecided", node.label, _why(outcome))
     return Trial(fault, "unseen", node.label, f"{effect}, and the comparison passed")
 
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from polycmp.errors import EXIT_OK
-from polycmp.report import Column, Fact, Result, Row, State, Table, verdict_of
-from polycmp.sentences import ERROR, FAILED, PASSED, counted
+from polycmp.report import Column, Fact, Result, Row, State, Table, Verdict, verdict_of
+from polycmp.sentences import ERROR, FAILED, PASSED, UNDECIDED, counted
 from polycmp_checks.selftest import SelfTest
 
-_STATES: dict[str, State] = {"seen": "passed", "unseen": "failed", "skipped": "skipped", "error": "error"}
+_STATES: dict[str, State] = {
+    "seen": "passed", "unseen": "failed", "undecided": "undecided", "skipped": "skipped", "error": "error"
+}  # fmt: skip
 
 
 def result_of(found: Sequence[SelfTest], command_line: str) -> Result:
@@ -24,15 +26,19 @@ def result_of(found: Sequence[SelfTest], command_line: str) -> Result:
     heading, sentence = _verdict(found)
     return Result(
         command="selftest",
-        verdict=verdict_of(exit_code),
+        verdict=_word(heading, exit_code),
         heading=heading,
         sentence=sentence,
         title=" · ".join(item.label for item in found[:3]),
         content=tuple(_table(item) for item in found),
         facts=_facts(found),
         command_line=command_line,
-        document=_document(found, exit_code, command_line),
+        document=_document(found, _word(heading, exit_code), exit_code, command_line),
     )
+
+
+def _word(heading: str, exit_code: int) -> Verdict:
+    return "undecided" if heading == UNDECIDED else verdict_of(exit_code)
 
 
 def _facts(found: Sequence[SelfTest]) -> tuple[Fact, ...]:
@@ -44,10 +50,10 @@ def _facts(found: Sequence[SelfTest]) -> tuple[Fact, ...]:
     )
 
 
-def _document(found: Sequence[SelfTest], exit_code: int, command_line: str) -> dict[str, Any]:
+def _document(found: Sequence[SelfTest], verdict: Verdict, exit_code: int, command_line: str) -> dict[str, Any]:
     return {
         "schema": 1,
-        "verdict": verdict_of(exit_code),
+        "verdict": verdict,
         "exit_code": exit_code,
         "command": command_line,
         "selftest": {item.label: item.to_json() for item in found},
@@ -88,6 +94,8 @@ def _verdict(found: Sequence[SelfTest]) -> tuple[str, str]:
         return FAILED, "a backend does not agree with itself"
     if count["unseen"]:
         return FAILED, f"{count['unseen']} of {counted(total, 'fault')} went unnoticed{skipped}"
+    if count["undecided"]:
+        return UNDECIDED, f"{count['undecided']} of {counted(total, 'fault')} may be rounding, too{skipped}"
     if not count["seen"]:
         return ERROR, "no fault shows in this model with these inputs"
     return PASSED, f"{count['seen']} of {counted(total, 'fault')} noticed{skipped}"

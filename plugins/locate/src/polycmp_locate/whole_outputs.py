@@ -44,7 +44,8 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
         found = judge_outputs(same_names, candidate, reference, feeds)
         known = {name: item for pair in found.comparisons for name, item in pair.outputs.items()}
         invalid = {item.output for item in found.invalid}
-        failed, reason = found.verdict == "failed", why_failed(found)
+        # Nothing that was measured explains what a metric leaves undecided: the search has to.
+        failed, reason = found.verdict in {"failed", "undecided"}, why_failed(found)
         return [
             OutputComparison(
                 name,

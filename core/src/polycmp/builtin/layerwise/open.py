@@ -169,7 +169,7 @@ def open_windows(
     if not can_run_side_by_side([graphs[item.model.path] for item in compress(backends, inside)]):
         # By names of their own and by the tolerances alone, as `compare` judges what both save, however many there are.
         paired = _paired(resolved, partitioned, reference) if all(inside) and _are_marked(backends) else None
-    elif resolved.plan.compare.map_output:  # tensors of two names may be made in two windows
+    elif resolved.map_output:  # tensors of two names may be made in two windows
         notes.append(all_in_memory_note("--map-output"))
         return None
     if paired is None:
@@ -216,7 +216,7 @@ def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], referenc
     files = [backend.model.describe_file() for backend in resolved.backends]
     ends = [frozenset(file.outputs) for file in files if file is not None]
     ends = [frozenset.intersection(*ends)] if len(ends) == len(files) else []
-    given = GivenNames(plan.data.map_input, plan.compare.map_output, *ends)
+    given = GivenNames(plan.data.map_input, resolved.map_output, *ends)
 
     def perturbed(run: PartitionedRun) -> PerturbedRuns | None:
         return perturbed_runs(resolved, run.label, run.graph)

@@ -117,7 +117,7 @@ def compare(
     registry = Registry.discover()
     words = [*_judging(atol, rtol, compare_func, map_output), *_accepted(allow_blind), *options]
     folder = _Folder()
-    files = [folder.outputs(data, label, registry) for data, label in zip((new, old), names, strict=True)]
+    files = tuple(folder.outputs(data, label, registry) for data, label in zip((new, old), names, strict=True))
     call = _call("compare", [*files, *words], registry)
     result, outcome = call.compared(call.plan(options=call.options.replaced("core", "result", {"load_outputs": files})))
     judged = tuple(block for block in result.content if not isinstance(block, Table) or block.judged)
