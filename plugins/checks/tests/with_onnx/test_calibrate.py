@@ -217,3 +217,18 @@ def test_backends_with_other_outputs_leave_no_profile(polycmp, tmp_path):
     assert done.status == 3
     assert "only one of onnxrt and odd has an output 'y'" in done.err
     assert not (tmp_path / "p.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("ends", "held"),
+    [
+        ([helper.make_node("Sub", ["h", "h"], ["y"])], "0"),
+        ([helper.make_node("Sub", ["h", "h"], ["o"]), helper.make_node("Div", ["o", "o"], ["y"])], "NaN"),
+    ],
+    ids=["zeros", "NaN"],
+)
+def test_an_output_that_is_one_number_everywhere_has_no_limit_that_refuses_anything(calibrated, ends, held):
+    done, outputs = calibrated(ends=ends)
+    assert done.status == 3, done.out
+    assert f"it holds {held} everywhere: no limit refuses anything" in words(done)
+    assert outputs["y"]["abs"] == 0

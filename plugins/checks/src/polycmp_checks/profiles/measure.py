@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from polycmp.compare import Simple, SimpleOptions
 from polycmp.errors import ModelError
 from polycmp.judging import PerturbedRuns, RoundingTolerances
@@ -55,6 +57,8 @@ class Measured:
         magnitude: The largest magnitude of any value.
         coarse: The smallest error that rounding to the next coarser type made; infinite if that was not measured.
         coarser: The next coarser type; empty if there is none, or it could not be run.
+        low: The smallest value of any; with `high` it tells whether the output holds more than one number.
+        high: The largest.
         whole: Whether it holds whole numbers.
         problem: Reason why no tolerance would do; empty if one does.
     """
@@ -64,6 +68,8 @@ class Measured:
     largest: float = 0.0
     widest: str = ""
     magnitude: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
     coarse: float = math.inf
     coarser: str = ""
     whole: bool = False
@@ -75,8 +81,21 @@ class Measured:
         if error > self.largest:
             self.largest, self.widest = error, between
 
+    def see(self, array: Any) -> None:
+        """Take note of the range of an array's finite numbers."""
+        if dtype_class(array.dtype) in {"float", "complex"} and array.size:
+            values = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
+            finite = np.isfinite(values)
+            self.low = min(self.low, float(values.min(initial=math.inf, where=finite)))
+            self.high = max(self.high, float(values.max(initial=-math.inf, where=finite)))
+
     def limit(self) -> Limit:
         """Return the limit that was measured."""
+        if not (self.whole or self.problem or self.low < self.high):
+            held = f"{self.low:g}" if math.isfinite(self.low) else "NaN"
+            return Limit(
+                0.0, 0.0, self.comparisons, self.apart, f"it holds {held} everywhere: no limit refuses anything"
+            )
         if self.whole or self.problem or not (self.apart or self.coarse):
             return Limit(0.0, 0.0, self.comparisons, self.apart, self.problem)
         limit = MARGIN * self.largest
@@ -184,6 +203,7 @@ def _compare(step: Step, outputs: dict[str, Measured]) -> None:
             verdict = Simple(_EXACT)(a, b, output=name)
             stats, between = verdict.stats, f"{one} and {two}"
             found.whole = found.whole or dtype_class(b.dtype) not in {"float", "complex"}
+            found.see(b)
             error, scale = (stats.max_abs, stats.scale) if stats is not None else (0.0, 0.0)
             alike = stats is not None and not stats.nan_mismatched and math.isfinite(error)
             if not verdict.passed and (found.whole or not alike):
