@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from polycmp.precision import is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_floating, to_numpy
 
 Array = NDArray[Any]
+#: Elements that are widened at a time.
+BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -131,52 +133,84 @@ def perturbed_inputs(
 
 
 def level_between(candidate: Array, reference: Array, *, gated: bool = False) -> Level:
-    """Measure the distance between two tensors.
+    """Measure the distance between two tensors, in blocks.
 
     Args:
         candidate: The tensor.
         reference: The other, of the same shape.
         gated: Whether factors and shifts count only where they make a good share of an error.
     """
-    a, b = wide(candidate), wide(reference)
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(a - b)
-    if not finite.all():
-        a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
-    errors = a - b
-    largest, rms = float(np.abs(errors).max(initial=0.0)), root_mean_square(errors)
-    size = root_mean_square(b)
-    if b.size < FEW or not 0.0 < size < math.inf or not math.isfinite(rms):
+    is_complex = "complex" in {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
+    axes = [axis for axis in _row_axes(reference.ndim) if not is_complex and _has_rows(reference.shape, axis)]
+    largest, of_errors, of_values, products, errors_sum = 0.0, 0.0, 0.0, 0.0, 0.0
+    rows = {axis: np.zeros((5, reference.shape[axis])) for axis in axes}
+    for cut, longest in _cuts(reference.shape):
+        a, b = wide(candidate[cut]), wide(reference[cut])
+        with np.errstate(all="ignore"):
+            errors = a - b
+        finite = np.isfinite(errors)
+        if not finite.all():
+            errors, b = np.where(finite, errors, 0.0), np.where(finite, b, 0.0)
+        sizes = np.abs(errors)
+        largest = max(largest, float(sizes.max(initial=0.0)))
+        with np.errstate(all="ignore"):
+            of_errors += float(np.sum(sizes * sizes))
+            of_values += float(np.sum(np.abs(b) ** 2))
+            products += float(np.sum(np.conj(b) * errors).real)
+            errors_sum += float(np.sum(errors).real)
+            for axis, sums in rows.items():
+                others = tuple(other for other in range(b.ndim) if other != axis)
+                place = cut[longest] if axis == longest else slice(None)
+                for row, values in enumerate((b, errors, b * b, b * errors, errors * errors)):
+                    sums[row, place] += values.sum(axis=others)
+    count = max(reference.size, 1)
+    rms, size = math.sqrt(of_errors / count), math.sqrt(of_values / count)
+    if reference.size < FEW or not 0.0 < size < math.inf or not math.isfinite(rms):
         return Level(largest, rms)
-    factor, shift = abs(float(np.mean(np.conj(b) * errors).real)) / size**2, abs(float(np.mean(errors).real)) / size
+    factor, shift = abs(products / count) / size**2, abs(errors_sum / count) / size
     least = SYSTEMATIC * rms / size if gated else 0.0
-    row = 0.0 if np.iscomplexobj(b) else _row(errors, b, SYSTEMATIC_IN_ROW if gated else 0.0)
-    return Level(largest, rms, factor if factor >= least else 0.0, shift if shift >= least else 0.0, row)
+    of_rows = (_of_rows(sums, count // sums.shape[1], SYSTEMATIC_IN_ROW if gated else 0.0) for sums in rows.values())
+    return Level(
+        largest, rms, factor if factor >= least else 0.0, shift if shift >= least else 0.0, max(of_rows, default=0.0)
+    )
 
 
-def _row(errors: Array, reference: Array, least_share: float) -> float:
-    """Return the largest error of a row, along the axes that rows lie along, that its own factor and shift make."""
-    axes = _row_axes(reference.ndim)
-    pairs = ((np.moveaxis(errors, axis, 0), np.moveaxis(reference, axis, 0)) for axis in axes)
-    return max((_of_rows(*pair, least_share) for pair in pairs), default=0.0)
+def _cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
+    """Yield the blocks of a tensor along its longest axis, and that axis."""
+    size, longest = math.prod(shape), max(range(len(shape)), key=shape.__getitem__, default=0)
+    if size <= BLOCK or not shape:
+        yield (slice(None),) * len(shape), longest
+        return
+    step = max(1, BLOCK * shape[longest] // size)
+    for start in range(0, shape[longest], step):
+        cut = [slice(None)] * len(shape)
+        cut[longest] = slice(start, start + step)
+        yield tuple(cut), longest
 
 
 def _row_axes(rank: int) -> set[int]:
     return {0, 1, rank - 1} if rank > 1 else set()
 
 
-def _of_rows(errors: Array, reference: Array, least_share: float) -> float:
-    rows = reference.shape[0]
-    if rows < 2 or reference.size < rows * FEWEST_IN_CHANNEL:
-        return 0.0
-    x, error = reference.reshape(rows, -1), errors.reshape(rows, -1)
+def _has_rows(shape: tuple[int, ...], axis: int) -> bool:
+    return shape[axis] >= 2 and math.prod(shape) >= shape[axis] * FEWEST_IN_CHANNEL
+
+
+def _of_rows(sums: NDArray[np.float64], length: int, least_share: float) -> float:
+    """Return the largest error of a row that its own factor and shift make.
+
+    Args:
+        sums: Of each row the sums of its numbers, of their errors, of the squares of both, and of their products.
+        length: Numbers in a row.
+        least_share: The least share of a row's error that they make to count.
+    """
+    x, error, squares, products, of_errors = sums / length
     with np.errstate(all="ignore"):
-        mean, centred = error.mean(axis=1), x - x.mean(axis=1, keepdims=True)
-        of_x, along = (centred * centred).mean(axis=1), (centred * error).mean(axis=1)
-        systematic = mean * mean + np.where(of_x > 0.0, along * along / of_x, 0.0)
-        size = (x * x).mean(axis=1)
-        share = np.sqrt(systematic / np.maximum(size, size.mean()))
-        counts = np.isfinite(share) & (systematic >= least_share**2 * (error * error).mean(axis=1))
+        of_x, along = squares - x * x, products - x * error
+        varies = of_x > 1e-12 * squares  # what is left of numbers that are all alike is their rounding
+        systematic = error * error + np.where(varies, along * along / np.where(varies, of_x, 1.0), 0.0)
+        share = np.sqrt(systematic / np.maximum(squares, squares.mean()))
+        counts = np.isfinite(share) & (systematic >= least_share**2 * of_errors)
     return float(share[counts].max(initial=0.0))
 
 
@@ -188,8 +222,17 @@ def rounded_levels(reference: Array, share: float, scales: Scales) -> tuple[Leve
         share: The share.
         scales: The tensor's scales.
     """
-    values = map(magnitudes, scales.parts(reference))
-    return tuple(Level(share * float(part.max(initial=0.0)), share * root_mean_square(part)) for part in values)
+    return tuple(Level(share * largest, share * rms) for largest, rms in map(size_of, scales.parts(reference)))
+
+
+def size_of(array: Array) -> tuple[float, float]:
+    """Return the largest magnitude of a tensor, and the root of their mean square; what is not finite counts as 0."""
+    largest, squares = 0.0, 0.0
+    for cut, _ in _cuts(array.shape):
+        values = magnitudes(array[cut])
+        largest = max(largest, float(values.max(initial=0.0)))
+        squares += float(np.sum(values * values))
+    return largest, math.sqrt(squares / max(array.size, 1))
 
 
 def spread_of(part: Array, axis: int | None) -> tuple[float, float]:
@@ -197,18 +240,32 @@ def spread_of(part: Array, axis: int | None) -> tuple[float, float]:
 
     A tensor of one value varies by that value.
     """
-    values = wide(part)
-    values = np.where(np.isfinite(values), values, 0.0)
-    if not values.size:
+    if not part.size:
         return 0.0, 0.0
-    if np.iscomplexobj(values):
-        return root_mean_square(np.abs(values)), float(np.abs(values).max())
-    others = tuple(other for other in range(values.ndim) if other != axis) if axis is not None else None
-    deviation = float(np.sqrt(np.mean(values.var(axis=others))))
-    reach = float((values.max(axis=others) - values.min(axis=others)).max())
+    largest, rms = size_of(part)
+    if dtype_class(part.dtype) == "complex":
+        return rms, largest
+    slices = part.shape[axis] if axis is not None else 1
+    pivot = float(wide(part.reshape(-1)[:1])[0])
+    pivot = pivot if math.isfinite(pivot) else 0.0
+    sums, squares = np.zeros(slices), np.zeros(slices)
+    low, high = np.full(slices, np.inf), np.full(slices, -np.inf)
+    for cut, longest in _cuts(part.shape):
+        values = wide(part[cut])
+        values = np.where(np.isfinite(values), values, 0.0)
+        others = tuple(other for other in range(values.ndim) if other != axis) if axis is not None else None
+        place = cut[longest] if axis is not None and axis == longest else slice(None)
+        low[place] = np.minimum(low[place], values.min(axis=others))
+        high[place] = np.maximum(high[place], values.max(axis=others))
+        values = values - pivot
+        sums[place] += values.sum(axis=others)
+        squares[place] += (values * values).sum(axis=others)
+    length = part.size // slices
+    reach = float((high - low).max())
     if reach == 0.0:
-        return root_mean_square(values), float(np.abs(values).max())
-    return deviation, reach
+        return rms, largest
+    variance = np.maximum(squares / length - (sums / length) ** 2, 0.0)
+    return float(np.sqrt(variance.mean())), reach
 
 
 def wide(array: Array) -> Array:

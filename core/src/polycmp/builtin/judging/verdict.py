@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.judging.levels import Level, level_between, magnitudes, spread_of
+from polycmp.builtin.judging.levels import Level, level_between, magnitudes, size_of, spread_of
 from polycmp.builtin.judging.limits import LEAST_OF_STEPS, LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
 from polycmp.compare import Scales, channel_axis, dead_channels, describe_dead, scales_of
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
@@ -202,7 +202,7 @@ def is_ruined(candidate: Array, reference: Array) -> bool:
 
 def least_error(reference: Array) -> float:
     """Return the error that every tensor may have, however little it varies: a few roundings of float32."""
-    return MARGIN * operator_rounding(UNITS["float32"]) * float(magnitudes(reference).max(initial=0.0))
+    return MARGIN * operator_rounding(UNITS["float32"]) * size_of(reference)[0]
 
 
 def _dead_channels(
