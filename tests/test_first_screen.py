@@ -68,9 +68,9 @@ def test_a_failure_fits_and_its_reason_has_the_full_width(folder, columns):
     for index in failed:
         assert re.match(r"    (\d+ of \d+ channels|an element is off by)", table[index + 1])
         assert len(table[index + 1]) > columns - 25
-    # Below the table stand only a note, the verdict and the next command: together they fit 24 lines of 80 columns.
+    # Below the table stand only a note, the verdict and the next command: together they fit 24 lines.
     below = lines.index(next(line for line in lines if line.startswith("FAILED"))) - lines.index(table[0])
-    assert below <= (22 if columns == 80 else 26)
+    assert below <= 22
 
 
 @pytest.mark.parametrize("columns", [80, 60])

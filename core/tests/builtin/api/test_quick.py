@@ -73,6 +73,11 @@ def test_lists_of_mappings_from_keys_to_numbers_are_compared_by_key():
     assert (r["scores.cat"].passed, r["scores.dog"].passed) == (True, False)
 
 
+def test_a_tolerance_that_nothing_could_exceed_is_blind():
+    made = np.float32([1, 2, 3])
+    assert polycmp.compare(made, made + np.float32(1e-7), atol=100).verdict == "blind"
+
+
 PLAIN = np.array([1.0, 2.0, 3.0])
 
 
