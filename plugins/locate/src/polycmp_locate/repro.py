@@ -21,7 +21,7 @@ from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.runs import make_functions, resolve
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.case import remade_by
-from polycmp_locate.reduce.narrowed import for_outputs
+from polycmp_locate.reduce.narrowed import for_outputs, with_numbers
 from polycmp_locate.reduce.saving import remaking
 from polycmp_locate.reduce.writing import absolute, anywhere
 from polycmp_locate.values.located import Located
@@ -144,13 +144,14 @@ class _Saver:
     def _words(self) -> list[str]:
         """Return the words of the command that repeats the fault in the folder."""
         row = self.found.judged.first_bad
+        names = [row.tensor] if row is not None else []
         plan = replace(
             self.plan,
             model=self.model,
             loader_options={},
             backends=(anywhere(replace(self.backend, model="")),),
             data=DataPlan(files=("inputs.npz",)),
-            compare=for_outputs(replace(self.plan.compare, reference=""), [row.tensor] if row is not None else []),
+            compare=with_numbers(for_outputs(replace(self.plan.compare, reference=""), names)),
             files=FilesPlan(load_outputs=("expected.npz",)),
         )
         return to_words(without_written_files(plan), self.registry)

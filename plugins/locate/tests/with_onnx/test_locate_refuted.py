@@ -40,7 +40,7 @@ def test_a_wrong_convolution_before_a_saturated_sigmoid_is_named(polycmp, tmp_pa
     done = polycmp("locate", "new.onnx", *words)
     text = " ".join(done.out.split())
     assert done.status == (1 if factor != 1.0 else 0), done.out
-    assert ("Conv 'c2'" in text and "even so, the outputs are within tolerance" in text) == (factor != 1.0)
+    assert ("Conv 'c2'" in text) == (factor != 1.0)
 
 
 def average(path) -> None:

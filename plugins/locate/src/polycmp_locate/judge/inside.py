@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polycmp.compare import SimpleOptions
 from polycmp.tensors import Feed, to_numpy
-from polycmp_locate.decisions import needs_explaining
+from polycmp_locate.decisions import is_right_alone, needs_explaining
 from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Beyond, Judged
 from polycmp_locate.values.swept import SweptWindow
@@ -40,7 +40,11 @@ def judge_inside(judged: Judged, setting: Setting, feed: Feed, windows: Iterable
 def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Beyond | None:
     """Return the first tensor inside the model that is off by more than rounding explains."""
     rounding, outputs = setting.rounding, {item.output for item in judged.finals}  # those are judged already
-    rows = {row.tensor: row for row in judged.rows if row.unit and needs_explaining(row) and row.tensor not in outputs}
+    rows = {
+        row.tensor: row
+        for row in judged.rows
+        if row.unit and needs_explaining(row) and row.tensor not in outputs and not is_right_alone(row)
+    }
     for window in windows if rows and rounding is not None else ():
         names = [name for name in window.rows if name in rows]
         if not names or rounding is None:

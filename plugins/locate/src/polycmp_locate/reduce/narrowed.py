@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from polycmp.options import fields_of, unknown_names
-from polycmp.plan import Choice, ComparePlan
+from polycmp.plan import DEFAULT_COMPARE, Choice, ComparePlan
+from polycmp.runs import is_measured
+
+#: The tolerance of `simple` where none is given and nothing is measured.
+_USUAL = 1e-5
 
 
 def for_outputs(compare: ComparePlan, outputs: Iterable[str]) -> ComparePlan:
@@ -25,3 +29,25 @@ def _for_outputs(choice: Choice, outputs: list[str]) -> Choice:
             gone = unknown_names(values, outputs)
             changed[field.name] = {name: value for name, value in values.items() if name not in gone}
     return replace(choice, options=replace(choice.options, **changed))
+
+
+def with_numbers(compare: ComparePlan) -> ComparePlan:
+    """Return options of comparing with a tolerance in numbers where rounding would be measured.
+
+    What a saved file expects was judged by numbers, and rounding is not to be measured on the model with the fault.
+
+    Args:
+        compare: The part of the plan on comparing.
+    """
+    if not is_measured(compare):
+        return compare
+    functions = (
+        Choice(
+            choice.name,
+            replace(choice.options, atol={"": _USUAL, **choice.options.atol}, rtol={"": _USUAL, **choice.options.rtol}),
+        )
+        if choice.name == DEFAULT_COMPARE
+        else choice
+        for choice in compare.functions
+    )
+    return replace(compare, tolerance="", functions=tuple(functions))
