@@ -42,9 +42,14 @@ def _only_tells(words: list[str]) -> bool:
     return not words or words[0].startswith("-") or not {"-h", "--help"}.isdisjoint(words)
 
 
+def _is_started_by_code() -> bool:
+    """Return whether the interpreter runs `polycmp.process.module_words`, which have taken that folder away."""
+    return next((word for word in sys.orig_argv[1:] if word in {"-c", "-m"}), "") == "-c"
+
+
 if __name__ == "__main__":
     # `python -m` puts the current folder first, and a downloaded model may have a `numpy.py` beside it. PYTHONPATH
     # adds the folder for those who need modules from there.
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False) or _is_started_by_code()):
         del sys.path[0]
     main()
