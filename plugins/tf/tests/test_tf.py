@@ -201,7 +201,7 @@ def test_rounding_is_estimated_by_the_graph_that_one_side_shows(folder, capsys):
     onnx.save(model, "double.onnx")
     form = "tf:model=net.keras,outputs=hidden,nchw=[image,hidden]"
     assert polycmp("run", "double.onnx", "-b", "onnxrt", "-b", form, "--input-shapes", "image:[2,3,4,5]") == 1
-    assert "rounding to float32 in 2 operators in a row" in printed(capsys)
+    assert "float32 in 2 operators in a row, estimated" in printed(capsys)
 
 
 def test_layouts_are_not_guessed(folder):
