@@ -15,6 +15,9 @@ DELAY = 1.0
 #: Seconds from line to line in a log.
 INTERVAL = 60.0
 
+#: Seconds to wait for a timer that was cancelled: none of its thread is to be left behind.
+_PATIENCE = 1.0
+
 
 @contextmanager
 def progress(*, silent: bool = False) -> Iterator[Callable[[str], None]]:
@@ -41,6 +44,7 @@ def progress(*, silent: bool = False) -> Iterator[Callable[[str], None]]:
     finally:
         timer.cancel()
         shown.stop()
+        timer.join(_PATIENCE)
 
 
 class _Spinner:
