@@ -43,6 +43,15 @@ def chain(layers: int = 12, outlier: int = 0, size: float = 1.0) -> onnx.ModelPr
     return model
 
 
+def chain_with_fault(share: float, layers: int, layer: int) -> onnx.ModelProto:
+    """Make a chain in which the weight of a layer is too large by a share of itself."""
+    model = chain(layers)
+    weight = next(item for item in model.graph.initializer if item.name == f"w{layer}")
+    array = numpy_helper.to_array(weight) * np.float32(1 + share)
+    weight.CopyFrom(numpy_helper.from_array(array.astype(np.float32), weight.name))
+    return model
+
+
 def feed() -> dict[str, Any]:
     """Return inputs of both signs."""
     return {"x": np.random.default_rng(3).standard_normal((BATCH, WIDTH)).astype(np.float32)}

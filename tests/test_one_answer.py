@@ -9,8 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from in_process import run_cases_here
-from low_precision_models import chain, feed
-from onnx import numpy_helper
+from low_precision_models import chain_with_fault, feed
 
 import polycmp as polycmp_api
 from polycmp_onnx import convert_to_bf16, convert_to_fp16
@@ -22,17 +21,9 @@ FAULTS = (0.0, 1e-6, 1e-4, 3e-3, 0.1, 1.0)
 WORDS = {0: "passed", 1: "failed", 3: "open"}
 
 
-def with_fault(share: float) -> onnx.ModelProto:
-    model = chain(6)
-    weight = next(item for item in model.graph.initializer if item.name == "w3")
-    array = numpy_helper.to_array(weight) * np.float32(1 + share)
-    weight.CopyFrom(numpy_helper.from_array(array.astype(np.float32), "w3"))
-    return model
-
-
 def candidate(kind: str, share: float, folder: Path) -> onnx.ModelProto:
     """Return the model with a fault, in a type."""
-    model = with_fault(share)
+    model = chain_with_fault(share, layers=6, layer=3)
     if kind == "float16":
         return convert_to_fp16(model)
     if kind == "bfloat16":
@@ -111,7 +102,7 @@ def pair(polycmp, tmp_path, monkeypatch):
     run_cases_here(monkeypatch)
 
     def write(kind: str, share: float) -> tuple[str, str]:
-        onnx.save(with_fault(0.0), "old.onnx")
+        onnx.save(chain_with_fault(0.0, layers=6, layer=3), "old.onnx")
         onnx.save(candidate(kind, share, tmp_path), "new.onnx")
         np.savez("x.npz", **feed())
         return "new.onnx", "old.onnx"

@@ -13,8 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from in_process import run_cases_here
-from low_precision_models import chain, feed
-from onnx import numpy_helper
+from low_precision_models import chain_with_fault, feed
 
 import polycmp as polycmp_api
 from polycmp_onnx import convert_to_fp16
@@ -56,22 +55,13 @@ def has(file: Path, name: str) -> bool:
     return True
 
 
-def with_fault(share: float) -> onnx.ModelProto:
-    """Return a model with a weight that is too large by a share."""
-    model = chain(3)
-    weight = next(item for item in model.graph.initializer if item.name == "w2")
-    array = numpy_helper.to_array(weight) * np.float32(1 + share)
-    weight.CopyFrom(numpy_helper.from_array(array.astype(np.float32), "w2"))
-    return model
-
-
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """Write a model, the same with a fault, the same in float16, and inputs."""
     run_cases_here(monkeypatch)
-    onnx.save(with_fault(0.0), "old.onnx")
-    onnx.save(with_fault(1e-3), "new.onnx")
-    onnx.save(convert_to_fp16(with_fault(0.0)), "half.onnx")
+    onnx.save(chain_with_fault(0.0, layers=3, layer=2), "old.onnx")
+    onnx.save(chain_with_fault(1e-3, layers=3, layer=2), "new.onnx")
+    onnx.save(convert_to_fp16(chain_with_fault(0.0, layers=3, layer=2)), "half.onnx")
     np.savez("x.npz", **feed())
     Path("suite.toml").write_text(
         '[[case]]\nmodel = "new.onnx"\nbackend = ["onnxrt:name=a", "onnxrt:name=b,model=old.onnx"]\n'

@@ -200,11 +200,6 @@ def is_lost_nan(row: SweptRow) -> bool:
     return other is not None and other.nan > (mine.nan if mine is not None else 0)
 
 
-def is_touched(row: SweptRow) -> bool:
-    """Return whether an output within the tolerance still shows more than the rounding of one operator."""
-    return row.relative > worth_running(max(row.unit, row.path_unit))
-
-
 def needs_explaining(row: SweptRow) -> bool:
     """Return whether the two sides differ in a tensor by more than one operator rounds."""
     return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched

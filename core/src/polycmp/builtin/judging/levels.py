@@ -278,8 +278,3 @@ def magnitudes(array: Array) -> Array:
     """Return the magnitudes of a tensor, 0 for what is not finite."""
     values = np.abs(wide(array))
     return np.where(np.isfinite(values), values, 0.0)
-
-
-def root_mean_square(errors: Array) -> float:
-    """Return the root of the mean square; 0 for nothing."""
-    return float(np.sqrt(np.mean(np.square(np.abs(errors))))) if errors.size else 0.0

@@ -17,7 +17,6 @@ from polycmp_locate.decisions import (
     is_off,
     is_refuted,
     is_right_alone,
-    is_touched,
     reference_is_wrong,
     rounds_on_the_way,
 )
@@ -190,11 +189,6 @@ class _Blame:
 
     def _reaches_outputs(self, row: Row) -> bool:
         return bool(self._reached_outputs(row))
-
-    def _touches_outputs(self, row: Row) -> bool:
-        """Return whether outputs within the tolerance show the error of a tensor, or more than their own rounding."""
-        reached = self.flow.reached(row.tensor, self._carries)
-        return any(is_touched(self.by_name[name]) for name in self.evidence.finals & reached & self.by_name.keys())
 
     def _carries(self, name: str) -> bool:
         row = self.by_name.get(name)
