@@ -13,7 +13,7 @@ from typing import Any
 from polycmp._builtin_options import SimpleOptions
 from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 from polycmp.compare.blindness import PairImpostors, blind, blind_by_figures, impostors_judge, without_elements
-from polycmp.compare.blocks import BLOCK, Pair, for_each_block
+from polycmp.compare.blocks import BLOCK, Pair, for_each_block, wide
 from polycmp.compare.channels import FEWEST_IN_CHANNEL, channel_axis, dead_channels, describe_dead
 from polycmp.compare.difference import difference_of, is_extended
 from polycmp.compare.impostors import same_but_rounding
@@ -89,6 +89,7 @@ __all__ = [
     "scales_of",
     "shape_reason",
     "verdict_over",
+    "wide",
     "without_elements",
     "worst_reason",
 ]

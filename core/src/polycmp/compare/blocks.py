@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp._cores import usable_cores
+from polycmp.tensors import dtype_class
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -97,3 +98,8 @@ def for_each_block(pair: Pair, worker: Callable[[], Callable[[Array, Array, int]
         strand(0, works[0])  # this thread works, too: one less to start and to wait for
         for done in others:
             done.result()
+
+
+def wide(array: Array) -> Array:
+    """Return an array in float64, or in complex128."""
+    return array.astype(np.complex128 if dtype_class(array.dtype) == "complex" else np.float64)

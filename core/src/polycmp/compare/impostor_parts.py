@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.blind_words import tolerances_of, why_scaled
+from polycmp.compare.blocks import wide
 from polycmp.compare.impostors import MOST, SCALED, Functions, ignored_by, is_ours, same_but_rounding
 from polycmp.compare.scales import Scales, scales_of
 from polycmp.compare.simple import Simple
@@ -120,8 +121,7 @@ def _passes(
 
 def _magnitudes(array: Array) -> NDArray[np.float64]:
     """Return the magnitudes of the finite numbers of an array."""
-    kind = np.complex128 if dtype_class(array.dtype) == "complex" else np.float64
-    found: NDArray[np.float64] = np.abs(array.astype(kind))
+    found: NDArray[np.float64] = np.abs(wide(array))
     return found[np.isfinite(found)]
 
 

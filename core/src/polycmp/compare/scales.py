@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.compare.blocks import wide
 from polycmp.compare.channels import FEWEST_IN_CHANNEL
-from polycmp.tensors import dtype_class
 
 Array = NDArray[Any]
 #: Neighbouring scales of an axis' slices that are so far apart belong to different things, as boxes and scores do
@@ -85,13 +85,12 @@ def _slice_sizes(array: Array, axes: list[int]) -> list[NDArray[np.float64]]:
         return []
     longest = max(range(array.ndim), key=array.shape.__getitem__)
     rows = max(1, _BLOCK * array.shape[longest] // array.size)
-    kind = np.complex128 if dtype_class(array.dtype) == "complex" else np.float64
     sums = [np.zeros(array.shape[axis]) for axis in axes]
     for start in range(0, array.shape[longest], rows):
         cut: list[slice] = [slice(None)] * array.ndim
         cut[longest] = slice(start, start + rows)
         with np.errstate(all="ignore"):
-            squares = np.square(np.abs(array[tuple(cut)].astype(kind)))
+            squares = np.square(np.abs(wide(array[tuple(cut)])))
         if not np.isfinite(squares).all():
             squares = np.where(np.isfinite(squares), squares, 0.0)
         for axis, total in zip(axes, sums, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp import sentences
-from polycmp.compare.blocks import Pair
+from polycmp.compare.blocks import Pair, wide
 from polycmp.compare.channels import channel_axis, dead_channels, describe_dead
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.order import (
@@ -250,7 +250,7 @@ def _largest(array: Array) -> float:
     found = 0.0
     for key, _ in pair.cuts():
         block = pair.reference[key]  # widened first: the smallest int8 has no positive counterpart in its type
-        values = np.abs(block.astype(np.complex128 if dtype_class(block.dtype) == "complex" else np.float64))
+        values = np.abs(wide(block))
         found = max(found, float(values.max(initial=0.0, where=np.isfinite(values))))
     return found
 

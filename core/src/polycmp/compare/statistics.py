@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.blocks import Pair, for_each_block
+from polycmp.compare.blocks import Pair, for_each_block, wide
 from polycmp.compare.difference import Difference, difference_of
 from polycmp.compare.equality import scale_if_all_equal, scale_if_equal
 from polycmp.compare.order import BitCounts
@@ -188,7 +188,7 @@ def _calculable(block: Array) -> Array:
     """Return a block in a type that every NumPy calculates with; float64 holds all low-bit numbers."""
     if not is_low_bit(block.dtype):
         return block
-    return block.astype(np.complex128 if dtype_class(block.dtype) == "complex" else np.float64)
+    return wide(block)
 
 
 def _scaled_relative(candidate: Array, reference: Array) -> Floats:

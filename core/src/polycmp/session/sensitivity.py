@@ -149,7 +149,9 @@ class Sensitivity:
         """Note which inputs are others than the first, and which outputs."""
         self._changed |= _different(self._feed, feed)
         made = self._by_name(outputs)
-        self._moved |= {name for name in self._still(first) if name in made and not _same(first[name], made[name])}
+        self._moved |= {
+            name for name in self._still(first) if name in made and not same_but_rounding(first[name], made[name])
+        }
 
     def _still(self, first: Mapping[str, Array]) -> list[str]:
         """Return the outputs that have not moved; decisions only where none has."""
@@ -230,7 +232,11 @@ class Sensitivity:
         made = again({**self._feed, **zeros}) if zeros else None
         if made is not None:
             other = self._by_name(made)
-            dead = [name for name in untried if self._has(reads[name], zeros) and _same(still[name], other[name])]
+            dead = [
+                name
+                for name in untried
+                if self._has(reads[name], zeros) and same_but_rounding(still[name], other[name])
+            ]
             found.update(dict.fromkeys(dead, ""))
         left = {own.get(name, name): array for name, array in untried.items() if name not in found}
         moved = _moved_by_weights(backend, graph, self._feed, left)
@@ -319,10 +325,6 @@ def _is_zero(array: Array) -> bool:
 def _holds_several(array: Array) -> bool:
     """Return whether an array holds more than one number."""
     return array.size > 1 and not bool((array == array.reshape(-1)[0]).all())
-
-
-def _same(one: Array, two: Array) -> bool:
-    return same_but_rounding(one, two)
 
 
 def _moved_by_weights(

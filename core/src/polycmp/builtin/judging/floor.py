@@ -233,11 +233,11 @@ class RoundingTolerances:
         """
         backends = [self._backend(label) for label in (one, two)]
         if (one, two) not in self._alike:  # asked for each output, of which there may be thousands
-            graphs = [self._graph(backend) for backend in backends]
-            first = graphs[0]
-            self._alike[one, two] = first is not None and all(
-                graph is not None and (same_structure(first, graph) or round_alike(first, graph, self._feed))
-                for graph in graphs
+            first, second = (self._graph(backend) for backend in backends)
+            self._alike[one, two] = (
+                first is not None
+                and second is not None
+                and (same_structure(first, second) or round_alike(first, second, self._feed))
             )
         alike = self._alike[one, two]
         units = [unit_of(self._inside(backend, whole=True)) for backend in backends]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.limits import FEW, SYSTEMATIC, SYSTEMATIC_IN_ROW
-from polycmp.compare import FEWEST_IN_CHANNEL, Scales
+from polycmp.compare import FEWEST_IN_CHANNEL, Scales, wide
 from polycmp.precision import is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_floating, to_numpy
 
@@ -266,12 +266,6 @@ def spread_of(part: Array, axis: int | None) -> tuple[float, float]:
         return rms, largest
     variance = np.maximum(squares / length - (sums / length) ** 2, 0.0)
     return float(np.sqrt(variance.mean())), reach
-
-
-def wide(array: Array) -> Array:
-    """Return a tensor in float64, or in complex128."""
-    kind = np.complex128 if dtype_class(array.dtype) == "complex" else np.float64
-    return array.astype(kind)
 
 
 def magnitudes(array: Array) -> Array:

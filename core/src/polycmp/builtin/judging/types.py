@@ -12,8 +12,7 @@ from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
-#: Operators of any domain that round a tensor to steps; those of which the range makes the steps; those that add a bias
-#: to products, and all that have weights.
+#: Operators of any domain that round a tensor to steps of a file, and those whose steps follow from its range.
 _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
 #: Operators that read weights of few bits, of which several lie in one byte.
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
@@ -21,6 +20,7 @@ _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 _CODES = _PACKED | {"DequantizeLinear"}
 #: What is in the names of operators that multiply codes.
 _OF_CODES = ("QLinear", "QGemm", "QAttention", "Integer", "DynamicQuantize")
+#: Operators that add a bias to products, and all that have weights.
 _ADDING_UP = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
 #: How ONNX Runtime's quantisers, and those made of them, name the scale of a weight that they leave away.
@@ -38,7 +38,14 @@ def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
         graph: The model.
         feed: Inputs of the model.
     """
-    types = graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+    return _inside(graph, _types_of(graph, feed))
+
+
+def _types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
+    return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+
+
+def _inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
     made = {name for node in graph.nodes for name in node.outputs}
     found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
     names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
@@ -54,7 +61,7 @@ def own_types(graph: ModelGraph, feed: Feed) -> dict[str, str]:
         graph: The model.
         feed: Inputs of the model.
     """
-    types = graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+    types = _types_of(graph, feed)
     made = [name for node in graph.nodes for name in node.outputs if name in types]
     kinds = {
         name: dtype_name(dtype) for name in made if (dtype := types[name].dtype) is not None and is_floating(dtype)
@@ -86,14 +93,20 @@ def round_alike(one: ModelGraph, two: ModelGraph, feed: Feed) -> bool:
         two: The other one.
         feed: Inputs of both; types are known with them alone.
     """
-    return bool(feed) and _rounds_no_more(one, two, feed) and _rounds_no_more(two, one, feed)
+    if not feed:
+        return False
+    sides = [(graph, _types_of(graph, feed)) for graph in (one, two)]
+    return _rounds_no_more(*sides) and _rounds_no_more(*reversed(sides))
 
 
-def _rounds_no_more(candidate: ModelGraph, reference: ModelGraph, feed: Feed) -> bool:
-    own, known = (graph.types(TensorMetadata.from_feed_dict(feed)) for graph in (candidate, reference))
+def _rounds_no_more(
+    candidate_side: tuple[ModelGraph, TensorMetadata], reference_side: tuple[ModelGraph, TensorMetadata]
+) -> bool:
+    """Return whether a model rounds nothing that another one does not, each given with the types of its tensors."""
+    (candidate, own), (reference, known) = candidate_side, reference_side
     if any(_unit(own, name) > _unit(known, name) for name in own if name in known):
         return False
-    inside = [types_inside(graph, feed) for graph in (candidate, reference)]
+    inside = [_inside(graph, types) for graph, types in (candidate_side, reference_side)]
     if max(map(unit_of, inside[0]), default=0.0) > max(map(unit_of, inside[1]), default=0.0):
         return False
     there = {(node.op_type, node.operand(0)) for node in _rounding(reference, known)}
