@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from polycmp.graph import GraphNode
@@ -18,9 +18,8 @@ from polycmp_locate.decisions import (
     is_refuted,
     is_right_alone,
     reference_is_wrong,
-    rounds_on_the_way,
 )
-from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, is_beyond_eight_bits
+from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eight_bits
 from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.probing import is_obvious
 from polycmp_locate.values.judged import (
@@ -46,17 +45,14 @@ class Evidence:
         flow: Data flow of the graph.
         failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
         finals: The names of the model's outputs.
-        limit: Says which relative error rounding explains, of a place in the graph, a unit roundoff and the error in
-            question; exact only where the error is beyond it.
-        output_limit: The same of an output, by its name, and its error.
+        beyond: Those that are off by more than rounding explains.
         leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
     """
 
     rows: Sequence[Row]
     flow: Flow
     failing: Mapping[str, float]
-    limit: Callable[[int, float, float], float]
-    output_limit: Callable[[str, float], float]
+    beyond: Collection[str]
     finals: frozenset[str] = frozenset()
     leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
 
@@ -146,8 +142,7 @@ class _Blame:
     # --- finite errors
 
     def _is_off(self, row: Row) -> bool:
-        limit = self.evidence.limit(self.place[row.tensor], max(row.unit, row.path_unit), row.relative)
-        return is_off(row, limit)
+        return is_off(row, accumulated_limit(self.place[row.tensor], max(row.unit, row.path_unit)))
 
     def _is_blamed(self, row: Row) -> bool:
         if row.is_borrowed:
@@ -181,8 +176,7 @@ class _Blame:
 
     def _are_within_rounding(self, outputs: Set[str]) -> bool:
         """Return whether failing outputs are off by no more than rounding explains."""
-        failing = self.evidence.failing
-        return all(failing[name] <= self.evidence.output_limit(name, failing[name]) for name in outputs)
+        return not any(name in self.evidence.beyond for name in outputs)
 
     def _reached_outputs(self, row: Row) -> Set[str]:
         return self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries)
@@ -255,14 +249,10 @@ class _Blame:
             return self._blame(self.outdone)
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
-        if any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
-            # Amplifying the noise of steps loses no digits; but noise that leaves none may hide a fault.
-            lost = max(self.evidence.failing.values()) > NO_DIGIT_LEFT
-            return self._finish(None, None, UNDECIDED if lost else WITHIN_ROUNDING)
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
             return self._finish(None, None, ILL_CONDITIONED, ill)
-        if self._are_within_rounding(self.evidence.failing.keys()):
+        if not self.evidence.beyond:
             return self._finish(None, None, WITHIN_ROUNDING, self._first_step())
         return self._turned()
 

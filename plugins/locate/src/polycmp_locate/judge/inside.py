@@ -22,7 +22,7 @@ def judge_inside(judged: Judged, setting: Setting, feed: Feed, windows: Iterable
         feed: The inputs.
         windows: The tensors, once more; nothing runs before the first window is asked for.
     """
-    if setting.rounding is None or not judged.is_whole or judged.turning is not None or judged.cause is not None:
+    if not setting.is_measured or not judged.is_whole or judged.turning is not None or judged.cause is not None:
         return judged
     if judged.verdict in {EQUAL, WITHIN_ROUNDING}:
         beyond = _first_beyond(judged, setting, feed, windows)
@@ -39,7 +39,7 @@ def judge_inside(judged: Judged, setting: Setting, feed: Feed, windows: Iterable
 
 def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Beyond | None:
     """Return the first tensor inside the model that is off by more than rounding explains."""
-    rounding, outputs = setting.rounding, {item.output for item in judged.finals}  # those are judged already
+    rounding, outputs = setting.inner_rounding, {item.output for item in judged.finals}  # those are judged already
     rows = {
         row.tensor: row
         for row in judged.rows

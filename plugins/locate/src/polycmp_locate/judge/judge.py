@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.layerwise import PartitionedRun, final_outputs
-from polycmp_locate.decisions import is_right_alone, needs_explaining
+from polycmp_locate.decisions import needs_explaining
 from polycmp_locate.judge.blame import Evidence, blame
 from polycmp_locate.judge.fusion import blame_fused, blame_left_out
-from polycmp_locate.judge.limits import OutputLimits
 from polycmp_locate.judge.narrowing import lone_narrowing
 from polycmp_locate.rounding.difference import distance
-from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, accumulated_limit, worth_running
+from polycmp_locate.rounding.thresholds import worth_running
 from polycmp_locate.trials.between_steps import ties_that_grow
 from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.fusion import coarser_casts, find_fused, find_probes, left_out, rounding_that_turns
@@ -38,7 +37,7 @@ from polycmp_locate.values.judged import (
     Turned,
     Unsteady,
 )
-from polycmp_locate.values.measured import Measured, Row
+from polycmp_locate.values.measured import Measured
 
 
 def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -> Judged:
@@ -65,12 +64,7 @@ def _judge_few(measured: Measured, whole: WholeModel) -> Judged:
     nodes = whole.setting.reference.graph.nodes
     flow, relative = Flow(nodes), {row.tensor: row.relative for row in measured.rows}
     failing = {item.output: relative.get(item.output, 0.0) for item in whole.finals if not item.passed}
-    limits = OutputLimits(measured.rows, flow, len(nodes))
-    found = blame(
-        Evidence(
-            measured.rows, flow, failing, lambda place, unit, error: accumulated_limit(len(nodes), unit), limits.of
-        )
-    )
+    found = blame(Evidence(measured.rows, flow, failing, whole.beyond.keys()))
     return _judged(found, measured, whole)
 
 
@@ -87,7 +81,6 @@ class _Judge:
         self._measured, self._rows, self._whole = measured, measured.rows, whole
         self._setting = whole.setting
         self._flow = Flow(self._setting.reference.graph.nodes)
-        self._limits = OutputLimits(self._rows, self._flow, len(self._rows), whole.noise.limit)
         self._probe = self._check_probe() if before is None or before.probe is None else before.probe
         self._is_probed = bool(measured.finals) if before is None else before.is_probed
 
@@ -144,16 +137,14 @@ class _Judge:
     def _unsteady(self) -> Unsteady | None:
         """Return the side whose own runs differ by as much as the two sides do; None if neither."""
         whole = self._whole
-        # What the reference's outputs move with the inputs is no noise floor if they move by themselves, too.
-        errors = {name: error for name, error in whole.failing.items() if error > self._limits.least(name)}
-        if not errors:
+        if not whole.failing:
             return None
         whole.on_stage("comparing two runs of the whole model on each side")
         units = {row.tensor: worth_running(row.unit) for row in self._rows}
         sides = (self._setting.candidate, self._setting.reference)
         for side, made, again in zip(sides, (whole.plain, whole.expected), whole.again, strict=True):
             found = find_unsteady(
-                side, whole.feed, made, errors, self._measured.groups, lambda name: units.get(name, 0.0), again
+                side, whole.feed, made, whole.failing, self._measured.groups, lambda name: units.get(name, 0.0), again
             )
             if found is not None:
                 borrowed = any(row.tensor == found.tensor and row.is_borrowed for row in self._rows)
@@ -184,8 +175,7 @@ class _Judge:
         error = self._beyond[worst]
         probed_error = max(self._probed.get(name, math.inf) for name in self._beyond)
         self._probe = replace(self._probe, error=error, probed_error=probed_error)
-        limit = 0.0 if self._is_wrong_between_steps else self._limits.of(worst, error)
-        return self._moved_side if is_fusion(error, probed_error, limit) else None
+        return self._moved_side if is_fusion(error, probed_error) else None
 
     @property
     def _moved_side(self) -> PartitionedRun:
@@ -202,9 +192,7 @@ class _Judge:
     @cached_property
     def _beyond(self) -> Mapping[str, float]:
         """The failing outputs that are off by more than rounding explains on the way to them."""
-        failing = self._whole.failing
-        beyond = {name: error for name, error in failing.items() if error > self._limits.of(name, error)}
-        return beyond or (failing if self._is_wrong_between_steps else {})
+        return self._whole.beyond or (self._whole.failing if self._is_wrong_between_steps else {})
 
     @cached_property
     def _is_wrong_between_steps(self) -> bool:
@@ -236,7 +224,7 @@ class _Judge:
     def _blame_casts(self) -> Judged | None:
         """Blame Casts that a backend leaves out where rounding, too, would explain the outputs: it does not round."""
         whole = self._whole
-        outputs = {name: error for name, error in whole.failing.items() if error > self._limits.least(name)}
+        outputs = whole.failing
         if not outputs or not self._is_gone:
             return None
         side = self._moved_side
@@ -251,10 +239,9 @@ class _Judge:
     def _is_right(self, variant: PartitionedRun, side: PartitionedRun) -> bool:
         """Return whether a backend that was told otherwise makes outputs that are right but for rounding."""
         target, made = self._whole.target(side), variant.run_whole(self._whole.feed, list(self._beyond))
-        if made is None:
-            return False
-        errors = {name: distance(made[name], target[name]) for name in self._beyond}
-        return all(error <= self._limits.of(name, error) for name, error in errors.items())
+        return made is not None and all(
+            self._whole.is_explained(name, made[name], target[name]) for name in self._beyond
+        )
 
     def _ties(self, side: PartitionedRun, outputs: Mapping[str, float]) -> Ties | None:
         """Return the tensor from which a backend rounds ties otherwise, if that is what outputs are off by."""
@@ -268,16 +255,13 @@ class _Judge:
     def _blame(self) -> Judgement:
         whole = self._whole
         final = frozenset(final_outputs(self._setting.reference.graph))
-        return blame(
-            Evidence(self._rows, self._flow, whole.failing, whole.noise.limit, self._limits.of, final, whole.leads)
-        )
+        return blame(Evidence(self._rows, self._flow, whole.failing, whole.beyond.keys(), final, whole.leads))
 
     def _is_unexplained(self) -> bool:
         """Return whether the outputs are further off than rounding is told by, and operators not looked at closely."""
         if self._probe.plain_passed:
             return False
-        rows = self._rows if self._beyond else self._before_too_far()
-        return any(row.standalone is None and needs_explaining(row) for row in rows)
+        return bool(self._beyond) and any(row.standalone is None and needs_explaining(row) for row in self._rows)
 
     def _final(self, found: Judgement) -> Judged:
         """Return the verdict on single operators."""
@@ -288,33 +272,13 @@ class _Judge:
             return self._judged(found, verdict=NARROWED, turning=None, first_bad=lone[0], usual_type=lone[1])
         if self._beyond:
             if self._probe.trusted:
-                return self._doubted(self._judged(found))
+                return self._judged(found)
             # The tensors are those of another computation, which explain nothing here.
             return self._judged(found, verdict=UNDECIDED, turning=None)
         if self._probe.relative and not self._probe.trusted:
             sentence = f"{moved_text(self._probe)}, no more than rounding explains"
             self._probe = replace(self._probe, sentence=sentence)
-        return self._doubted(self._judged(found, verdict=WITHIN_ROUNDING if found.turning is None else found.verdict))
-
-    def _doubted(self, judged: Judged) -> Judged:
-        """Leave undecided what is so far off that rounding may explain anything.
-
-        That each operator on the way is right by itself still decides it, but where no digit of an output is left:
-        the same limit as that of `run --mark-all`.
-        """
-        if judged.verdict == WITHIN_ROUNDING and judged.turning is None:
-            lost = any(
-                self._whole.is_too_far(name) for name, error in self._whole.failing.items() if error > NO_DIGIT_LEFT
-            )
-            if lost or any(not is_right_alone(row) for row in self._before_too_far()):
-                return replace(judged, verdict=UNDECIDED)
-        return judged
-
-    def _before_too_far(self) -> list[Row]:
-        """Return the tensors that differ on the way to outputs that are too far off for rounding to be told."""
-        outputs = {name for name in self._whole.failing if self._whole.is_too_far(name)}
-        before = outputs.union(*map(self._flow.before, outputs))
-        return [row for row in self._rows if row.tensor in before and needs_explaining(row)]
+        return self._judged(found, verdict=WITHIN_ROUNDING if found.turning is None else found.verdict)
 
     def _judged(self, found: Judgement, **changes: Any) -> Judged:
         judged = _judged(found, self._measured, self._whole)
