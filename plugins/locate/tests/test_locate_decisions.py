@@ -14,7 +14,7 @@ from polycmp.compare import ErrorStats
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
-from polycmp_locate.judge.blame import Evidence, blame
+from polycmp_locate.causes.operator import Evidence, blame
 from polycmp_locate.rounding import thresholds
 from polycmp_locate.rounding.figures import Figures, gain
 from polycmp_locate.trials import probing

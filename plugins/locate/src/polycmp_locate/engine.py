@@ -15,10 +15,9 @@ from polycmp.plan import Plan
 from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, is_measured, make_functions, resolve
 from polycmp.tensors import Feed
-from polycmp_locate.judge.failure import judge_failure
-from polycmp_locate.judge.inside import judge_inside
-from polycmp_locate.judge.judge import judge
-from polycmp_locate.judge.other_network import judge_network
+from polycmp_locate.causes.failure import Failure
+from polycmp_locate.causes.rules import FAILS
+from polycmp_locate.judge.judge import judge, look_again
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
 from polycmp_locate.pairing.lacking import lacking_outputs
@@ -34,7 +33,7 @@ from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
 from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import Failure, Judged
+from polycmp_locate.values.judged import Judged
 from polycmp_locate.values.located import Located
 from polycmp_locate.whole_outputs import for_tensors, output_judge, refuse_means
 
@@ -66,8 +65,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        judged = judge_inside(judged, setting, feed, sweep(way, on_stage).windows)
-        return report(judge_network(judged, setting), setting)
+        return report(look_again(judged, whole, sweep(way, on_stage).windows), setting)
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:
@@ -81,7 +79,7 @@ def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Ju
     if expected is None:
         return Judged(cause=Failure(reference.result.error or ""))
     if plain is None:
-        return judge_failure(setting, feed, on_stage)
+        return FAILS.ask(setting, feed, on_stage)
     return WholeModel(setting, feed, plain, expected, (again, expected_again), on_stage)
 
 
@@ -127,7 +125,8 @@ def locate(
             cases = _cases_beside_backend(plan, resolved, chooser, reference, options)
         found = _search_each(candidates, cases, options, on_stage)
         if found is None:
-            raise UsageError("there are no inputs to search with", hint="give them with --load-inputs FILE")
+            whose = "the saved run" if record is not None else "the data loader"
+            raise UsageError(f"{whose} gave no inputs", hint="give them with --load-inputs FILE")
         if record is None and len(partitioned_runs) > 2:
             found.odd_one_out, remark = odd_one_out(partitioned_runs, found.inputs, functions)
             found.notes += [remark] if remark else []

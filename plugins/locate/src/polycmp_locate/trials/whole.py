@@ -15,6 +15,7 @@ from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import least_scale
 from polycmp_locate.setting import Setting, Stage, Tensors
 from polycmp_locate.trials.between_steps import is_wrong_between_steps
+from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.probing import explains, is_removed
 from polycmp_locate.values.measured import Row
 
@@ -53,6 +54,11 @@ class WholeModel:
         self._nodes = {name: node for node in setting.reference.graph.nodes for name in node.outputs}
         self._trials = 0
         self._wrong_between_steps: bool | None = None
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Data flow of the graph."""
+        return Flow(self.setting.reference.graph.nodes)
 
     @cached_property
     def failing(self) -> Mapping[str, float]:
