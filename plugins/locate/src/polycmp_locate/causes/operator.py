@@ -18,6 +18,7 @@ from polycmp_locate.decisions import (
     is_refuted,
     is_right_alone,
     reference_is_wrong,
+    rounds_on_the_way,
 )
 from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eight_bits
 from polycmp_locate.trials.flow import Flow
@@ -249,6 +250,8 @@ class _Blame:
             return self._blame(self.outdone)
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
+        if self.evidence.beyond and any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
+            return self._finish(None, None, UNDECIDED)  # what steps amplify was measured, and is less than that
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
             return self._finish(None, None, ILL_CONDITIONED, ill)
