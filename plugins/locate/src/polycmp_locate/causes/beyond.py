@@ -59,7 +59,9 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     """
     if not whole.setting.is_measured or not judged.is_whole or judged.turning is not None or judged.cause is not None:
         return judged
-    if judged.verdict in {EQUAL, WITHIN_ROUNDING}:
+    network = whole.setting.network
+    equalised = network is not None and network.equalised and not whole.failing
+    if judged.verdict in {EQUAL, WITHIN_ROUNDING} and not equalised:
         beyond = _first_beyond(judged, whole.setting, whole.feed, windows)
         if beyond is not None:
             return replace(judged, verdict=BEYOND, cause=beyond)

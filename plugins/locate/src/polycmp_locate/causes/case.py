@@ -45,8 +45,9 @@ class Case:
     @cached_property
     def _of_operators(self) -> Judgement:
         whole = self.whole
-        final = frozenset(final_outputs(self.setting.reference.graph))
-        return blame(Evidence(self.rows, whole.flow, whole.failing, whole.beyond.keys(), final, whole.leads))
+        final, network = frozenset(final_outputs(self.setting.reference.graph)), self.setting.network
+        equalised = network.equalised if network is not None else ()
+        return blame(Evidence(self.rows, whole.flow, whole.failing, whole.beyond.keys(), final, whole.leads, equalised))
 
     def nobody(self, **changes: Any) -> Judged:
         """Return a verdict that blames no operator."""

@@ -48,6 +48,7 @@ class Evidence:
         finals: The names of the model's outputs.
         beyond: Those that are off by more than rounding explains.
         leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
+        equalised: The tensors that one file holds multiplied by a factor for each channel, as their readers expect.
     """
 
     rows: Sequence[Row]
@@ -56,6 +57,7 @@ class Evidence:
     beyond: Collection[str]
     finals: frozenset[str] = frozenset()
     leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
+    equalised: Collection[str] = ()
 
 
 def blame(evidence: Evidence) -> Judgement:
@@ -151,7 +153,9 @@ class _Blame:
         if not is_culprit(row):
             self._note_unmeasured(row)
             return False
-        reached = self._reached_outputs(row)
+        reached, is_equalised = self._reached_outputs(row), row.tensor in self.evidence.equalised
+        if is_equalised and not (reached and self.evidence.leads(row, reached)):
+            return False
         if not reached:
             error = row.standalone.steps if row.standalone is not None else None
             clipped = error is not None and error.is_only_clipped
@@ -242,6 +246,7 @@ class _Blame:
         if not self.evidence.failing:
             harmless = {row.tensor for row in self.harmless}
             off = not harmless and any(not row.passed and not row.is_matched for row in self.rows)
+            off = off and not self.evidence.equalised
             return self._finish(None, None, WITHIN_ROUNDING if off else EQUAL)
         both = self._nan_in_both()
         if both is not None:
