@@ -169,16 +169,17 @@ class RoundingTolerances:
     Args:
         resolved: The backends and their models.
         reference: Label of the reference; another than a backend's means the last backend.
+        other_model: Whether such a reference ran a model of its own, which rounds less.
 
     Raises:
         UsageError: There is no backend.
     """
 
-    def __init__(self, resolved: Resolved, reference: str) -> None:
+    def __init__(self, resolved: Resolved, reference: str, *, other_model: bool = False) -> None:
         if not resolved.backends:
             raise UsageError("--tolerance auto needs a backend", why="rounding is measured by running the model")
         labels = [backend.label for backend in resolved.backends]
-        self.resolved = resolved
+        self.resolved, self._other_model = resolved, other_model
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
         self._alike: dict[tuple[str, ...], bool] = {}
@@ -235,7 +236,8 @@ class RoundingTolerances:
         if (one, two) not in self._alike:  # asked for each output, of which there may be thousands
             first, second = (self._graph(backend) for backend in backends)
             self._alike[one, two] = (
-                first is not None
+                not self._other_model
+                and first is not None
                 and second is not None
                 and (same_structure(first, second) or round_alike(first, second, self._feed))
             )

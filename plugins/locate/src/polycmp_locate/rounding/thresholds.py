@@ -36,8 +36,6 @@ TIE_WIDTH = 8.0
 #: The same where all elements go in one direction, as a scale that was rounded to a coarse type makes them: x, scale
 #: and quotient are rounded once each (Higham, section 2.2); one more is a choice.
 TIE_WIDTH_ONE_SIDED = 4.0
-#: Measured on the static int8 models of `truth`: biases that fused kernels quantise move x / scale by 0.004. A choice.
-_TIE_STEPS = 2.0**-5
 #: Ties are no more than this share of a tensor, however coarse the type of what was quantised: a third of the elements
 #: lies on ties where one scale is twice another. More is a shift or another scale.
 _TIES_AT_MOST = 1.0 / 3.0
@@ -96,11 +94,6 @@ def step_limit(unit: float) -> float:
     x, the scale and their quotient are rounded once each (Higham, section 2.2).
     """
     return max(1.0, float(math.ceil(4.0 * _LEVELS * unit)))
-
-
-def tie_width(unit: float) -> float:
-    """Return the distance from a tie, in steps, within which a fused kernel may make another step of a number."""
-    return max(_TIE_STEPS, 4.0 * _LEVELS * unit)
 
 
 def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
