@@ -1,4 +1,4 @@
-"""`locate`: how far rounding may take a whole model, and when what was seen inside is no evidence; borders, both sides.
+"""`locate`: from which error on it looks closely, and when what was seen inside is no evidence; borders, both sides.
 
 The numbers are written out instead of being taken from the code, so that a changed constant fails here.
 """
@@ -14,7 +14,6 @@ from polycmp.precision import UNITS
 from polycmp_locate.rounding.difference import coarser, distance, relative_to
 from polycmp_locate.rounding.perturbing import nudged
 from polycmp_locate.rounding.thresholds import worth_running
-from polycmp_locate.trials.noise import Noise
 from polycmp_locate.trials.probe import check_probe
 
 
@@ -22,83 +21,7 @@ def above(value):
     return math.nextafter(value, math.inf)
 
 
-class Gain:
-    """A reference whose output moves `gain` times as far as its input."""
-
-    def __init__(self, gain):
-        self.gain = gain
-
-    def run_whole(self, feed, outputs):
-        return {"y": 1 + (feed["x"] - 1) * self.gain}
-
-
-def noise(gain):
-    """Return the noise of a model whose input of 1 moves its output of 1 by gain times 2**-23."""
-    return Noise(Gain(gain), {"x": np.ones(1, np.float32)}, {"y": np.ones(1, np.float32)})
-
-
-# --- the limit of a whole model
-
-
-@pytest.mark.parametrize(
-    ("position", "unit", "limit"),
-    [
-        (0, "float32", 2.0**-18),
-        (3, "float32", 2.0**-17),
-        (99, "float32", 10 * 2.0**-18),
-        (0, "float64", 2.0**-47),
-        (0, "float16", 2.0**-7),
-        (15, "bfloat16", 2.0**-2),
-        (62, "bfloat16", math.sqrt(63) / 16),
-        (63, "bfloat16", 0.5),
-        (64, "bfloat16", 0.5),
-        (10_000, "float16", 0.5),
-        (3, "float8_e5m2", 0.5),
-    ],
-)
-def test_roundings_add_up_with_the_root_of_their_number_to_a_half_at_most(position, unit, limit):
-    assert noise(0).limit(position, UNITS[unit]) == pytest.approx(limit, rel=1e-12)
-
-
-@pytest.mark.parametrize(("gain", "limit"), [(0, 2.0**-18), (2, 2.0**-18), (3, 3 * 2.0**-19), (2**23, 16.0)])
-def test_sixteen_times_what_one_unit_in_the_inputs_moves_is_rounding(gain, limit):
-    assert noise(gain).moved == gain * 2.0**-23
-    assert noise(gain).limit(0, UNITS["float32"]) == limit
-
-
-def test_what_moved_tensors_make_is_rounding_where_that_was_measured():
-    ones = np.ones(1, np.float32)
-    found = Noise(Gain(2**23), {"x": ones}, {"y": ones}, lambda names: 0.25 if names == ["y"] else None)
-    assert found.limit(0, UNITS["float32"]) == 0.25
-    assert found.limit(0, UNITS["bfloat16"], 2.0**-4) == 2.0**-4
-    assert found.limit(99, UNITS["bfloat16"]) == 0.5
-
-
-def test_a_reference_that_cannot_run_nudged_inputs_moves_nothing():
-    reference = Gain(1)
-    reference.run_whole = lambda feed, outputs: None
-    assert Noise(reference, {"x": np.ones(1, np.float32)}, {"y": np.ones(1, np.float32)}).moved == 0.0
-
-
-def unaffordable(feed, outputs):
-    raise AssertionError("the model is run once more for nothing")
-
-
-def test_an_error_that_adding_up_roundings_explains_takes_no_further_run_of_the_model():
-    reference = Gain(3)
-    reference.run_whole = unaffordable
-    found = Noise(reference, {"x": np.ones(1, np.float32)}, {"y": np.ones(1, np.float32)})
-    assert found.limit(0, UNITS["float32"], 2.0**-18) == 2.0**-18
-    with pytest.raises(AssertionError, match="once more"):
-        found.limit(0, UNITS["float32"], above(2.0**-18))
-    assert noise(3).limit(0, UNITS["float32"], above(2.0**-18)) == 3 * 2.0**-19
-
-
-def test_whole_numbers_alone_have_no_last_place_to_move():
-    reference = Gain(3)
-    reference.run_whole = unaffordable
-    feed = {"ids": np.arange(4), "mask": np.ones(4, np.bool_)}
-    assert Noise(reference, feed, {"y": np.ones(1, np.float32)}).moved == 0.0
+# --- the error from which on an operator is looked at
 
 
 @pytest.mark.parametrize(

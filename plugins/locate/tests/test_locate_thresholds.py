@@ -11,7 +11,7 @@ import pytest
 from polycmp.compare import ErrorStats
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
-from polycmp_locate.judge.narrowing import lone_narrowing
+from polycmp_locate.causes.narrowed import lone_narrowing
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.report.summed import worst_steps

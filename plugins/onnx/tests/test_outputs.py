@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.errors import UsageError
 from polycmp_onnx import MARK_ALL, modify_outputs
@@ -62,3 +62,11 @@ def test_all_leaves_out_sequences():
     )
     model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
     assert outputs_of(modify_outputs(model, "*")) == ["y"]
+
+
+def test_all_of_a_model_without_operators_are_its_outputs():
+    """Optimisers fold a model of constants into its outputs: nothing is left that could be marked beside them."""
+    value = numpy_helper.from_array(np.arange(4, dtype=np.float32), "y")
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])]
+    model = helper.make_model(helper.make_graph([], "constants", [], outputs, [value]))
+    assert [item.name for item in modify_outputs(model, MARK_ALL).graph.output] == ["y"]

@@ -133,3 +133,12 @@ def test_one_definition_of_a_number_that_only_masks_others(mask, other):
 def test_large_numbers_beside_others_of_their_size_mask_nothing():
     assert beside_masks(REFERENCE * 1e4, REFERENCE * 1e4) is None
     assert beside_masks(REFERENCE, REFERENCE) is None
+
+
+@pytest.mark.parametrize(("size", "word"), [(8e-40, "passed"), (1e-37, "failed")])
+def test_numbers_below_the_smallest_normal_one_may_be_flushed_to_0(size, word):
+    """A sigmoid of -90 in float32 beside float64: what is below 1.2e-38 has no digits to judge."""
+    reference = np.full(4, size)
+    float64 = Level(1e-300, 1e-300)
+    floor = Floor((Level(size, size),), scales_of(reference), "float32", finest=(float64,))
+    assert judge(np.zeros(4), reference, floor).word == word

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,31 +15,33 @@ from polycmp.plan import Plan
 from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, is_measured, make_functions, resolve
 from polycmp.tensors import Feed
-from polycmp_locate.judge.failure import judge_failure
-from polycmp_locate.judge.inside import judge_inside
-from polycmp_locate.judge.judge import judge
-from polycmp_locate.judge.other_network import judge_network
+from polycmp_locate.causes.failure import Failure
+from polycmp_locate.causes.rules import FAILS
+from polycmp_locate.judge.judge import judge, look_again
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
 from polycmp_locate.pairing.lacking import lacking_outputs
 from polycmp_locate.report.report import report
 from polycmp_locate.setting import LocateOptions, Setting, Stage, Tensors
 from polycmp_locate.setup.drawing import draw
+from polycmp_locate.setup.measuring import inner_rounding, rounding_of_outputs
 from polycmp_locate.setup.recorded import Record, open_record
 from polycmp_locate.setup.rollout import Chooser, Chosen
 from polycmp_locate.setup.sides import compare_files, left_out_notes, make_setting, reference_of
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
-from polycmp_locate.trials.noise import rounding_inside
 from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import Failure, Judged
+from polycmp_locate.values.judged import Judged
 from polycmp_locate.values.located import Located
 from polycmp_locate.whole_outputs import for_tensors, output_judge, refuse_means
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+
+#: Gives the inputs to search with for a candidate, and the backends as they are searched with each.
+Cases = Callable[[PartitionedRun], Iterator[tuple[Setting, Chosen]]]
 
 __all__ = ["LocateOptions", "Setting", "locate", "search"]
 
@@ -63,8 +65,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        judged = judge_inside(judged, setting, feed, sweep(way, on_stage).windows)
-        return report(judge_network(judged, setting), setting)
+        return report(look_again(judged, whole, sweep(way, on_stage).windows), setting)
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:
@@ -78,7 +79,7 @@ def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Ju
     if expected is None:
         return Judged(cause=Failure(reference.result.error or ""))
     if plain is None:
-        return judge_failure(setting, feed, on_stage)
+        return FAILS.ask(setting, feed, on_stage)
     return WholeModel(setting, feed, plain, expected, (again, expected_again), on_stage)
 
 
@@ -112,95 +113,87 @@ def locate(
         observers.start(seen)
         options = replace(options or LocateOptions(), look=observers.on_pair if observers else None)
         partitioned_runs = open_partitioned_runs(resolved, SteppingRun)
+        functions = make_functions(for_tensors(plan.compare), registry)
+        chooser = Chooser(plan, resolved, functions, on_stage)
         if plan.files.load_outputs:
-            found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
+            record = Record(*open_record(plan, [run.label for run in partitioned_runs]), plan, resolved)
+            candidates, options = partitioned_runs, replace(options, float64=False)
+            cases = _cases_beside_record(record, chooser)
         else:
-            found = _against_backend(plan, registry, resolved, partitioned_runs, options, on_stage)
+            record, reference = None, reference_of(partitioned_runs, plan.compare.reference)
+            candidates = [run for run in partitioned_runs if run is not reference]
+            cases = _cases_beside_backend(plan, resolved, chooser, reference, options)
+        found = _search_each(candidates, cases, options, on_stage)
+        if found is None:
+            whose = "the saved run" if record is not None else "the data loader"
+            raise UsageError(f"{whose} gave no inputs", hint="give them with --load-inputs FILE")
+        if record is None and len(partitioned_runs) > 2:
+            found.odd_one_out, remark = odd_one_out(partitioned_runs, found.inputs, functions)
+            found.notes += [remark] if remark else []
         observers.finish(seen)
     found.looks, found.errors = seen.looks, seen.errors
+    found.notes += record.notes if record is not None else []
+    found.notes += [f"inputs: {note}" for note in chooser.notes]
+    found.notes += dict.fromkeys(note for run in partitioned_runs for note in left_out_notes(run))
     found.notes += seen.notes
+    found.backends = [run.result for run in partitioned_runs] + ([record.result] if record is not None else [])
     found.command = plan.command
     found.seconds = time.perf_counter() - start
     return found
 
 
-def _against_backend(
-    plan: Plan,
-    registry: Registry,
-    resolved: Resolved,
-    partitioned_runs: list[PartitionedRun],
-    options: LocateOptions,
-    on_stage: Stage,
-) -> Located:
-    reference = reference_of(partitioned_runs, plan.compare.reference)
-    candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
+def _cases_beside_backend(
+    plan: Plan, resolved: Resolved, chooser: Chooser, reference: PartitionedRun, options: LocateOptions
+) -> Cases:
+    """Return what gives the cases of a candidate with another backend as the reference.
+
+    Args:
+        plan: The search.
+        resolved: The backends and inputs of the plan.
+        chooser: Chooses the inputs.
+        reference: The backend to believe.
+        options: Options of the search.
+    """
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
     perturbed = perturbed_runs(resolved, reference.label, reference.graph)
-    functions = make_functions(for_tensors(plan.compare), registry)
-    chooser = Chooser(plan, resolved, functions, on_stage)
-    found: Located | None = None
-    for candidate in candidates:
+
+    def cases(candidate: PartitionedRun) -> Iterator[tuple[Setting, Chosen]]:
         setting: Setting | None = None
         pairs = input_pairs(candidate, reference, plan.data.map_input, plan.command)
         inputs = merge_inputs([reference.graph.inputs, renamed(candidate.graph.inputs, pairs.names)])
         for chosen in chooser.feeds(candidate.label, reference.label, inputs):
             if setting is None:
-                setting = Setting(candidate, reference, precise, functions, plan.max_memory, perturbed=perturbed)
+                setting = Setting(candidate, reference, precise, {}, plan.max_memory)
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
-                if is_measured(plan.compare):  # a tolerance that was given is final
-                    setting = replace(setting, network=compare_files(setting, inputs))
-                rounding = rounding_inside(resolved, setting, perturbed)
                 names = setting.pairing.to_reference if setting.pairing is not None else {}
-                lacking = lacking_outputs(resolved, candidate, reference, names)
-                judge = output_judge(resolved, candidate.label, reference.label)
-                setting = replace(setting, rounding=rounding, lacking=lacking, judge_outputs=judge)
-            one = _search_with_draws(
-                replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
-            )
-            chosen.tell(one)
-            found = _of_more_weight(found, one)
-            if one.exit_code == EXIT_DIFFERENT:
-                break
-        if found is not None and found.exit_code == EXIT_DIFFERENT:
-            break
-    if found is None:
-        raise UsageError("the data loader gave no inputs")
-    if len(partitioned_runs) > 2:
-        found.odd_one_out, remark = odd_one_out(partitioned_runs, found.inputs, functions)
-        found.notes += [remark] if remark else []
-    found.notes += [f"inputs: {note}" for note in chooser.notes]
-    found.notes += dict.fromkeys(note for run in partitioned_runs for note in left_out_notes(run))
-    found.backends = [partitioned_run.result for partitioned_run in partitioned_runs]
-    return found
+                measured = is_measured(plan.compare)  # a tolerance that was given is final
+                setting = replace(
+                    setting,
+                    is_measured=measured,
+                    judge_by_rounding=rounding_of_outputs(resolved, candidate.label, reference.label),
+                    inner_rounding=inner_rounding(resolved, setting, perturbed) if measured else None,
+                    judge_outputs=output_judge(resolved, candidate.label, reference.label),
+                    lacking=lacking_outputs(resolved, candidate, reference, names),
+                    network=compare_files(setting, inputs) if measured else None,
+                )
+            yield replace(setting, functions=chooser.functions(chosen)), chosen
+
+    return cases
 
 
-def _against_record(
-    plan: Plan,
-    registry: Registry,
-    resolved: Resolved,
-    partitioned_runs: list[PartitionedRun],
-    options: LocateOptions,
-    on_stage: Stage,
-) -> Located:
-    """Search with a saved run as the reference."""
-    record = Record(*open_record(plan, [partitioned_run.label for partitioned_run in partitioned_runs]), plan, resolved)
-    functions = make_functions(for_tensors(plan.compare), registry)
-    chooser = Chooser(plan, resolved, functions, on_stage)
-    found: Located | None = None
-    for candidate in partitioned_runs:
+def _cases_beside_record(record: Record, chooser: Chooser) -> Cases:
+    """Return what gives the cases of a candidate with a saved run as the reference.
+
+    Args:
+        record: The saved run.
+        chooser: Chooses the inputs.
+    """
+
+    def cases(candidate: PartitionedRun) -> Iterator[tuple[Setting, Chosen]]:
         for chosen, tensors in _recorded_feeds(record, chooser, candidate):
-            setting = record.setting(candidate, chosen.feed, tensors, chooser.functions(chosen))
-            one = search(setting, chosen.feed, replace(options, float64=False), on_stage)
-            chosen.tell(one)
-            found = _of_more_weight(found, one)
-            if one.exit_code == EXIT_DIFFERENT:
-                break
-    if found is None:
-        raise UsageError("there are no inputs for the saved run", hint="give them with --load-inputs FILE")
-    found.notes += record.notes
-    found.notes += [f"inputs: {note}" for note in chooser.notes]
-    found.backends = [*(partitioned_run.result for partitioned_run in partitioned_runs), record.result]
-    return found
+            yield record.setting(candidate, chosen.feed, tensors, chooser.functions(chosen)), chosen
+
+    return cases
 
 
 def _recorded_feeds(
@@ -213,6 +206,21 @@ def _recorded_feeds(
         return
     for index, (feed, tensors) in enumerate(record.iterations(inputs)):
         yield Chosen(feed, index), tensors
+
+
+def _search_each(
+    candidates: Sequence[PartitionedRun], cases: Cases, options: LocateOptions, on_stage: Stage
+) -> Located | None:
+    """Search with each candidate and its inputs, until something is wrong; return what weighs most, None of nothing."""
+    found: Located | None = None
+    for candidate in candidates:
+        for setting, chosen in cases(candidate):
+            one = _search_with_draws(setting, chosen.feed, options, on_stage)
+            chosen.tell(one)
+            found = _of_more_weight(found, one)
+            if one.exit_code == EXIT_DIFFERENT:
+                return found
+    return found
 
 
 def _of_more_weight(found: Located | None, one: Located) -> Located:

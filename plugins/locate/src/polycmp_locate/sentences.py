@@ -268,19 +268,6 @@ def amplifies_rounding(node: str, growth: str, tensor: str) -> str:
 # --- undecided
 
 
-def beyond_noise(tensor: str, node: str, why: str) -> str:
-    """Name the first tensor beyond the measured rounding error."""
-    return (
-        f"{tensor!r}, the output of {node}, is the first tensor with a larger error than rounding was measured to "
-        f"cause, although no operator by itself has one: {why}"
-    )
-
-
-def nothing_left(tensor: str, node: str, why: str) -> str:
-    """Name an output of which rounding leaves too little to judge it."""
-    return f"no operator is wrong by itself; of {tensor!r}, the output of {node}: {why}"
-
-
 def not_as_probed(error: str, probed: float) -> str:
     """Compare the errors without and with probes, which remove the fault."""
     return (
@@ -419,86 +406,6 @@ ONLY_WHOLE: Final = "the model fails, yet not when all of it is cut out of its f
 # --- causes that are none of a single operator
 
 
-def unsteady(label: str, where: str, outputs: str) -> str:
-    """Name a backend that differs from itself."""
-    return f"{label} computes the same inputs twice and differs from itself, {where}; its outputs then differ {outputs}"
-
-
-def first_in(tensor: str, node: str, by: str) -> str:
-    """Name the first tensor in which two runs differ."""
-    return f"first in {tensor!r}, the output of {node}, {by}"
-
-
-UNSEEN: Final = "although every tensor inside that can be looked at is the same"
-
-
-def where_fused(label: str, how: str) -> str:
-    """Acquit fused operators that round otherwise."""
-    return f"no operator is wrong; where {label} fuses operators, {how}"
-
-
-def ties(count: int, elements: int, tensor: str, node: str) -> str:
-    """Count the elements that are one step off at ties of rounding."""
-    return (
-        f"{count} of {counted(elements, 'element')} of {tensor!r}, the output of {node}, are one step off, each "
-        "at a tie of rounding, and the outputs differ from there on"
-    )
-
-
-def decided_after(tensor: str, node: str, error: float, limit: float) -> str:
-    """Name the tensor of a fused kernel after which a decision turned."""
-    return (
-        f"{tensor!r}, the output of {node}, is off by {error:.2g} relative, where rounding explains {limit:.2g}; what "
-        "follows decides between nearly equal values, and the outputs differ from there on"
-    )
-
-
-def left_out(operators: str, made: str, read: str, label: str, them: str) -> str:
-    """Name the operators that a backend leaves out."""
-    return f"with {operators} together, {made!r} equals {read!r} bit by bit: {label} leaves {them} out"
-
-
-def error_moves(was: float, now: float, when: str) -> str:
-    """Give the error of the outputs before and after a change."""
-    return f"the outputs' error of {was:.2g} relative becomes {now:.2g} {when}"
-
-
-def wrong_together(moves: str, operators: str, hangs_on: str) -> str:
-    """Name operators that are right one by one and wrong together."""
-    return f"{moves}; {operators} are right one by one, but wrong together{hangs_on}"
-
-
-def right_as_output(label: str, tensors: str, count: int) -> str:
-    """Name the tensors that make a backend right as outputs."""
-    return f"{label} is right once {tensors} {'is an output' if count == 1 else 'are outputs'}"
-
-
-def fused_wrongly(label: str, operators: str, kinds: str, hangs_on: str, moves: str, right: str) -> str:
-    """Name the operators of a fused kernel that is wrong."""
-    return f"{label} computes {operators} as one {kinds}{hangs_on}, which is wrong: {moves}, and {right}"
-
-
-def kept_apart(right: str, operators: str, hangs_on: str, moves: str) -> str:
-    """Name the operators whose fault one more output prevents."""
-    return (
-        f"{right}; that keeps {operators} apart, so computing them together (a fused operator, or shared memory) is "
-        f"wrong{hangs_on}: {moves}"
-    )
-
-
-def fails_alone(candidate: str, node: str, reason: str) -> str:
-    """Name the operator that a backend cannot run.
-
-    Args:
-        candidate: The backend.
-        node: The operator.
-        reason: What it does instead, in words; empty if it does not run.
-    """
-    if reason:
-        return f"{candidate} cannot run the model; run alone, {node} {reason}"
-    return f"{candidate} cannot run {node}, not even alone"
-
-
 def with_nothing_between(operators: Sequence[str]) -> str:
     """Name operators that are run as one, since nothing between them has a counterpart."""
     return f"{_all_of(operators)} (nothing between them has a counterpart)"
@@ -509,12 +416,6 @@ def _all_of(operators: Sequence[str]) -> str:
     if len(operators) > _LISTED:
         operators = [*operators[: _LISTED // 2], f"{len(operators) - _LISTED // 2 - 1} more", operators[-1]]
     return f"{', '.join(operators[:-1])} and {operators[-1]}"
-
-
-def fails_together(candidate: str, error: str, operators: str, *, is_one: bool) -> str:
-    """Name the operators that a backend cannot run together."""
-    what = f"{operators} is where it fails" if is_one else f"{operators} run one by one, but not together"
-    return f"{candidate} cannot run the model: {error}; {what}"
 
 
 def reads_otherwise(candidate: str, mine: str, reference: str, others: str, *, may_be_frozen: bool) -> str:

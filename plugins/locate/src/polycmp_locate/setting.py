@@ -8,11 +8,11 @@ from typing import Any
 
 from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.judging import PerturbedRuns
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.runs import Tolerances
-from polycmp.spec import Compared
+from polycmp.spec import Compared, CompareFunction
+from polycmp.tensors import Feed
 from polycmp_locate.network.comparison import NetworkComparison
 from polycmp_locate.pairing.lacking import Lacking
 from polycmp_locate.pairing.result import Pairing
@@ -21,6 +21,8 @@ from polycmp_locate.whole_outputs import JudgeOutputs
 Tensors = Mapping[str, Any]
 Stage = Callable[[str], None]
 Look = Callable[[Compared], None]
+#: Makes the compare function of outputs, by their names, that some inputs lead to.
+JudgeByRounding = Callable[[Feed, Sequence[str]], CompareFunction]
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,10 @@ class Setting:
         functions: Compare functions of a tensor, by name.
         max_memory: Bytes for tensors.
         pairing: Pairs of tensors of two different models; None where both have the same operators.
-        perturbed: Runs the reference's model with its tensors moved; None where nothing can.
-        rounding: Tells by how much rounding moves the tensors inside; None where a tolerance was given.
-        judge_outputs: Judges the outputs of the whole model; None where `functions` do.
+        is_measured: Whether measured rounding judges, since nobody gave a tolerance.
+        judge_by_rounding: Makes what judges the model's outputs by what rounding explains; None where nothing does.
+        inner_rounding: Judges tensors inside by what rounding explains; None where nothing measures them.
+        judge_outputs: Judges the outputs of the whole model; None where `functions` or measured rounding do.
         lacking: Outputs that only one of the models has; None where both have the same.
         network: What the files of both sides differ by; None where both run one file.
     """
@@ -62,8 +65,9 @@ class Setting:
     functions: Mapping[str, Callable[..., Any]]
     max_memory: int = 0
     pairing: Pairing | None = None
-    perturbed: PerturbedRuns | None = None
-    rounding: Tolerances | None = None
+    is_measured: bool = False
+    judge_by_rounding: JudgeByRounding | None = None
+    inner_rounding: Tolerances | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
     network: NetworkComparison | None = None

@@ -10,7 +10,7 @@ from polycmp.compare import OutputComparison, SimpleOptions
 from polycmp.errors import UsageError
 from polycmp.plan import DEFAULT_COMPARE, Choice, ComparePlan
 from polycmp.results import Outcome
-from polycmp.runs import Resolved, copy_outputs, is_measured
+from polycmp.runs import Resolved, copy_outputs
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
 
@@ -23,7 +23,7 @@ _OFF = frozenset({"failed", "undecided"})
 
 
 def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOutputs | None:
-    """Return the judge of a model's outputs; None where its compare functions judge each by itself.
+    """Return the judge of a model's outputs; None where each is judged by itself.
 
     An output of the model that the judgement names is judged by that. All others fail or pass with the whole: a
     postprocessing script may make boxes of them.
@@ -34,8 +34,7 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
         reference: Label of the run to believe.
     """
     plan = resolved.plan.compare
-    by_others = plan.script or plan.postprocess or plan.postprocess_script or plan.validate or not plan.shape_check
-    if not (by_others or is_measured(plan)):
+    if not (plan.script or plan.postprocess or plan.postprocess_script or plan.validate or not plan.shape_check):
         return None
     same_names = replace(resolved, plan=replace(resolved.plan, compare=replace(plan, map_output={})))
 

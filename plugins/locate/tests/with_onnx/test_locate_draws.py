@@ -82,3 +82,18 @@ def test_an_output_that_is_drawn_is_not_compared(locate, tmp_path):
 def test_dropout_that_does_not_train_draws_nothing(locate, tmp_path):
     status, found = locate(drawing(tmp_path / "m.onnx", "Dropout", train=False))
     assert (status, found["words"]) == (0, "equal")
+
+
+@pytest.mark.parametrize("tensors", [("m", "n", "a", "y"), ("m", "a", "y")], ids=["drawn", "not drawn"])
+def test_a_saved_run_gives_the_numbers_that_it_drew(polycmp, tmp_path, tensors):
+    """Where it holds none, what follows from them differs, and no operator before them is accused."""
+    model = drawing(tmp_path / "m.onnx", "RandomUniform")
+    saving = ("--onnx-outputs", *tensors, "--save-inputs", "in.npz", "--save-outputs", "run.npz")
+    assert polycmp("run", model, "-b", "onnx", *saving).status == 0
+    words = ("-b", "onnxrt", "--load-inputs", "in.npz", "--load-outputs", "run.npz", *REPORT)
+    done = polycmp("locate", model, *words)
+    found = json.loads((tmp_path / "found.json").read_text())
+    if "n" in tensors:
+        assert (done.status, found["words"]) == (0, "random numbers")
+    else:
+        assert found["first_bad"] != "m"

@@ -66,6 +66,19 @@ def test_the_part_between_recorded_tensors_that_is_wrong_is_named(polycmp, recor
     assert polycmp("locate", "right.onnx", *words).status == 0
 
 
+def test_what_rounding_explains_of_a_record_is_no_fault(polycmp, record, tmp_path):
+    """Nobody gives a tolerance: a device that rounds otherwise is judged by rounding."""
+    made = record()
+    rounded = {name: array * np.float32(1 + 3e-7) for name, array in made.items() if name != "x"}
+    np.savez("device.npz", x=made["x"], **rounded)
+    words = ("-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")
+    done = polycmp("locate", "right.onnx", *words)
+    assert done.status == 0, done.out + done.err
+    strict = polycmp("locate", "right.onnx", *words, "--atol", "0", "--rtol", "1e-9")
+    assert strict.status == 0, strict.out + strict.err
+    assert "no more than rounding explains" in " ".join(strict.out.split())
+
+
 def test_a_record_that_holds_its_inputs_needs_no_others(polycmp, record, tmp_path):
     np.savez("device.npz", **record())
     done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")

@@ -118,9 +118,7 @@ def chosen_outputs(
     tensors = [name for node in graph.node if _is_tensor(node) for name in node.output if name]
     chosen: set[str] = set()
     if means_all(outputs):
-        if not tensors:
-            raise UsageError("the model computes no tensor that could be an output", whose="--onnx-outputs")
-        chosen.update(tensors)
+        chosen.update(tensors or (value.name for value in graph.output))  # all may be weights, or inputs
     elif outputs:
         chosen.update(_matching(_words(outputs), tensors, order, graph, "--onnx-outputs"))
     elif not types:

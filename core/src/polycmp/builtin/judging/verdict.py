@@ -32,6 +32,7 @@ from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 Array = NDArray[Any]
 Word = Literal["passed", "failed", "undecided"]
 
+_SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 _KEPT = {
     "factor": "all values together keep a factor that is {:.2g} away from 1",
     "shift": "all values together are shifted by {:.2g} of their size",
@@ -201,8 +202,11 @@ def is_ruined(candidate: Array, reference: Array) -> bool:
 
 
 def least_error(reference: Array) -> float:
-    """Return the error that every tensor may have, however little it varies: a few roundings of float32."""
-    return MARGIN * operator_rounding(UNITS["float32"]) * size_of(reference)[0]
+    """Return the error that every tensor may have, however little it varies: a few roundings of float32.
+
+    Numbers below the smallest normal one are a rounding themselves: backends may flush them to 0.
+    """
+    return max(MARGIN * operator_rounding(UNITS["float32"]) * size_of(reference)[0], _SMALLEST_NORMAL)
 
 
 def _dead_channels(

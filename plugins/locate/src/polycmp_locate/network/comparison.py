@@ -107,6 +107,11 @@ class NetworkComparison:
         """The differences that no tool makes on purpose."""
         return tuple(item for item in self.findings if item.accuses)
 
+    @property
+    def equalised(self) -> frozenset[str]:
+        """The tensors that equalisation or smoothing multiplied, if it did; their readers have to undo it."""
+        return frozenset(item.tensor for item in self.findings if not item.accuses) if self.rescaled else frozenset()
+
 
 def compare_networks(
     candidate: DeclaredGraph, reference: DeclaredGraph, inputs: TensorMetadata | None = None

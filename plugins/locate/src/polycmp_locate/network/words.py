@@ -19,7 +19,7 @@ def network_notes(network: NetworkComparison, causes: Collection[str] = ()) -> I
     if left:
         first, *more = left
         yield f"another network: {say.other_network(first.words, len(more))}"
-    if network.trained_again:
-        yield say.trained_again(network.deviating, network.constants)
-    elif network.rescaled:
+    if network.rescaled:
         yield say.rescaled(network.rescaled)
+    elif network.trained_again:
+        yield say.trained_again(network.deviating, network.constants)

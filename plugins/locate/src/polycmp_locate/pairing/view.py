@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -316,3 +316,23 @@ def _as_kind(array: Any, kind: np.dtype[Any] | None) -> Any:
         return array
     with np.errstate(all="ignore"):
         return to_numpy(array).astype(kind)
+
+
+def behind(graph: SharedGraph, tensor: str, inputs: Collection[str]) -> list[GraphNode]:
+    """Return the operators of a side's file that make a tensor of others, the last one first.
+
+    Args:
+        graph: The side's graph.
+        tensor: The tensor, by the name that both sides share.
+        inputs: The tensors that it is made of, likewise.
+    """
+    waiting, seen = [graph.own[tensor]], {graph.own[name] for name in inputs if name in graph.own}
+    nodes = []
+    while waiting:
+        name = waiting.pop()
+        node = None if name in seen else graph.side.maker.get(name)
+        seen.add(name)
+        if node is not None:
+            nodes.append(node)
+            waiting.extend(node.inputs)
+    return nodes

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polycmp.data import InputPairs
+from polycmp.graph import GraphNode
 from polycmp.layerwise import a_few
 from polycmp.runs import renamed_input_notes, unmatched_input_notes
+from polycmp_locate import sentences as say
+from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
 
 #: So many activations that codes do are named.
@@ -54,3 +57,18 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
     ):
         if left:
             yield f"{len(left)} of {len(real)} real tensors of {label} have no counterpart: {a_few(left)}"
+
+
+def reads_otherwise(node: GraphNode, candidate: str, reference: str) -> str:
+    """Describe the tensors that the reference reads and the candidate does not; empty if there are none.
+
+    Args:
+        node: Operator that represents those of both models.
+        candidate: The candidate's label.
+        reference: The reference's.
+    """
+    if not isinstance(node, PartNode) or not node.only_reference:
+        return ""
+    mine = a_few(node.only_candidate) if node.only_candidate else ""
+    others = a_few(node.only_reference)
+    return say.reads_otherwise(candidate, mine, reference, others, may_be_frozen=node.may_be_frozen)

@@ -7,10 +7,9 @@ from dataclasses import replace
 from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.precision import UNITS
 from polycmp_locate.network.words import network_notes
-from polycmp_locate.report.causes import cause_sentence
-from polycmp_locate.report.words import CAUSE, explanation, notes_of, sentence
+from polycmp_locate.report.words import explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
-from polycmp_locate.values.judged import LACKING, NOT_JUDGED, Failure, Judged, OtherNetwork
+from polycmp_locate.values.judged import CAUSE, LACKING, NOT_JUDGED, OTHER_NETWORK, Judged
 from polycmp_locate.values.located import Located
 
 
@@ -28,8 +27,8 @@ def report(judged: Judged, setting: Setting) -> Located:
         precision=_coarsest(setting.candidate, setting.reference),
         pairing=setting.pairing,
     )
-    found.sentence = cause_sentence(found)
-    if isinstance(judged.cause, Failure):
+    found.sentence = judged.cause.sentence(found) if judged.cause is not None else ""
+    if not judged.finals:  # one side did not run the model
         return found
     if not judged.is_whole:
         found.notes.append("with --bisect nothing tells whether looking inside changes the result")
@@ -45,7 +44,7 @@ def report(judged: Judged, setting: Setting) -> Located:
         )
     found.explain = explanation(found)
     found.notes += [*notes_of(found), *judged.hints]
-    if setting.network is not None and not isinstance(judged.cause, OtherNetwork):
+    if setting.network is not None and judged.verdict != OTHER_NETWORK:
         found.notes += network_notes(setting.network, [hint.removeprefix(CAUSE) for hint in judged.hints])
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]

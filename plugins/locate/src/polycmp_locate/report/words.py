@@ -21,15 +21,14 @@ from polycmp_locate.decisions import (
 )
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.source import source_of
-from polycmp_locate.pairing.words import pairing_notes
-from polycmp_locate.report.causes import frozen
+from polycmp_locate.pairing.words import pairing_notes, reads_otherwise
 from polycmp_locate.report.summed import worst_steps
 from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.kinds import SELECTING
 from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
 from polycmp_locate.values.judged import (
-    BEYOND,
+    CAUSE,
     CONSTANT,
     ILL_CONDITIONED,
     NARROWED,
@@ -38,7 +37,6 @@ from polycmp_locate.values.judged import (
     WITHIN_ROUNDING,
     WORSE,
     WRONG,
-    Beyond,
 )
 from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
@@ -49,8 +47,6 @@ _SHOWN = 2
 _COVERED = 0.95
 #: Of what a scale clips more than this share is at its ends.
 _CLIPPED = 0.5
-#: How hints begin that give the cause of a fault.
-CAUSE = "cause: "
 
 
 def sentence(found: Located) -> str:
@@ -75,7 +71,7 @@ def _operators(found: Located) -> str:
     elif node.candidate_ops != node.reference_ops and not node.one_of:
         mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = say.computed_with(found.candidate, mine, found.reference, other)
-    return text + frozen(node, found.candidate, found.reference)
+    return text + reads_otherwise(node, found.candidate, found.reference)
 
 
 def _outputs_agree(found: Located) -> str:
@@ -232,9 +228,6 @@ def _nothing(found: Located) -> str:
         return _ill(found)
     if judged.verdict == UNDECIDED:
         return _undecided(found)
-    if isinstance(judged.cause, Beyond):
-        said = say.nothing_left if judged.cause.is_output else say.beyond_noise
-        return f"{BEYOND}: {said(judged.cause.row.tensor, judged.cause.row.node.label, judged.cause.why)}"
     if outside and all(row.passed or row.is_matched for row in seen) and judged.turning is None:
         return say.alike_not_finite(outside, len(seen))
     if judged.verdict == WITHIN_ROUNDING:

@@ -26,10 +26,8 @@ MARGIN = 16.0
 #: Beyond this relative error not even eight bits of precision would explain it: bfloat16 rounds by 2**-8 (Higham,
 #: section 2.1, unit roundoff of 8 bits); four of those is a choice.
 BEYOND_EIGHT_BITS = 2.0**-6
-#: Roundings that add up to more than this leave no digit of a tensor, and nothing of a model's outputs to use (choice).
-#: Measured on MiniLM in int8: noise of 0.42 of the signal with cosines of 0.93 and more between the sentences' vectors,
-#: 0.64 to 0.73 with cosines down to 0.69.
-NO_DIGIT_LEFT = 0.5
+#: From this relative error on an operator is looked at closely, however many roundings came before (choice).
+_ALWAYS_SUSPECT = 0.5
 #: Size of an error that a coarser type makes: a unit or two of 2**-11, or of 2**-8 (choice).
 _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16"))
 #: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
@@ -47,8 +45,6 @@ _TIES_AT_MOST = 1.0 / 3.0
 _SHIFTED_FROM = 16
 #: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
 _LEVELS = 256.0
-#: Error that one step of 8 bits may make in outputs: 2**-7 of the largest magnitude; steps add up like a random walk.
-_STEP = 2.0**-7
 #: Integer types that hold steps of a scale.
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
 #: An error of a whole row by the same factor is a fault from so many units on: rounding of elements is independent
@@ -153,7 +149,7 @@ def is_one_sided(up: int, down: int) -> bool:
 
 
 def accumulated_limit(position: int, unit: float) -> float:
-    """Return the largest relative error of a tensor inside a model that is still rounding.
+    """Return the relative error up to which a tensor inside a model is not looked at closely; it accuses nobody.
 
     Roundings of independent sign add up with the square root of their number (Higham and Mary).
 
@@ -161,12 +157,7 @@ def accumulated_limit(position: int, unit: float) -> float:
         position: Number of operators that come before.
         unit: Unit roundoff that the tensor is judged by.
     """
-    return min(NO_DIGIT_LEFT, MARGIN * operator_rounding(unit) * math.sqrt(position + 1))
-
-
-def quantisation_limit(quantised: int) -> float:
-    """Return the largest relative error of a model's outputs that ties in so many quantised tensors explain."""
-    return min(NO_DIGIT_LEFT, 4.0 * _STEP * math.sqrt(quantised)) if quantised else 0.0
+    return min(_ALWAYS_SUSPECT, MARGIN * operator_rounding(unit) * math.sqrt(position + 1))
 
 
 def is_beyond_eight_bits(relative: float) -> bool:

@@ -12,6 +12,7 @@ from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.setting import Setting
+from polycmp_locate.setup.recorded import RecordedRun
 from polycmp_locate.values.judged import DRAWN
 from polycmp_locate.values.located import Located
 
@@ -71,7 +72,8 @@ def draw(setting: Setting, feed: Feed) -> Drawn | None:
     nodes = [node for node in setting.reference.graph.nodes if _draws(node, setting, feed)]
     if not nodes:
         return None
-    for side in (setting.reference, setting.candidate):
+    is_over = isinstance(setting.reference, RecordedRun)  # what another drew is none of its numbers
+    for side in (setting.reference,) if is_over else (setting.reference, setting.candidate):
         tensors = _drawn_by(side, nodes, feed)
         if tensors is not None:
             outputs = tuple(name for name in final_outputs(setting.reference.graph) if name in tensors)
@@ -98,8 +100,9 @@ def _drawn_by(side: PartitionedRun, nodes: Sequence[GraphNode], feed: Feed) -> d
     """Return the numbers that operators draw on a backend, each from those before it; None if it cannot run them."""
     tensors: dict[str, Any] = {}
     for node in nodes:
-        made = side.run_part({**feed, **tensors}, [name for name in node.outputs if name not in side.graph.opaque])
-        if made is None:
+        names = [name for name in node.outputs if name not in side.graph.opaque]
+        made = side.run_part({**feed, **tensors}, names)
+        if made is None or any(name not in made for name in names):
             return None
         tensors.update(made)
     return tensors
@@ -120,6 +123,8 @@ def _with_given(
 ) -> PartitionedRun:
     """Return a backend whose model takes some tensors as inputs in place of computing them."""
     graph = _Given(partitioned_run.graph, {name for node in nodes for name in node.outputs}, tensors)
+    if isinstance(partitioned_run, RecordedRun):
+        return partitioned_run.under(graph)
     variants = partitioned_run.variants
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:

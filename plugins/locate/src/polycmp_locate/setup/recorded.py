@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.errors import FileError, UsageError, did_you_mean
+from polycmp.graph import ModelGraph
 from polycmp.layerwise import PartitionedRun, Segment
 from polycmp.options import unique_label
 from polycmp.plan import Plan
 from polycmp.results import BackendResult
 from polycmp.results.files import SavedRun, open_runs
-from polycmp.runs import Resolved, open_feeds
+from polycmp.runs import Resolved, is_measured, open_feeds
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
@@ -21,6 +22,7 @@ from polycmp_locate.pairing.result import GIVEN, SAME_NAME, Match, Pairing
 from polycmp_locate.pairing.side import Side
 from polycmp_locate.pairing.view import SharedGraph, under_names
 from polycmp_locate.setting import Setting
+from polycmp_locate.setup.measuring import rounding_of_outputs
 
 _SHOWN = 4
 
@@ -35,10 +37,14 @@ class RecordedRun(PartitionedRun):
         feed: Recorded inputs.
     """
 
-    def __init__(self, result: BackendResult, graph: SharedGraph, tensors: Mapping[str, Any], feed: Feed) -> None:
+    def __init__(self, result: BackendResult, graph: ModelGraph, tensors: Mapping[str, Any], feed: Feed) -> None:
         super().__init__(result, graph, _no_runner)
         self._recorded = {**tensors, **feed}
-        self._shown = dict(tensors)
+        self._shown, self._fed = dict(tensors), feed
+
+    def under(self, graph: ModelGraph) -> RecordedRun:
+        """Return the same run of another graph of its tensors."""
+        return RecordedRun(self.result, graph, self._shown, self._fed)
 
     def begin(self, feed: Feed) -> None:
         """Start an iteration."""
@@ -172,7 +178,16 @@ class Record:
         arrays = {name: tensors[record] for name, record in names.items()}
         made = under_names(candidate, graph)
         partitioned_run = RecordedRun(self.result, graph, arrays, feed)
-        return Setting(made, partitioned_run, None, functions, self._plan.max_memory, pairing)
+        return Setting(
+            made,
+            partitioned_run,
+            None,
+            functions,
+            self._plan.max_memory,
+            pairing,
+            is_measured=is_measured(self._plan.compare),
+            judge_by_rounding=rounding_of_outputs(self._resolved, candidate.label, self.result.label),
+        )
 
     def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
         inner = [name for name in side.made if name not in side.graph.inputs]

@@ -15,7 +15,6 @@ from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import accumulated_limit, step_limit, tie_width
 from polycmp_locate.setting import Setting
 from polycmp_locate.trials.flow import Flow
-from polycmp_locate.values.judged import Ties
 from polycmp_locate.values.measured import Row
 
 Tensors = Mapping[str, Any]
@@ -157,7 +156,7 @@ def _are_ties(
 def ties_that_grow(
     sides: tuple[PartitionedRun, PartitionedRun], feed: Feed, rows: Sequence[Row], outputs: Collection[str],
     is_wrong: Callable[[Tensors], bool],
-) -> Ties | None:  # fmt: skip
+) -> tuple[Row, int, int] | None:  # fmt: skip
     """Return the tensor from which fused operators round ties otherwise, if nothing else is the matter with them.
 
     The quantised tensors of the whole model are looked at by probes that leave the outputs wrong. The other backend
@@ -195,5 +194,5 @@ def ties_that_grow(
         name = item.row.tensor
         count = int(np.count_nonzero(to_numpy(plain[name]).astype(np.int64) != codes[name]))
         if count:
-            return Ties(item.row, count, codes[name].size, fusing.label)
+            return item.row, count, codes[name].size
     return None

@@ -30,15 +30,14 @@ def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_pas
     return plain_passed == probed_passed and relative <= SHARE * error
 
 
-def is_fusion(error: float, probed_error: float, limit: float) -> bool:
+def is_fusion(error: float, probed_error: float) -> bool:
     """Return whether the outputs' error is one that probing takes away.
 
     Args:
         error: The outputs' error without probes.
         probed_error: The same, where both sides are probed.
-        limit: Largest error that rounding explains.
     """
-    return error > limit and probed_error < error and probed_error <= SHARE * error
+    return probed_error < error and probed_error <= SHARE * error
 
 
 def is_moved(moved: float, error: float) -> bool:

@@ -7,14 +7,15 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.compare import OutputComparison, PairComparer
-from polycmp.judging import is_ruined
 from polycmp.layerwise import PartitionedRun
-from polycmp.tensors import Feed, is_floating, to_numpy
+from polycmp.plan import DEFAULT_COMPARE
+from polycmp.spec import CompareFunction
+from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import least_scale
 from polycmp_locate.setting import Setting, Stage, Tensors
 from polycmp_locate.trials.between_steps import is_wrong_between_steps
-from polycmp_locate.trials.noise import Noise, explained_share
+from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.probing import explains, is_removed
 from polycmp_locate.values.measured import Row
 
@@ -49,16 +50,15 @@ class WholeModel:
     ) -> None:
         self.setting, self.feed, self.on_stage = setting, feed, on_stage
         self.plain, self.expected, self.again = plain, expected, again
-        judge = setting.judge_outputs
-        self.finals: Sequence[OutputComparison] = (
-            PairComparer(setting.candidate.label, setting.reference.label, setting.functions).add(plain, expected)
-            if judge is None
-            else judge(feed, plain, expected)
-        )
-        self.noise = Noise(setting.reference, feed, expected, lambda names: explained_share(setting, feed, names))
+        self.finals: Sequence[OutputComparison] = self._judged()
         self._nodes = {name: node for node in setting.reference.graph.nodes for name in node.outputs}
         self._trials = 0
         self._wrong_between_steps: bool | None = None
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Data flow of the graph."""
+        return Flow(self.setting.reference.graph.nodes)
 
     @cached_property
     def failing(self) -> Mapping[str, float]:
@@ -74,10 +74,47 @@ class WholeModel:
         node = self._nodes.get(name)
         return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
 
-    def is_too_far(self, name: str) -> bool:
-        """Return whether an output is so far off that rounding cannot be told from a fault."""
-        own, other = to_numpy(self.plain[name]), to_numpy(self.expected[name])
-        return own.shape == other.shape and is_floating(other.dtype) and is_ruined(own, other)
+    @cached_property
+    def beyond(self) -> Mapping[str, float]:
+        """The failing outputs that are off by more than rounding explains, with their relative errors.
+
+        Outputs that fail with no number off, by NaN that both sides have, are none of them.
+        """
+        return {
+            name: error
+            for name, error in self.failing.items()
+            if error and not self.is_explained(name, self.plain[name], self.expected[name])
+        }
+
+    def is_explained(self, name: str, made: Any, target: Any) -> bool:
+        """Return whether rounding explains how far an output is off; False where nothing measures it.
+
+        Args:
+            name: The output.
+            made: The output as a side made it.
+            target: What it should be.
+        """
+        if self._by_rounding is None:
+            return False
+        verdict = self._by_rounding(to_numpy(made), to_numpy(target), output=name)
+        return verdict.passed or bool(verdict.inconclusive)
+
+    @cached_property
+    def _by_rounding(self) -> CompareFunction | None:
+        """Judges outputs by measured rounding; None where nothing can."""
+        judge = self.setting.judge_by_rounding
+        return None if judge is None else judge(self.feed, list(self.expected))
+
+    def _judged(self) -> Sequence[OutputComparison]:
+        setting, functions = self.setting, self.setting.functions
+        if setting.judge_outputs is not None:
+            return setting.judge_outputs(self.feed, self.plain, self.expected)
+        if setting.is_measured and self._by_rounding is not None:
+            functions = {**functions, DEFAULT_COMPARE: self._by_rounding}
+        comparer = PairComparer(
+            setting.candidate.label, setting.reference.label, functions, any_shape=setting.is_measured
+        )
+        return comparer.add(self.plain, self.expected)
 
     def leads(self, row: Row, outputs: Set[str]) -> bool:
         """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""

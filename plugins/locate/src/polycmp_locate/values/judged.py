@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.compare import OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.spec import Switch
-from polycmp_locate.network.comparison import Finding
 from polycmp_locate.values.measured import Extent, Row
+
+if TYPE_CHECKING:
+    from polycmp_locate.values.located import Located
 
 #: The verdicts, each a key in reports.
 EQUAL = "equal"
@@ -32,6 +34,8 @@ BEYOND = "beyond rounding"
 OTHER_NETWORK = "another network"
 #: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
+#: How hints begin that give the cause of a fault.
+CAUSE = "cause: "
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
 
@@ -116,128 +120,12 @@ class Fused:
         return f"; workaround: {self.cure.words}" if self.cure is not None and self.cure.words else ""
 
 
-# --- causes that are none of a single operator
+class Cause(Protocol):
+    """Cause of a fault that is no single operator's arithmetic; each is in a file of its own in `causes`."""
 
-
-@dataclass(frozen=True)
-class Turned:
-    """A tensor that a fused kernel leaves within rounding, and of which a decision after it makes another result.
-
-    Attributes:
-        row: The tensor.
-        error: Difference of the two backends' values without the probes that prevent it, relative.
-        limit: Largest error that rounding explains.
-        label: The backend that fuses.
-    """
-
-    row: Row
-    error: float
-    limit: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Ties:
-    """A tensor from which a fused kernel rounds ties otherwise, which is the only difference.
-
-    Attributes:
-        row: The first tensor with such ties.
-        count: Number of its elements that are a step off.
-        elements: Number of its elements.
-        label: The backend that fuses.
-    """
-
-    row: Row
-    count: int
-    elements: int
-    label: str
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Operators that a backend leaves out: what they make is what they read, although they change it.
-
-    Attributes:
-        nodes: The operators.
-        read: The tensor that they read.
-        made: The tensor that they make.
-        label: The backend.
-    """
-
-    nodes: tuple[GraphNode, ...]
-    read: str
-    made: str
-    label: str
-
-
-@dataclass(frozen=True)
-class Together:
-    """Operators that are right one by one, and wrong where a backend computes them together.
-
-    Attributes:
-        label: The backend.
-    """
-
-    label: str
-
-
-@dataclass(frozen=True)
-class Unsteady:
-    """A side whose own runs differ.
-
-    Attributes:
-        label: The backend.
-        moved: Distance of its outputs from those of another run, relative.
-        tensor: The first tensor that differs between two runs; empty if that could not be seen.
-        error: Distance of that tensor between the runs, relative.
-    """
-
-    label: str
-    moved: float
-    tensor: str = ""
-    error: float = 0.0
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A model that a side does not run.
-
-    Attributes:
-        error: Message of the backend.
-        frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
-    """
-
-    error: str
-    frozen_sizes: str = ""
-
-
-@dataclass(frozen=True)
-class Beyond:
-    """A tensor that is off by more than rounding was measured to take it, while no operator is by itself.
-
-    Attributes:
-        row: The tensor.
-        why: The part of the error that rounding does not explain, in words.
-        is_output: Whether it is an output of the model.
-    """
-
-    row: Row
-    why: str
-    is_output: bool = False
-
-
-@dataclass(frozen=True)
-class OtherNetwork:
-    """Two files that hold different networks, as their constants and settings show, whatever the outputs do.
-
-    Attributes:
-        findings: The differences that no tool makes on purpose.
-    """
-
-    findings: tuple[Finding, ...]
-
-
-Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure | Beyond | OtherNetwork
+    def sentence(self, found: Located, /) -> str:
+        """Return the verdict as a sentence."""
+        ...
 
 
 @dataclass(frozen=True)

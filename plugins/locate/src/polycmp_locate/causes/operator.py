@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from polycmp.graph import GraphNode
@@ -20,7 +20,7 @@ from polycmp_locate.decisions import (
     reference_is_wrong,
     rounds_on_the_way,
 )
-from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, is_beyond_eight_bits
+from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eight_bits
 from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.probing import is_obvious
 from polycmp_locate.values.judged import (
@@ -46,19 +46,18 @@ class Evidence:
         flow: Data flow of the graph.
         failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
         finals: The names of the model's outputs.
-        limit: Says which relative error rounding explains, of a place in the graph, a unit roundoff and the error in
-            question; exact only where the error is beyond it.
-        output_limit: The same of an output, by its name, and its error.
+        beyond: Those that are off by more than rounding explains.
         leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
+        equalised: The tensors that one file holds multiplied by a factor for each channel, as their readers expect.
     """
 
     rows: Sequence[Row]
     flow: Flow
     failing: Mapping[str, float]
-    limit: Callable[[int, float, float], float]
-    output_limit: Callable[[str, float], float]
+    beyond: Collection[str]
     finals: frozenset[str] = frozenset()
     leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
+    equalised: Collection[str] = ()
 
 
 def blame(evidence: Evidence) -> Judgement:
@@ -146,8 +145,7 @@ class _Blame:
     # --- finite errors
 
     def _is_off(self, row: Row) -> bool:
-        limit = self.evidence.limit(self.place[row.tensor], max(row.unit, row.path_unit), row.relative)
-        return is_off(row, limit)
+        return is_off(row, accumulated_limit(self.place[row.tensor], max(row.unit, row.path_unit)))
 
     def _is_blamed(self, row: Row) -> bool:
         if row.is_borrowed:
@@ -155,7 +153,9 @@ class _Blame:
         if not is_culprit(row):
             self._note_unmeasured(row)
             return False
-        reached = self._reached_outputs(row)
+        reached, is_equalised = self._reached_outputs(row), row.tensor in self.evidence.equalised
+        if is_equalised and not (reached and self.evidence.leads(row, reached)):
+            return False
         if not reached:
             error = row.standalone.steps if row.standalone is not None else None
             clipped = error is not None and error.is_only_clipped
@@ -181,8 +181,7 @@ class _Blame:
 
     def _are_within_rounding(self, outputs: Set[str]) -> bool:
         """Return whether failing outputs are off by no more than rounding explains."""
-        failing = self.evidence.failing
-        return all(failing[name] <= self.evidence.output_limit(name, failing[name]) for name in outputs)
+        return not any(name in self.evidence.beyond for name in outputs)
 
     def _reached_outputs(self, row: Row) -> Set[str]:
         return self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries)
@@ -247,6 +246,7 @@ class _Blame:
         if not self.evidence.failing:
             harmless = {row.tensor for row in self.harmless}
             off = not harmless and any(not row.passed and not row.is_matched for row in self.rows)
+            off = off and not self.evidence.equalised
             return self._finish(None, None, WITHIN_ROUNDING if off else EQUAL)
         both = self._nan_in_both()
         if both is not None:
@@ -255,14 +255,12 @@ class _Blame:
             return self._blame(self.outdone)
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
-        if any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
-            # Amplifying the noise of steps loses no digits; but noise that leaves none may hide a fault.
-            lost = max(self.evidence.failing.values()) > NO_DIGIT_LEFT
-            return self._finish(None, None, UNDECIDED if lost else WITHIN_ROUNDING)
+        if self.evidence.beyond and any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
+            return self._finish(None, None, UNDECIDED)  # what steps amplify was measured, and is less than that
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
             return self._finish(None, None, ILL_CONDITIONED, ill)
-        if self._are_within_rounding(self.evidence.failing.keys()):
+        if not self.evidence.beyond:
             return self._finish(None, None, WITHIN_ROUNDING, self._first_step())
         return self._turned()
 

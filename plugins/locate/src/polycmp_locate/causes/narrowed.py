@@ -1,17 +1,35 @@
-"""Search for the places where a model calculates in a coarser type than elsewhere."""
+"""A few operators that calculate in a coarser type than the rest of the model, by which outputs are off.
+
+Asked where rounding explains the outputs. It takes no run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.rounding.thresholds import worth_running
+from polycmp_locate.trials.whole import WholeModel
+from polycmp_locate.values.judged import NARROWED, WITHIN_ROUNDING, Judged
 from polycmp_locate.values.measured import Row
+from polycmp_locate.values.swept import SweptWindow
 
 #: A type is an exception where it occurs in so small a share of a model's parts, or once (choice).
 _EXCEPTION = 0.1
 #: It is coarser than the rest where it rounds by so many times as much: two bits (choice).
 _COARSER = 4.0
+
+
+def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:
+    """Return the verdict on operators that calculate in a coarser type than the rest; the given one if none do."""
+    del whole, windows
+    if judged.verdict != WITHIN_ROUNDING or judged.probe is None or judged.probe.plain_passed:
+        return judged
+    lone = lone_narrowing(judged.rows)
+    if lone is None:
+        return judged
+    return replace(judged, verdict=NARROWED, turning=None, first_bad=lone[0], usual_type=lone[1])
 
 
 def lone_narrowing(rows: Sequence[Row]) -> tuple[Row, str] | None:

@@ -1,19 +1,102 @@
-"""Finding the operator in which a backend fails: raises, crashes or never answers."""
+"""A model that a side does not run: the operator, or the fewest together, on which it fails.
+
+Asked where the candidate fails and the reference does not. It runs the candidate window by window, then single
+operators, then parts of the model, on the reference's tensors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise import PartitionedRun, Windows
+from polycmp.layerwise import PartitionedRun, Windows, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
+from polycmp_locate import sentences as say
+from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.pairing.words import reads_otherwise
 from polycmp_locate.rounding.figures import figures
+from polycmp_locate.setting import Setting, Stage, all_tensors
+from polycmp_locate.trials.together import RunsTogether, find_together
+from polycmp_locate.values.judged import FAILS, Fused, Judged
 from polycmp_locate.values.measured import Row
 
+if TYPE_CHECKING:
+    from polycmp_locate.values.located import Located
 
-class Failing(NamedTuple):
+#: Text that the core adds to the error of a backend that fails before its first run.
+_ACTIVATED = " (while it was activated)"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A model that a side does not run.
+
+    Attributes:
+        error: Message of the backend.
+        frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
+    """
+
+    error: str
+    frozen_sizes: str = ""
+
+    def sentence(self, found: Located) -> str:
+        """Return on which operators the candidate fails; empty where nothing is known of that."""
+        row, fused = found.judged.first_bad, found.judged.fused
+        if row is None:
+            return ""
+        error = " ".join(self.error.removesuffix(_ACTIVATED).split())
+        if fused is not None:
+            one = len(fused.nodes) == 1
+            what = f"{fused.labels} is where it fails" if one else f"{fused.labels} run one by one, but not together"
+            return f"{FAILS}: {found.candidate} cannot run the model: {error}; {what}{fused.hangs_on}{fused.way_round}"
+        says = not row.reason or (row.node.name and row.node.name in error)
+        why = f", and says: {error}" if error and says else ""
+        why += reads_otherwise(row.node, found.candidate, found.reference) or self.frozen_sizes
+        if row.reason:
+            return f"{FAILS}: {found.candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
+        members = row.node.members if isinstance(row.node, PartNode) else ()
+        node = say.with_nothing_between(members) if len(members) > 1 else row.node.label
+        return f"{FAILS}: {found.candidate} cannot run {node}, not even alone{why}"
+
+
+def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
+    """Return the verdict on a candidate that failed with the whole model, which the reference runs.
+
+    Args:
+        setting: The backends to search, and the tools for it.
+        feed: The inputs.
+        on_stage: Told what happens next.
+    """
+    candidate, reference = setting.candidate, setting.reference
+    windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
+    row, ran_any = _find_failing(candidate, windows, feed, on_stage)
+    windows.close()
+    if row is None and not ran_any:
+        return Judged(cause=Failure(candidate.result.error or ""))
+    if row is not None:
+        failure = Failure(candidate.result.error or "", _frozen_sizes(row, candidate.graph))
+        return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
+    together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
+    failure = Failure(candidate.result.error or "")
+    if together is None:
+        return Judged(cause=failure)
+    row, fused = _row(together), Fused(together.nodes, cure=together.cure)
+    return Judged(rows=(row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
+
+
+def _row(together: RunsTogether) -> Row:
+    """Return the row of what the last of the operators makes."""
+    name, expected = next(reversed(together.outputs.items()))
+    node = next(node for node in together.nodes if name in node.outputs)
+    kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
+    known = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
+    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=known)
+
+
+class _Failing(NamedTuple):
     """The operator in which a backend fails.
 
     Attributes:
@@ -25,9 +108,7 @@ class Failing(NamedTuple):
     ran_any: bool
 
 
-def find_failing(
-    candidate: PartitionedRun, windows: Windows, feed: Feed, on_stage: Callable[[str], None] = lambda _: None
-) -> Failing:
+def _find_failing(candidate: PartitionedRun, windows: Windows, feed: Feed, on_stage: Stage) -> _Failing:
     """Return the first tensor that the candidate cannot compute from the reference's tensors, or in another shape.
 
     Args:
@@ -56,8 +137,8 @@ def find_failing(
             # A backend that runs no operator at all does not fail at the first.
             others = (*nodes[:index], *nodes[index + 1 :])
             ran_any = ran_any or any(_runs(candidate, one, held, windows) for one in others)
-            return Failing(row if row.reason or ran_any else None, ran_any)
-    return Failing(None, ran_any)
+            return _Failing(row if row.reason or ran_any else None, ran_any)
+    return _Failing(None, ran_any)
 
 
 def _runs(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> bool:
@@ -96,7 +177,7 @@ def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     return ""
 
 
-def frozen_sizes(row: Row, graph: ModelGraph) -> str:
+def _frozen_sizes(row: Row, graph: ModelGraph) -> str:
     """Return evidence for a size of the export's example inputs in the candidate's failure; empty if there is none.
 
     Args:

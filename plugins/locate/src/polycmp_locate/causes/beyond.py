@@ -1,0 +1,95 @@
+"""A tensor that is off by more than rounding was measured to take it, while no operator is by itself.
+
+Asked where no operator is accused. It goes through the model once more, and runs the reference's model a few times with
+its tensors moved; the judge is that of `polycmp run` and `--mark-all`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from polycmp.compare import SimpleOptions
+from polycmp.tensors import Feed, to_numpy
+from polycmp_locate.decisions import is_right_alone, needs_explaining
+from polycmp_locate.setting import Setting
+from polycmp_locate.trials.whole import WholeModel
+from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Judged
+from polycmp_locate.values.measured import Row
+from polycmp_locate.values.swept import SweptWindow
+
+if TYPE_CHECKING:
+    from polycmp_locate.values.located import Located
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A tensor that is off by more than rounding was measured to take it.
+
+    Attributes:
+        row: The tensor.
+        why: The part of the error that rounding does not explain, in words.
+        is_output: Whether it is an output of the model.
+    """
+
+    row: Row
+    why: str
+    is_output: bool = False
+
+    def sentence(self, found: Located) -> str:
+        """Return the verdict as a sentence."""
+        del found
+        tensor, node = self.row.tensor, self.row.node.label
+        if self.is_output:
+            return f"{BEYOND}: no operator is wrong by itself; of {tensor!r}, the output of {node}: {self.why}"
+        return (
+            f"{BEYOND}: {tensor!r}, the output of {node}, is the first tensor with a larger error than rounding was "
+            f"measured to cause, although no operator by itself has one: {self.why}"
+        )
+
+
+def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:
+    """Return the verdict on the first tensor that is off by more than rounding explains; the given one if none is.
+
+    Args:
+        judged: The verdict.
+        whole: The whole model.
+        windows: The tensors, once more; nothing runs before the first window is asked for.
+    """
+    if not whole.setting.is_measured or not judged.is_whole or judged.turning is not None or judged.cause is not None:
+        return judged
+    network = whole.setting.network
+    equalised = network is not None and network.equalised and not whole.failing
+    if judged.verdict in {EQUAL, WITHIN_ROUNDING} and not equalised:
+        beyond = _first_beyond(judged, whole.setting, whole.feed, windows)
+        if beyond is not None:
+            return replace(judged, verdict=BEYOND, cause=beyond)
+    trusted = judged.probe is None or judged.probe.trusted
+    if judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted):
+        rows = {row.tensor: row for row in judged.rows if not row.is_matched}
+        off = next((item for item in judged.finals if item.verdict == "failed" and item.output in rows), None)
+        if off is not None:
+            return replace(judged, verdict=BEYOND, cause=Beyond(rows[off.output], off.reason, is_output=True))
+    return judged
+
+
+def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Beyond | None:
+    """Return the first tensor inside the model that is off by more than rounding explains."""
+    rounding, outputs = setting.inner_rounding, {item.output for item in judged.finals}  # those are judged already
+    rows = {
+        row.tensor: row
+        for row in judged.rows
+        if row.unit and needs_explaining(row) and row.tensor not in outputs and not is_right_alone(row)
+    }
+    for window in windows if rows and rounding is not None else ():
+        names = [name for name in window.rows if name in rows]
+        if not names or rounding is None:
+            continue
+        rounding.begin(feed, names)
+        compare = rounding.judge(SimpleOptions(), setting.candidate.label, setting.reference.label, detail=False)
+        for name in names:
+            verdict = compare(to_numpy(window.own[name]), to_numpy(window.held[name]), output=name)
+            if not verdict.passed and not verdict.inconclusive:
+                return Beyond(rows[name], verdict.reason)
+    return None

@@ -1,0 +1,131 @@
+"""Operators that a backend leaves out although they change what they read, such as two Casts behind each other.
+
+Asked of outputs that probing makes right, and of Casts to a coarser type wherever looking inside takes the error away:
+rounding, too, would explain that they are not rounded. It takes two runs of each pair of tensors around a probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polycmp.graph import GraphNode
+from polycmp.layerwise import PartitionedRun
+from polycmp.tensors import Feed, to_numpy
+from polycmp_locate.causes.case import Case
+from polycmp_locate.setting import Tensors
+from polycmp_locate.trials.flow import Flow
+from polycmp_locate.trials.fusion import around
+from polycmp_locate.values.judged import FUSION, Fused, Judged
+from polycmp_locate.values.measured import Row
+
+if TYPE_CHECKING:
+    from polycmp_locate.values.located import Located
+
+#: Number of probes around which operators are looked for.
+_PROBES = 8
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Operators that a backend leaves out: what they make is what they read, although they change it.
+
+    Attributes:
+        nodes: The operators.
+        read: The tensor that they read.
+        made: The tensor that they make.
+        label: The backend.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    read: str
+    made: str
+    label: str
+
+    def sentence(self, found: Located) -> str:
+        """Return the verdict as a sentence."""
+        del found
+        them = "both" if len(self.nodes) == 2 else "them"
+        return (
+            f"{FUSION}: with {Fused(self.nodes).labels} together, {self.made!r} equals {self.read!r} bit by bit: "
+            f"{self.label} leaves {them} out"
+        )
+
+
+def ask(case: Case) -> Judged | None:
+    """Return the verdict on operators that a backend leaves out; None if there are none."""
+    whole, side = case.whole, case.fusing_side
+    if side is not None:
+        outputs, error, probes = case.beyond, case.probe.error, case.probes
+    elif whole.failing and case.is_gone:
+        side, outputs = case.moved_side, whole.failing
+        error, probes = max(outputs.values()), tuple(_coarser_casts(case.rows))
+    else:
+        return None
+    removes = whole.removes(side, outputs, error)
+    gone = _find(whole.sides(side), whole.feed, probes, outputs, lambda made: not removes(made))
+    if gone is None:
+        return None
+    rows = {row.tensor: row for row in case.rows}
+    return case.nobody(
+        verdict=FUSION,
+        first_bad=rows.get(gone.made),
+        last_good=rows.get(gone.read),
+        fused=Fused(gone.nodes),
+        cause=gone,
+    )
+
+
+def _coarser_casts(rows: Sequence[Row]) -> list[str]:
+    """Return the tensors that a Cast rounds to a coarser type and another Cast reads: a backend may leave both out."""
+    units, casts = {row.tensor: row.unit for row in rows}, [row for row in rows if row.node.op_type == "Cast"]
+    read = {name for row in casts for name in row.node.inputs}
+    return [
+        row.tensor
+        for row in casts
+        if row.tensor in read and row.unit > max((units.get(name, 0.0) for name in row.node.inputs), default=0.0)
+    ]
+
+
+def _find(
+    sides: tuple[PartitionedRun, PartitionedRun],
+    feed: Feed,
+    probes: Sequence[str],
+    outputs: Collection[str],
+    is_wrong: Callable[[Tensors], bool],
+) -> LeftOut | None:
+    """Find the operators around a probe that a backend leaves out, if it does so where it is not looked between them.
+
+    Args:
+        sides: The backend that probes move, and the other.
+        feed: The inputs.
+        probes: Tensors between such operators: those whose probing prevents the difference, or results of Casts.
+        outputs: The outputs in question.
+        is_wrong: Predicate over those outputs: whether most of their error is there.
+    """
+    fusing, other = sides
+    flow = Flow(fusing.graph.nodes)
+    final = list(outputs)
+    for probe in probes[:_PROBES]:
+        maker, _ = around(fusing.graph, probe)
+        near = flow.behind([probe]) | flow.behind(flow.behind([probe]))
+        pairs = [(read, made) for read in (maker.inputs if maker is not None else ()) for made in near - {*final}]
+        for read, made in pairs:
+            if not (read in flow.made or read in feed) or made in fusing.graph.opaque:
+                continue
+            asked = [made, *([] if read in feed else [read])]
+            seen, expected = fusing.run_whole(feed, [*final, *asked]), other.run_whole(feed, asked)
+            if seen is None or expected is None or not is_wrong({name: seen[name] for name in final}):
+                continue
+            if _same({**feed, **seen}, read, made) and not _same({**feed, **expected}, read, made):
+                between = flow.before(made, {read}) - {read}
+                nodes = [node for node in fusing.graph.nodes if not between.isdisjoint(node.outputs)]
+                return LeftOut(tuple(nodes), read, made, fusing.label)
+    return None
+
+
+def _same(tensors: Tensors, one: str, two: str) -> bool:
+    """Return whether two tensors are equal to the last bit."""
+    a, b = to_numpy(tensors[one]), to_numpy(tensors[two])
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

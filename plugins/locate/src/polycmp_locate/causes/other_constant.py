@@ -1,0 +1,108 @@
+"""A constant or setting of an operator that differs between the two files.
+
+Asked of an operator that is accused. It takes no run but that of constants that weights alone make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from polycmp.graph import GraphNode, ModelGraph, weight_values
+from polycmp.layerwise import PartitionedRun, Variants, static_tensors
+from polycmp.tensors import Feed, to_numpy
+from polycmp_locate.pairing.view import SharedGraph, behind
+from polycmp_locate.rounding.difference import distance
+from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
+from polycmp_locate.setting import Setting
+from polycmp_locate.values.judged import CAUSE, CONSTANT, NOT_FINITE, WORSE, WRONG, Judged
+from polycmp_locate.values.measured import Row
+
+#: Elements of a constant that are shown one by one.
+_FEW = 4
+#: Bytes of a weight up to which it is compared with the other file's.
+_LARGEST = 1 << 26
+#: Verdicts on what one operator makes of what it reads.
+_OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
+
+
+def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+    """Yield a note on each constant and setting of the operator that differs between the two files."""
+    del feed
+    row = found.origin or found.first_bad
+    told = setting.network.accusing if setting.network is not None and row is not None else ()
+    causes = [item.words for item in told if row is not None and item.tensor == row.tensor]
+    if causes and found.verdict in _OF_ONE_OPERATOR:
+        yield from (f"{CAUSE}{cause}" for cause in causes)
+        return
+    sides = [side.variants for side in (setting.candidate, setting.reference)]
+    if row is None or found.verdict not in _OF_ONE_OPERATOR or None in sides:
+        return
+    mine, other = (variants for variants in sides if variants is not None)
+    if mine.graph is other.graph:
+        return
+    blamed = _maker(setting.candidate.graph, row.tensor)
+    beside_it = None if blamed is None else _alike(setting.reference.graph, row, blamed.op_type)
+    if blamed is None or beside_it is None:
+        return
+    nodes = (blamed, beside_it)
+    labels = (setting.candidate.label, setting.reference.label)
+    known = [static_tensors(variants.graph) for variants in (mine, other)]
+    for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
+        if one not in known[0] or two not in known[1] or mine.graph.weights.get(one, 0) > _LARGEST:
+            continue
+        here, there = _constant(mine, one), _constant(other, two)
+        if here is not None and there is not None and distance(here, there) > BEYOND_EIGHT_BITS:
+            yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {_difference(here, there, labels)}"
+
+
+def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
+    """Return the value of a constant: a weight as the file holds it, what is computed of weights by running that."""
+    held = weight_values(variants.graph, [name] if name in variants.graph.weights else [])
+    if name in held:
+        return held[name]
+    made = variants.own().run_part({}, [name])
+    return None if made is None else to_numpy(made[name])
+
+
+def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
+    """Return the operator of a model's own file that makes a tensor; None for a part that is no operator."""
+    own = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    name = graph.own.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
+    return next((node for node in own.nodes if name in node.outputs), None)
+
+
+def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:
+    """Return the operator of a model's own file that does what the blamed one does; None where none or several may.
+
+    Where a file leaves out a Cast behind a product, its product makes the tensor that the Cast makes in the other.
+    """
+    maker = _maker(graph, row.tensor)
+    if maker is None or maker.op_type == op_type or not isinstance(graph, SharedGraph):
+        return maker if maker is not None and maker.op_type == op_type else None
+    found = [node for node in behind(graph, row.tensor, row.node.inputs) if node.op_type == op_type]
+    return found[0] if len(found) == 1 else None
+
+
+def _difference(here: Any, there: Any, labels: tuple[str, str]) -> str:
+    """Describe how two constants differ: by one of their numbers where they have many, else by what they hold."""
+    if here.shape != there.shape or here.dtype != there.dtype or here.size <= _FEW:
+        return f"holds {_held(here, there)} in {labels[0]} and {_held(there, here)} in {labels[1]}"
+    errors = np.abs(here.astype(np.float64) - there.astype(np.float64))
+    at = np.unravel_index(int(np.argmax(errors)), errors.shape)
+    return (
+        f"differs in {np.count_nonzero(errors)} of {errors.size} values, the most at [{','.join(map(str, at))}]: "
+        f"{float(here[at]):.4g} in {labels[0]}, {float(there[at]):.4g} in {labels[1]}"
+    )
+
+
+def _held(values: Any, beside: Any) -> str:
+    """Describe the content of a constant; its type where that is another than beside it."""
+    kind = f" ({values.dtype})" if values.dtype != beside.dtype else ""
+    if values.shape != beside.shape:
+        return f"a tensor of the shape {list(values.shape)}{kind}"
+    if values.size <= _FEW:
+        return f"{', '.join(f'{value:.6g}' for value in values.reshape(-1).tolist())}{kind}"
+    return f"{values.min():.4g} to {values.max():.4g}, {values.mean():.4g} on average{kind}"

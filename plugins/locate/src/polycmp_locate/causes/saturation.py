@@ -1,0 +1,45 @@
+"""Kernels for 8-bit numbers that add two products in 16 bits, which saturates, on processors without VNNI.
+
+Asked of an operator that is accused, or of fused ones between quantised tensors. It takes no run: the operator was
+tried with half of the activations when it ran alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polycmp.tensors import Feed
+from polycmp_locate.setting import Setting
+from polycmp_locate.values.judged import FUSION, Judged
+
+_PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
+_HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
+
+
+def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+    """Yield what saturates, and what helps."""
+    del feed
+    row = found.origin or found.first_bad
+    if row is not None and found.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
+        yield (
+            f"{setting.candidate.label} saturates in {row.node.label}: with half of the activations it is exact. On "
+            "processors without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; "
+            f"{_HELP}"
+        )
+    elif found.verdict == FUSION and _fuses_quantised(found, setting):
+        yield (
+            "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
+            f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"
+        )
+
+
+def _fuses_quantised(found: Judged, setting: Setting) -> bool:
+    """Return whether an operator around what prevents the fault multiplies what was quantised."""
+    nodes = setting.reference.graph.nodes
+    makers = {name: node for node in nodes for name in node.outputs}
+    kept = set(found.seen_probe.kept) if found.seen_probe is not None else set()
+    around = [node for node in nodes if kept & {*node.inputs, *node.outputs}]
+    products = [node for node in around if node.op_type in _PRODUCTS]
+    return any(
+        name in makers and makers[name].op_type == "DequantizeLinear" for node in products for name in node.inputs
+    )

@@ -1,0 +1,155 @@
+"""Operators that are right one by one, and wrong where a backend computes them together.
+
+Asked of outputs that probing makes right and that nothing cheaper explains. It takes the probes, and one run of the
+model for each optimisation that the backend can leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import PartitionedRun, a_few
+from polycmp_locate.causes.case import Case
+from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.trials.fusion import around
+from polycmp_locate.trials.rewriting import rewrites
+from polycmp_locate.trials.switches import TRIALS, Cured, find_cure
+from polycmp_locate.values.judged import FUSION, Fused, Judged, Probe
+from polycmp_locate.values.measured import Row
+
+if TYPE_CHECKING:
+    from polycmp_locate.values.located import Located
+
+#: Operators that a backend rewrites in one go, from which on naming them tells nothing.
+_MOST = 24
+
+
+@dataclass(frozen=True)
+class Together:
+    """Operators that are right one by one, and wrong where a backend computes them together.
+
+    Attributes:
+        label: The backend.
+    """
+
+    label: str
+
+    def sentence(self, found: Located) -> str:
+        """Return the verdict as a sentence: the operators, what proves it, and how to prevent it."""
+        judged, label = found.judged, self.label
+        probe, fused = judged.seen_probe, judged.fused or Fused(())
+        if probe is None:
+            return ""
+        when = "with probes" if probe.kept else f"once {label} computes the model in parts"
+        moves = f"the outputs' error of {probe.error:.2g} relative becomes {probe.probed_error:.2g} {when}"
+        hangs_on, way_round = fused.hangs_on, fused.way_round
+        if not probe.kept:
+            labels = fused.labels if fused.nodes else "the operators"
+            return f"{FUSION}: {moves}; {labels} are right one by one, but wrong together{hangs_on}{way_round}"
+        outputs = "is an output" if len(probe.kept) == 1 else "are outputs"
+        right = f"{label} is right once {a_few(probe.kept)} {outputs}"
+        if fused.replaced_by:
+            kinds = " and ".join(fused.replaced_by)
+            wrong = f"{label} computes {fused.labels} as one {kinds}{hangs_on}, which is wrong"
+            return f"{FUSION}: {wrong}: {moves}, and {right}{way_round}"
+        apart = " and ".join(node.label for node in fused.nodes)
+        more = "" if len(probe.kept) == 1 else f" and {len(probe.kept) - 1} more"
+        return (
+            f"{FUSION}: {right}; that keeps {apart}{more} apart, so computing them together (a fused operator, or "
+            f"shared memory) is wrong{hangs_on}: {moves}{way_round}"
+        )
+
+
+def ask(case: Case) -> Judged | None:
+    """Return the verdict on operators that a backend computes together; None if probing does not make it right."""
+    side, whole = case.fusing_side, case.whole
+    if side is None:
+        return None
+    probes = case.probes
+    each = side.forecast.text(len(side.graph.nodes))
+    each = f"{each} each" if each else ""
+    whole.on_stage(f"looking for what the backend can leave out, in up to {TRIALS} runs of the model{each}")
+    target = whole.target(side)
+
+    def is_right(variant: PartitionedRun) -> bool:
+        made = variant.run_whole(whole.feed, list(case.beyond))
+        return made is not None and all(whole.is_explained(name, made[name], target[name]) for name in case.beyond)
+
+    return _blame(case.nobody(), case.probe, side.label, side.graph, probes, _find(side, probes, is_right))
+
+
+def _blame(
+    nobody: Judged, probe: Probe, label: str, graph: ModelGraph, probes: tuple[str, ...], fused: Fused | None
+) -> Judged:
+    """Return the verdict on operators that a backend fuses.
+
+    Args:
+        nobody: The verdict that blames no operator.
+        probe: Effect of the probes on the result.
+        label: The backend.
+        graph: The backend's model.
+        probes: Tensors whose probing prevents the fault; empty if only cutting the model does.
+        fused: Fusions that the backend reports; None if it reports none.
+    """
+    found = replace(nobody, verdict=FUSION, probe=replace(probe, kept=probes), cause=Together(label))
+    if not probes:
+        text = f"{probe.sentence}; no probes in the whole model prevent it, only cutting the model does"
+        return replace(found, probe=replace(probe, sentence=text), fused=fused)
+    if fused is not None and fused.replaced_by:
+        made = {name for node in fused.nodes for name in node.outputs}
+        inside = {name for node in fused.nodes for name in node.inputs} & made
+        first = next((row for row in found.rows if row.tensor in made - inside), None)
+        return replace(found, fused=fused, first_bad=first, last_good=_read_by(found.rows, fused.nodes))
+    maker, readers = around(graph, probes[0])
+    nodes = tuple(node for node in [maker, *readers] if node is not None)
+    return replace(
+        found,
+        fused=Fused(nodes, cure=fused.cure if fused is not None else None),
+        first_bad=next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None),
+        last_good=next((row for row in found.rows if row.tensor == probes[0]), None),
+    )
+
+
+def _read_by(rows: Sequence[Row], nodes: Sequence[GraphNode]) -> Row | None:
+    """Return the last tensor that operators read and none of them makes; None if they read inputs only."""
+    made = {name for node in nodes for name in node.outputs}
+    read = {name for node in nodes for name in node.inputs} - made
+    return next((row for row in reversed(rows) if row.tensor in read), None)
+
+
+def _find(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) -> Fused | None:
+    """Find the operators that a backend computes as others, and the setting that prevents it; None if nothing tells.
+
+    Args:
+        partitioned_run: The backend.
+        probes: Tensors whose probing prevents the fault; none if only cutting the model does.
+        cured: Says whether a backend that was told otherwise is right.
+    """
+    variants = partitioned_run.variants
+    if variants is None or partitioned_run.compiles:
+        return None
+    cure = find_cure(partitioned_run, cured)
+    rewritten = variants.rewritten()  # one run more, where probing took many
+    if rewritten is None:
+        return Fused((), cure=cure) if cure is not None else None
+    found = rewrites(variants.graph, rewritten)
+    if cure is not None:
+        kept = {item.outputs for item in rewrites(variants.graph, variants.rewritten(cure.switch, cure.value) or ())}
+        found = [item for item in found if item.outputs not in kept] or found
+    names = _own_names(partitioned_run, probes)
+    chosen = next((item for item in found if any(map(item.holds, names))), None)
+    if chosen is None:
+        touching = [item for item in found if not {*item.inputs, *item.outputs}.isdisjoint(names)]
+        chosen = next(iter(touching if names else found if cure is not None else ()), None)
+    if chosen is None or len(chosen.replaced) > _MOST:
+        return Fused((), cure=cure) if cure is not None else None
+    return Fused(chosen.replaced, chosen.by, cure)
+
+
+def _own_names(partitioned_run: PartitionedRun, names: Sequence[str]) -> list[str]:
+    """Return tensors by the names that they have in the backend's own model."""
+    graph = partitioned_run.graph
+    return [graph.own[name] for name in names] if isinstance(graph, SharedGraph) else list(names)

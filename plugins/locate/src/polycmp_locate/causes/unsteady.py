@@ -1,0 +1,123 @@
+"""A side that makes other numbers in each run on the same inputs: which one, and where that begins.
+
+Asked first: nothing else means anything where a backend differs from itself. It takes one run more of each side, and
+two of each window where they differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from polycmp.layerwise import PartitionedRun
+from polycmp.tensors import Feed
+from polycmp_locate.causes.case import Case
+from polycmp_locate.rounding.difference import distance
+from polycmp_locate.rounding.thresholds import worth_running
+from polycmp_locate.setting import Tensors
+from polycmp_locate.trials.probing import SHARE
+from polycmp_locate.values.judged import UNSTEADY, Judged
+
+if TYPE_CHECKING:
+    from polycmp_locate.values.located import Located
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """A side whose own runs differ.
+
+    Attributes:
+        label: The backend.
+        moved: Distance of its outputs from those of another run, relative.
+        tensor: The first tensor that differs between two runs; empty if that could not be seen.
+        error: Distance of that tensor between the runs, relative.
+    """
+
+    label: str
+    moved: float
+    tensor: str = ""
+    error: float = 0.0
+
+    def sentence(self, found: Located) -> str:
+        """Return the verdict as a sentence."""
+        row = found.judged.first_bad
+        who = f"{self.label}{', the reference,' if self.label == found.reference else ''}"
+        where = "although every tensor inside that can be looked at is the same"
+        if row is not None:
+            where = f"first in {row.tensor!r}, the output of {row.node.label}, {_by(self.error)}"
+        return (
+            f"{UNSTEADY}: {who} computes the same inputs twice and differs from itself, {where}; its outputs then "
+            f"differ {_by(self.moved)}"
+        )
+
+
+def ask(case: Case) -> Judged | None:
+    """Return the verdict on a side that differs from itself by as much as the two sides do; None if neither does."""
+    whole, rows = case.whole, case.rows
+    if not whole.failing:
+        return None
+    whole.on_stage("comparing two runs of the whole model on each side")
+    units = {row.tensor: worth_running(row.unit) for row in rows}
+    sides = (case.setting.candidate, case.setting.reference)
+    for side, made, again in zip(sides, (whole.plain, whole.expected), whole.again, strict=True):
+        found = _find(
+            side, whole.feed, made, whole.failing, case.measured.groups, lambda name: units.get(name, 0.0), again
+        )
+        if found is None:
+            continue
+        row = next((row for row in rows if row.tensor == found.tensor), None)
+        if row is not None and row.is_borrowed:
+            found = replace(found, label=case.setting.candidate.label)
+        read = [item for item in rows if row is not None and item.tensor in row.node.inputs]
+        return case.nobody(verdict=UNSTEADY, first_bad=row, last_good=read[-1] if read else None, cause=found)
+    return None
+
+
+def _find(
+    partitioned_run: PartitionedRun,
+    feed: Feed,
+    made: Tensors,
+    errors: Mapping[str, float],
+    groups: Sequence[Sequence[str]],
+    rounding: Callable[[str], float],
+    again: Tensors | None = None,
+) -> Unsteady | None:
+    """Find the tensor at which two runs of a backend differ, if by so much that it matters; None if they do not.
+
+    Args:
+        partitioned_run: The backend.
+        feed: The inputs.
+        made: Outputs of the first run.
+        errors: Outputs that are off, with the relative error between both sides.
+        groups: Tensors that may be outputs at the same time, in the order of the graph.
+        rounding: Relative difference of a tensor that is not worth mentioning.
+        again: Outputs of the second run, where there was one; None to run it here.
+    """
+    if again is None:
+        again = partitioned_run.run_part(feed, list(made)) or {}
+    gaps = {name: distance(again[name], made[name]) for name in errors if name in again and name in made}
+    moved = max((gap for name, gap in gaps.items() if gap > SHARE * min(errors[name], 1.0)), default=0.0)
+    if not moved:
+        return None
+    for group in groups:
+        one, two = _twice(partitioned_run, feed, group)
+        for name in group:
+            gap = distance(one[name], two[name]) if name in one and name in two else 0.0
+            if gap > rounding(name):
+                return Unsteady(partitioned_run.label, moved, name, gap)
+    return Unsteady(partitioned_run.label, moved)
+
+
+def _twice(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> Sequence[Tensors]:
+    """Return tensors of two runs: in runners of their own, or in one where making a runner takes long."""
+    if partitioned_run.compiles:
+        made = partitioned_run.run_part_repeatedly(feed, names, 2)
+    else:
+        made = [partitioned_run.run_part(feed, names) or {} for _ in range(2)]
+    return made if len(made) == 2 else ({}, {})
+
+
+def _by(error: float) -> str:
+    return f"by {error:.2g} relative" if math.isfinite(error) else "in NaN or infinities"

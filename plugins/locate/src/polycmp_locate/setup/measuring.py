@@ -1,0 +1,58 @@
+"""What tells, without a tolerance that somebody gave, how far rounding takes the tensors of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from polycmp.compare import SimpleOptions
+from polycmp.judging import PerturbedRuns, RoundingTolerances
+from polycmp.plan import DEFAULT_COMPARE
+from polycmp.runs import Resolved, Tolerances, is_measured
+from polycmp.spec import CompareFunction
+from polycmp.tensors import Feed
+from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
+from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.setting import JudgeByRounding, Setting
+
+
+def rounding_of_outputs(resolved: Resolved, candidate: str, reference: str) -> JudgeByRounding:
+    """Return what judges a model's outputs by measured rounding, as `polycmp run` does where nobody gave a tolerance.
+
+    Args:
+        resolved: The backends.
+        candidate: Label of the run to judge.
+        reference: Label of the run to believe.
+    """
+    plan = resolved.plan.compare
+    given = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
+    options = given if is_measured(plan) and given is not None else SimpleOptions()
+    by_one_name = replace(plan, map_output={})  # both sides are asked for outputs by one name
+    tolerances = RoundingTolerances(replace(resolved, plan=replace(resolved.plan, compare=by_one_name)), reference)
+
+    def judge_by_rounding(feed: Feed, outputs: Sequence[str]) -> CompareFunction:
+        tolerances.begin(feed, outputs)
+        return tolerances.judge(options, candidate, reference, detail=False)
+
+    return judge_by_rounding
+
+
+def inner_rounding(resolved: Resolved, setting: Setting, perturbed: PerturbedRuns | None) -> Tolerances | None:
+    """Return what judges the tensors inside by measured rounding; None where nothing measures them.
+
+    Args:
+        resolved: The backends.
+        setting: The two sides.
+        perturbed: Runs the reference's model with its tensors moved; None where nothing can.
+    """
+    graph, candidate = setting.reference.graph, setting.candidate.graph
+    if perturbed is None or perturbed.graph is None:
+        return None
+    data = resolved.plan.data
+    if isinstance(graph, SharedGraph) and isinstance(candidate, SharedGraph):
+        if graph.side.graph is not perturbed.graph:
+            return None
+        kinds = rounded_to(graph, candidate.side.graph, perturbed.graph)
+        is_real = bool(data.files or data.script)
+        return PairedRounding(graph, setting.reference, perturbed, kinds, is_real=is_real)
+    return RoundingTolerances(resolved, setting.reference.label) if graph is perturbed.graph else None

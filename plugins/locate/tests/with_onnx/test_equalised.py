@@ -1,0 +1,71 @@
+"""`polycmp locate` on files whose channels a tool multiplied: equalised weights, smoothed activations."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from small_models import graph_model
+
+FLOAT = TensorProto.FLOAT
+FACTORS = np.exp(np.linspace(-1.5, 1.5, 8)).astype(np.float32)
+
+
+def equalised(path, *, factors=np.ones(8, np.float32), times=1.0, undone=True):
+    """conv1 -> Relu -> conv2 -> y; channels between the two are multiplied by factors, which conv2 undoes."""
+    random = np.random.default_rng(0)
+    first, bias = random.standard_normal((8, 3, 3, 3)), random.standard_normal(8)
+    second = times * random.standard_normal((5, 8, 3, 3))
+    factors = factors.astype(np.float64)
+    shaped = factors[:, None, None, None]
+    undoing = 1.0 / factors if undone else np.ones(8)
+    weights = {
+        "w1": first * shaped,
+        "b1": bias * factors,
+        "w2": second * undoing[None, :, None, None],
+        "b2": random.standard_normal(5),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], name="conv1"),
+        helper.make_node("Relu", ["c1"], ["r1"], name="relu"),
+        helper.make_node("Conv", ["r1", "w2", "b2"], ["y"], name="conv2"),
+    ]
+    held = [(name, array.astype(np.float32)) for name, array in weights.items()]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [1, 3, 8, 8])], [("y", FLOAT, [1, 5, 4, 4])], held), path)
+    return path
+
+
+@pytest.fixture
+def located(polycmp, tmp_path):
+    """Search for what differs between two files, and return the exit status and the report."""
+
+    def run(new, old):
+        words = ("locate", new, "-b", "onnxrt", "-b", f"onnxrt:name=old,model={old}", "--report", "found.json")
+        done = polycmp(*words)
+        return done.status, json.loads((tmp_path / "found.json").read_text())
+
+    return run
+
+
+@pytest.mark.parametrize("order", ["new first", "old first"])
+def test_equalised_weights_are_no_fault(located, tmp_path, order):
+    pair = [equalised(tmp_path / "new.onnx", factors=FACTORS), equalised(tmp_path / "old.onnx")]
+    status, found = located(*(pair if order == "new first" else pair[::-1]))
+    assert (status, found["words"], found["first_bad"]) == (0, "equal", None), found["sentence"]
+    assert "2 of 3 tensors inside the model do not" in found["sentence"]
+    assert any("multiplied by factors of their own" in note for note in found["notes"])
+
+
+def test_a_fault_beside_equalised_weights_is_found(located, tmp_path):
+    new = equalised(tmp_path / "new.onnx", factors=FACTORS, times=1.3)
+    status, found = located(new, equalised(tmp_path / "old.onnx"))
+    assert (status, found["first_bad"]) == (1, "y"), found["sentence"]
+
+
+def test_channels_that_nothing_divides_again_are_found(located, tmp_path):
+    new = equalised(tmp_path / "new.onnx", factors=FACTORS, undone=False)
+    status, found = located(new, equalised(tmp_path / "old.onnx"))
+    assert (status, found["first_bad"]) == (1, "c1"), found["sentence"]
