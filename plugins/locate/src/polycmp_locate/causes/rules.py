@@ -11,6 +11,7 @@ from polycmp_locate.causes import (
     clipped_bias,
     failure,
     frozen_input,
+    invented,
     left_out,
     narrowed,
     other_constant,
@@ -57,6 +58,7 @@ TOGETHER: tuple[Rule[Callable[[Case], Judged | None]], ...] = (
 )
 #: Asked of a verdict that is else final: each returns it as it is, or one that accuses.
 SECOND_LOOKS: tuple[Rule[Callable[[Judged, WholeModel, Iterable[SweptWindow]], Judged]], ...] = (
+    Rule("Numbers that were made up", invented.ask, "tests/test_invented_numbers.py"),
     Rule("A coarser type than the rest", narrowed.ask, ""),
     Rule("Beyond rounding", beyond.ask, ""),
     Rule("Another network", other_network.ask, ""),
