@@ -468,3 +468,24 @@ def test_chains_are_as_long_as_models_are(polycmp, tmp_path, op_type):
     done = polycmp("run", "bad.onnx", "good.onnx", "-b", "onnxrt", "--atol", 1e-6, "--rtol", 1e-6)
     assert done.status == 1, done.err
     assert "another network: the constant 'f' of Mul 'first' is not the other file's" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(("least", "status"), [(1e-10, 0), (0.5, 1)])
+def test_a_limit_that_float16_cannot_hold_may_become_its_smallest_number(polycmp, tmp_path, least, status):
+    """The limit of a Clip before a logarithm, say, is lifted like any weight; one that float16 holds is not."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="product"),
+        helper.make_node("Clip", ["h", "least"], ["c"], name="clip"),
+        helper.make_node("Log", ["c"], ["y"], name="log"),
+    ]
+    weight = np.abs(np.random.default_rng(0).standard_normal((8, 8))).astype(np.float32)
+    shapes = [("x", onnx.TensorProto.FLOAT, [2, 8])], [("y", onnx.TensorProto.FLOAT, [2, 8])]
+    save_graph(tmp_path / "m.onnx", nodes, *shapes, [("w", weight), ("least", np.float32(least))])
+    assert polycmp("convert", "m.onnx", "--fp-to-fp16", "-o", "half.onnx").status == 0
+    changed = onnx.load(tmp_path / "half.onnx")
+    for item in changed.graph.initializer:
+        if item.name == "least" and status:
+            item.CopyFrom(numpy_helper.from_array(np.float16(0.25), item.name))
+    onnx.save(changed, tmp_path / "half.onnx")
+    done = polycmp("locate", "half.onnx", "m.onnx", "-b", "onnxrt")
+    assert (done.status, "'min' of Clip" in done.out) == (status, bool(status)), done.out
