@@ -95,6 +95,11 @@ def main() -> None:
             lambda n: [polycmp, "run", *pair(n), "--mark-all"],
             "1",
         )
+        measure(
+            "run --mark-all, all tensors agree",
+            operators,
+            lambda n: [polycmp, "run", f"{folder}/old{n}.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all"],
+        )
         measure("locate, operators", operators, lambda size: [polycmp, "locate", *pair(size)], "1")
         depths = [7, 15, 30]  # protobuf reads no deeper messages
         both = ["-b", "onnxrt", "-b", "onnx"]

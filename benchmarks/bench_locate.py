@@ -5,7 +5,8 @@
 60 convolutions 1x1 with Relus on 64x184x184 (120 tensors, 1 GB); one weight of the 38th is changed. Polygraphy, which
 has no such command, compares all tensors of the unchanged chain with themselves. That the time grows with the number
 of tensors and the memory does not is shown by a chain of half the length. That a weight costs no memory is shown by a
-model with one of 2.5 GB, beside `run` of the same model.
+model with one of 2.5 GB, beside `run` of the same model; 1 GB of weights in 64 products is looked at beside one run of
+ONNX Runtime alone, and a chain with the candidate in another environment beside the same in this one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from pathlib import Path
 
 import models
 from measuring import Row, as_table, beside, in_turn
+
+#: One session of ONNX Runtime and one run.
+ALONE = """
+import sys, numpy, onnxruntime
+session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+session.run(None, {"x": numpy.ones((1, 2048), numpy.float32)})
+"""
 
 
 def search(bad: str, good: str, *options: str) -> list[str]:
@@ -51,6 +59,13 @@ def main() -> None:
         big = models.write_apart("big", Path(folder) / "big.onnx")
         twice = [big, "-b", "onnxrt", "-b", "onnxrt:name=again"]
         of_big = in_turn({name: [polycmp, name, *twice] for name in ("locate", "run")}, given.repeats)
+        many = models.write_apart("products", Path(folder) / "products.onnx")
+        sides = [many, "-b", "onnxrt", "-b", "onnxrt:optimization=off"]
+        of_many = in_turn({"locate": [polycmp, "locate", *sides], "alone": [sys.executable, "-c", ALONE, many]}, 1)
+        places = {"here": "onnxrt:name=one", "there": f"onnxrt:python={sys.executable}"}
+        of_places = in_turn(
+            {name: [polycmp, "locate", half, "-b", spec, "-b", "onnxrt"] for name, spec in places.items()}, 1
+        )
     theirs = medians.pop("polygraphy", None)
     goals = {"locate": ("≤ 5 s", "≤ 500 MB"), "locate --max-memory 300M": ("", "≤ 300 MB and the weights")}
     rows = []
@@ -61,6 +76,11 @@ def main() -> None:
     ours, whole = of_big["locate"], of_big["run"]
     rows.append(Row("locate, a weight of 2.5 GB", ours.seconds, whole.seconds, "s", "run"))
     rows.append(Row("locate, a weight of 2.5 GB: peak memory", ours.peak, whole.peak, "B", "run", "≤ 2"))
+    locate, alone = of_many["locate"], of_many["alone"]
+    rows.append(Row("locate, 64 products of 1 GB", locate.seconds, alone.seconds, "s", "ONNX Runtime alone", "≤ 4"))
+    rows.append(Row("locate, 64 products: peak memory", locate.peak, alone.peak, "B", "ONNX Runtime alone", "≤ 2"))
+    here, there = of_places["here"], of_places["there"]
+    rows.append(Row("locate, candidate in another environment", there.seconds, here.seconds, "s", "in this one"))
     print(as_table(rows))
 
 

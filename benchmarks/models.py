@@ -1,9 +1,10 @@
 """Models to measure on, built with random weights; nothing is downloaded.
 
-    python benchmarks/models.py chain|changed|half|resnet50|big FILE.onnx
+    python benchmarks/models.py chain|changed|half|resnet50|big|products FILE.onnx
 
 `chain` is 60 convolutions 1x1 with Relus on 64x184x184, `changed` the same with one weight of the 38th changed, `half`
 30 pairs. `big` looks rows up in a table of 2.5 GB, which lies beside the model in a file with a hole for content.
+`products` is 64 products with matrices of 2048x2048, 1 GB beside the model.
 """
 
 from __future__ import annotations
@@ -146,6 +147,22 @@ def big(path: str | Path, rows: int = 610_352, width: int = 1024) -> None:
     onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), str(path))
 
 
+def products(path: str | Path, length: int = 64, width: int = 2048) -> None:
+    """Write a chain of products with weights that are far larger than its tensors.
+
+    Args:
+        path: Where to; the weights go beside it.
+        length: How many products.
+        width: Rows and columns of each matrix.
+    """
+    builder, source = _Builder(), "x"
+    for number in range(length):
+        weight = builder.weight(f"w{number}", width, width, scale=width**-0.5)
+        source = builder.add("MatMul", [source, weight], f"product{number}")
+    builder.save(path, {"x": [1, width]}, [source])
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location=f"{Path(path).name}.data")
+
+
 def write_apart(kind: str, path: Path) -> str:
     """Write a model from a process of its own and return its path.
 
@@ -161,8 +178,8 @@ def write_apart(kind: str, path: Path) -> str:
 
 if __name__ == "__main__":
     wanted, file = sys.argv[1:]
-    if wanted in {"resnet50", "big"}:
-        {"resnet50": resnet50, "big": big}[wanted](file)
+    if wanted in {"resnet50", "big", "products"}:
+        {"resnet50": resnet50, "big": big, "products": products}[wanted](file)
     else:
         lengths = {"chain": (60, None), "changed": (60, 38), "half": (30, None)}
         length, changed_at = lengths[wanted]

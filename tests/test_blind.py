@@ -70,6 +70,16 @@ def test_a_tolerance_that_passes_anything_is_blamed_and_not_the_inputs(polycmp, 
         assert (again.status, "FAILED" in again.out) == (1, True)
 
 
+def test_the_next_step_gives_other_inputs_in_place_of_those_that_were_given(polycmp, broken, tmp_path):
+    np.savez(tmp_path / "zeros.npz", x=np.zeros((2, 8), np.float32))
+    done = polycmp(*broken, "--load-inputs", "zeros.npz")
+    assert done.status == 3
+    [other, accept] = [line for line in done.out.splitlines() if line.startswith("  next: polycmp ")]
+    assert other.count("--load-inputs") == 1
+    assert "--load-inputs FILE" in other
+    assert "--load-inputs zeros.npz --allow-blind y" in accept
+
+
 def test_it_is_accepted_by_name_and_the_row_keeps_the_remark(polycmp, broken):
     for words in (("--allow-blind",), ("--allow-blind", "y"), ("--allow-blind=*",)):
         done = polycmp(*broken, *TYPED, *words)

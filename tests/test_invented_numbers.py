@@ -26,6 +26,19 @@ def pitch(tmp_path):
         onnx.save(graph_model(nodes, inputs, [("pitch", FLOAT, None)], changed), tmp_path / f"{name}.onnx")
 
 
+@pytest.mark.parametrize(("words", "verdict"), [((), "UNDECIDED"), (("--val-range", "[2,3]"), "NO FAULT")])
+def test_locate_accuses_no_operator_of_them(polycmp, pitch, words, verdict):
+    done = polycmp("locate", "old.onnx", "-b", "onnxrt", "-b", "onnx", *words)
+    said = " ".join(done.out.split())
+    assert f"{verdict}: " in said, said
+    assert ("give them with --val-range fmin:[LOW,HIGH]" in said) is (verdict == "UNDECIDED")
+
+
+def test_locate_names_a_file_that_differs_all_the_same(polycmp, pitch):
+    done = polycmp("locate", "new.onnx", "old.onnx", "-b", "onnxrt")
+    assert (done.status, "the constant 'w' of Mul" in " ".join(done.out.split())) == (1, True), done.out
+
+
 @pytest.mark.parametrize(
     ("words", "status"), [((), 3), (("--val-range", "fmin:[50,60]"), 1), (("--val-range", "[2,3]"), 1)]
 )

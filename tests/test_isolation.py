@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -10,8 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fakes import FakeSite, runner
+from onnx import helper
+from small_models import save_graph
 
 #: A version that has wheels for every Python we support, and is the newest for none of them.
 OLDER = "1.22.1"
@@ -64,6 +68,14 @@ def descendants(pid: int) -> list[int]:
     return [*children, *(item for child in children for item in descendants(child))]
 
 
+def save_products(path: Path, factors: list[float]) -> None:
+    """Write a chain of products, each with a factor of its own."""
+    names = ["x", *(f"t{index}" for index in range(len(factors)))]
+    weights = [(f"w{index}", np.float32([factor])) for index, factor in enumerate(factors)]
+    nodes = [helper.make_node("Mul", [names[i], f"w{i}"], [names[i + 1]], name=f"n{i}") for i in range(len(factors))]
+    save_graph(path, nodes, [("x", 1, [4])], [(names[-1], 1, [4])], weights)
+
+
 def shared_memory() -> set[str]:
     return set(os.listdir("/dev/shm")) if Path("/dev/shm").is_dir() else set()
 
@@ -103,6 +115,24 @@ def test_a_worker_gives_what_the_backend_gives_here(polycmp, model, tmp_path):
     there = json.loads((tmp_path / "r.json").read_text())["inference_results"]["there"]
     assert there["version"]
     assert there["outputs"] == {"y": {"dtype": "float32", "shape": [5, 8]}}
+
+
+def test_locate_starts_no_process_for_each_part(polycmp, tmp_path):
+    started = {}
+    for count in (4, 12):
+        bad, good = tmp_path / f"bad{count}.onnx", tmp_path / f"good{count}.onnx"
+        save_products(bad, [1.1] * count)
+        save_products(good, [1.0] * count)
+        python = tmp_path / f"python{count}"
+        python.write_text(f'#!/bin/sh\necho x >> "$0.started"\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        done = polycmp("locate", bad, "-b", f"onnxrt:python={python}", "-b", f"onnxrt:model={good}")
+        assert done.status == 1, done.err + done.out
+        assert "FOUND" in done.out
+        started[count] = len((tmp_path / f"python{count}.started").read_text().splitlines())
+    assert started[12] == started[4]
+    gc.collect()  # the search is gone, but for circles among its objects
+    assert not [pid for pid in descendants(os.getpid()) if _runs(pid)]
 
 
 def test_an_environment_without_polycmp_says_what_to_install(polycmp, model, tmp_path):

@@ -13,8 +13,12 @@ from copied_processes import CopiedSite
 from fakes import runner
 
 from polycmp.builtin.layerwise.partition import GraphCuts, plan_segments
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.windows import Windows
 from polycmp.model import Model
 from polycmp.plugins import Registry
+from polycmp.results import BackendResult
+from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
 
 TWO = ("-b", "onnxrt", "-b", "onnxrt:name=ref,optimization=off")
@@ -141,6 +145,24 @@ def test_segments_of_several_operators_have_no_more_weights_than_they_may(layout
     assert [part.stop for part in segments[:-1]] == [part.start for part in segments[1:]]
     assert all(sum(read[part.start : part.stop]) <= most for part in segments)
     assert len(plan_segments(layout, 1 << 30, runs=2)) == 1
+
+
+@pytest.mark.parametrize(("compiles", "operators"), [(False, 3), (True, 12)])
+def test_weights_of_a_window_are_limited_like_its_tensors(tmp_path, compiles, operators):
+    """Sessions of both backends hold copies of them, here of 1 MiB each; but a window is a build where one compiles."""
+    names = ["x", *(f"t{index}" for index in range(11)), "y"]
+    weights = {f"w{index}": np.eye(512, dtype=np.float32) for index in range(12)}
+    nodes = [onnx.helper.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]]) for i in range(12)]
+    model = faulty_models.save(tmp_path / "m.onnx", nodes, [1, 512], weights)
+    graph = Model(str(model), Registry.discover()).graph()
+    runs = [PartitionedRun(BackendResult(name, name), graph, _never, compiles=compiles) for name in "ab"]
+    windows = Windows(runs, names[1:], max_memory=48 << 20)  # less than the process has: an eighth is for a window
+    windows.plan({"x": np.zeros([1, 512], np.float32)})
+    assert {part.stop - part.start for part in windows.segments} == {operators}
+
+
+def _never(*_of: object) -> Runner:
+    raise AssertionError
 
 
 def test_a_part_holds_only_its_own_weights(layout):

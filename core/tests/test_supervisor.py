@@ -162,3 +162,15 @@ def test_threads_of_openblas_do_not_spin_in_the_commands_process_unless_the_user
 def test_where_processes_cannot_be_copied_the_command_runs_here(monkeypatch):
     monkeypatch.delattr("os.fork")
     assert supervised(lambda: 7, ["run"]) == 7
+
+
+@pytest.mark.parametrize("words", [("--help",), ("run", "--help"), ("plugins", "list")])
+def test_a_reader_that_has_gone_is_no_verdict_and_no_death(words):
+    """Click takes a broken pipe for its own and ends the process with 1, which is that outputs differ."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "polycmp", *words], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (3, "")

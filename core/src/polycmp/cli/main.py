@@ -205,15 +205,37 @@ class _SignalError(Exception):
         self.number = number
 
 
+class _ReaderGoneError(Exception):
+    pass
+
+
+@contextmanager
+def _past_click() -> Iterator[None]:
+    """Have what click would answer itself pass as errors that it does not know.
+
+    It takes a signal for Ctrl-C and prints a line, and ends the process with 1 where a reader of the output has gone,
+    which would read as outputs that differ.
+    """
+    try:
+        yield
+    except SignalReceived as ended:
+        raise _SignalError(ended.number) from ended
+    except BrokenPipeError as gone:
+        raise _ReaderGoneError from gone
+
+
 class ProgramGroup(CommandGroup):
     """All commands."""
 
+    def make_context(self, *of: Any, **more: Any) -> click.Context:
+        """Parse the words, which may print a help text."""
+        with _past_click():
+            return super().make_context(*of, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a signal passes click as an error, since click takes it for Ctrl-C and prints a line."""
-        try:
+        """Run the command."""
+        with _past_click():
             return super().invoke(ctx)
-        except SignalReceived as ended:
-            raise _SignalError(ended.number) from ended
 
 
 cli = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
@@ -298,7 +320,7 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
             return EXIT_FAILED
         _say("polycmp: interrupted")
         return 128 + signal.SIGINT
-    except BrokenPipeError:
+    except (BrokenPipeError, _ReaderGoneError):
         return EXIT_FAILED
     except (OSError, UnicodeError) as error:  # a path that no file system takes, a disk that is full, damaged text
         _say(f"polycmp: {_about_files(error)}")

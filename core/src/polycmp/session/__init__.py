@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polycmp.session.engine import judge_outputs, run_plan
+from polycmp.session.invented import invented_numbers
 from polycmp.session.names import check_names
 
-__all__ = ["check_names", "judge_outputs", "run_plan"]
+__all__ = ["check_names", "invented_numbers", "judge_outputs", "run_plan"]

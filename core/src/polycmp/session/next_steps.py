@@ -36,8 +36,10 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
     elif plan.backends and made_up and _REAL in registry.data_loaders:
         yield NextStep(f"{plan.command} --data-loader {_REAL}", "Compare on small real inputs.")
     elif plan.backends:
+        others = replace(plan, data=replace(plan.data, files=("FILE",), script=""))
+        given = plan.data.files or plan.data.script
         yield NextStep(
-            f"{plan.command} --load-inputs FILE",
+            to_command(others, registry) if given else f"{plan.command} --load-inputs FILE",
             "Compare on your own inputs; polycmp data from-images makes such a file from pictures.",
         )
     names = shlex.join(dict.fromkeys(item.output for item in found))

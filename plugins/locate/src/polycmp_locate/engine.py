@@ -14,6 +14,7 @@ from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_ru
 from polycmp.plan import Plan
 from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, is_measured, make_functions, resolve
+from polycmp.session import invented_numbers
 from polycmp.tensors import Feed
 from polycmp_locate.causes.failure import Failure
 from polycmp_locate.causes.rules import FAILS
@@ -176,7 +177,8 @@ def _cases_beside_backend(
                     lacking=lacking_outputs(resolved, candidate, reference, names),
                     network=compare_files(setting, inputs) if measured else None,
                 )
-            yield replace(setting, functions=chooser.functions(chosen)), chosen
+            invented = invented_numbers(chosen.feed, plan.data)
+            yield replace(setting, functions=chooser.functions(chosen), invented=invented), chosen
 
     return cases
 

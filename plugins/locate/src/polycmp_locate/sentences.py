@@ -400,6 +400,7 @@ def still_fails(label: str, size: int, operators: int, steps: int, *, stopped: b
 
 
 NOTHING_TO_REDUCE: Final = "the whole model passes, so there is nothing to reduce"
+ONLY_WHOLE: Final = "the model fails, yet not when all of it is cut out of its file, so no part can be smaller"
 
 
 # --- causes that are none of a single operator

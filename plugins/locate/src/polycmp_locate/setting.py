@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.compare import PairComparer
@@ -57,6 +57,7 @@ class Setting:
         judge_outputs: Judges the outputs of the whole model; None where `functions` or measured rounding do.
         lacking: Outputs that only one of the models has; None where both have the same.
         network: What the files of both sides differ by; None where both run one file.
+        invented: Inputs of a single number that were made up, by name.
     """
 
     candidate: PartitionedRun
@@ -71,6 +72,7 @@ class Setting:
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
     network: NetworkComparison | None = None
+    invented: Mapping[str, float] = field(default_factory=dict)
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

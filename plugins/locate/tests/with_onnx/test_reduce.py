@@ -12,6 +12,7 @@ import faulty_models
 import numpy as np
 import pytest
 from faulty_models import branches, layers, operators
+from onnx import helper
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -48,6 +49,40 @@ class TestWithBackends:
         words = ("-b", faulty(at), "-b", "onnxrt", "--input-shapes", "x:[3,8]", "--mode", mode)
         done = polycmp("debug", "reduce", "model.onnx", *words)
         assert (done.status, operators("model_reduced.onnx")) == (0, [at]), done.out + done.err
+
+    def test_parts_are_judged_like_the_whole_where_all_numbers_are_small(self, polycmp, tmp_path):
+        weight = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32)
+        nodes = [
+            helper.make_node("Mul", ["x", "s"], ["a"], name="scale"),
+            helper.make_node("MatMul", ["a", "w"], ["h"], name="product"),
+            helper.make_node("Relu", ["h"], ["y"], name="relu"),
+        ]
+        for name, factor in (("good", 1.0), ("bad", 1.3)):
+            weights = {"s": np.float32(1e-8), "w": weight * np.float32(factor)}
+            faulty_models.save(tmp_path / f"{name}.onnx", nodes, [4, 16], weights)
+        words = ("debug", "reduce", "bad.onnx", "-b", "onnxrt", "-b", "onnxrt:name=ref,model=good.onnx")
+        done = polycmp(*words)
+        assert (done.status, operators("bad_reduced.onnx")) == (0, ["product"]), done.out + done.err
+        done = polycmp(*words, "--atol", 1e-5)
+        assert (done.status, "NO FAULT: the whole model passes" in done.out) == (0, True), done.out
+
+    def test_a_model_that_fails_only_as_a_whole_is_no_model_that_passes(self, polycmp, tmp_path):
+        faulty_models.save(tmp_path / "m.onnx", [helper.make_node("Relu", ["x"], ["y"])], [4], {})
+        (tmp_path / "ops.py").write_text(
+            "from onnx.reference.op_run import OpRun\n"
+            "class Relu(OpRun):\n"
+            "    op_domain, runs = '', 0\n"
+            "    def _run(self, x):\n"
+            "        Relu.runs += 1\n"
+            "        return (x * (2 if Relu.runs == 1 else 1),)\n"
+            "new_ops = [Relu]\n"
+        )
+        done = polycmp("debug", "reduce", "m.onnx", "-b", "onnx:ops=ops.py", "-b", "onnxrt", "-o", "small.onnx")
+        said = " ".join(done.out.split())
+        assert (done.status, (tmp_path / "small.onnx").exists()) == (3, False), said
+        assert "the model fails, yet not when all of it is cut out of its file" in said
+        assert "NO FAULT" not in said
+        assert "polycmp locate m.onnx -b onnx:ops=ops.py -b onnxrt" in said
 
     def test_a_shape_that_the_model_computes(self, polycmp, tmp_path):
         faulty_models.residual(tmp_path / "model.onnx")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import ml_dtypes
@@ -11,6 +12,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from small_models import save_graph
 
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks
 from polycmp_onnx.load import OnnxFromPath
@@ -445,3 +447,45 @@ def test_a_good_file_in_float16_gets_no_note(source, tmp_path, polycmp):
     done = polycmp("run", tmp_path / "half.onnx", source, "-b", "onnxrt", "--tolerance", "auto")
     assert "another network" not in done.out
     assert done.status in {0, 3}, done.out
+
+
+@pytest.mark.parametrize("op_type", ["Mul", "DequantizeLinear"])
+def test_chains_are_as_long_as_models_are(polycmp, tmp_path, op_type):
+    """Whether a Mul scales was asked of the Mul before it, and so on; Python stops at some hundred calls."""
+    for name, factor in (("good.onnx", 1.5), ("bad.onnx", 1.75)):
+        names = ["x", *(f"t{index}" for index in range(1000)), "y"]
+        nodes = [helper.make_node("Mul", ["x", "f"], ["t0"], name="first")]
+        for before, after in pairwise(names[1:]):
+            if op_type == "DequantizeLinear":
+                nodes.append(helper.make_node("QuantizeLinear", [before, "s"], [f"{after}q"]))
+                nodes.append(helper.make_node(op_type, [f"{after}q", "s"], [after]))
+            else:
+                nodes.append(helper.make_node(op_type, [before, "one"][: 1 + (op_type == "Mul")], [after]))
+        weights = [("f", np.float32([factor])), ("s", np.float32(0.01)), ("one", np.float32([1.0]))]
+        save_graph(
+            tmp_path / name, nodes, [("x", onnx.TensorProto.FLOAT, [4])], [("y", onnx.TensorProto.FLOAT, [4])], weights
+        )
+    done = polycmp("run", "bad.onnx", "good.onnx", "-b", "onnxrt", "--atol", 1e-6, "--rtol", 1e-6)
+    assert done.status == 1, done.err
+    assert "another network: the constant 'f' of Mul 'first' is not the other file's" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(("least", "status"), [(1e-10, 0), (0.5, 1)])
+def test_a_limit_that_float16_cannot_hold_may_become_its_smallest_number(polycmp, tmp_path, least, status):
+    """The limit of a Clip before a logarithm, say, is lifted like any weight; one that float16 holds is not."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="product"),
+        helper.make_node("Clip", ["h", "least"], ["c"], name="clip"),
+        helper.make_node("Log", ["c"], ["y"], name="log"),
+    ]
+    weight = np.abs(np.random.default_rng(0).standard_normal((8, 8))).astype(np.float32)
+    shapes = [("x", onnx.TensorProto.FLOAT, [2, 8])], [("y", onnx.TensorProto.FLOAT, [2, 8])]
+    save_graph(tmp_path / "m.onnx", nodes, *shapes, [("w", weight), ("least", np.float32(least))])
+    assert polycmp("convert", "m.onnx", "--fp-to-fp16", "-o", "half.onnx").status == 0
+    changed = onnx.load(tmp_path / "half.onnx")
+    for item in changed.graph.initializer:
+        if item.name == "least" and status:
+            item.CopyFrom(numpy_helper.from_array(np.float16(0.25), item.name))
+    onnx.save(changed, tmp_path / "half.onnx")
+    done = polycmp("locate", "half.onnx", "m.onnx", "-b", "onnxrt")
+    assert (done.status, "'min' of Clip" in done.out) == (status, bool(status)), done.out

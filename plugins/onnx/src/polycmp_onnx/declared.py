@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +95,6 @@ class Declarations:
         for node in model.graph.node:
             if node.input and all(name in self._known for name in node.input if name):
                 self._known.update(name for name in node.output if name)
-        self._outside = [item.name for item in model.graph.initializer if item.external_data]
 
     def settings(self, node: GraphNode) -> dict[str, Any]:
         """Return what an operator is told to do; an operator that only shapes tensors is told nothing.
@@ -295,7 +294,7 @@ class Declarations:
         if name in self._weights or (proto is not None and proto.op_type == "Constant"):
             if self._sizes.get(name, 0) > _LARGEST:
                 return None
-            held = self._mapped if name in self._mapped else self._values([name])
+            held = self._values([name])  # one by one, so that a file's pages are let go of with each
             return _constant(name, held[name]) if name in held else None
         if proto is None or proto.domain not in {"", "ai.onnx", "com.microsoft"}:
             return None
@@ -320,11 +319,6 @@ class Declarations:
             return first if is_real and (first.coded or cast.unit <= first.unit) else cast
         moved = self._moved(proto, attributes)
         return None if moved is None else _map(first, moved)
-
-    @cached_property
-    def _mapped(self) -> Mapping[str, _Values]:
-        """The weights that lie in files of their own, mapped into memory once."""
-        return self._values(self._outside) if self._outside else {}
 
     def _moved(self, proto: NodeProto, attributes: Mapping[str, Any]) -> Callable[[_Values], _Values] | None:
         """Return what an operator does to a constant where that moves its elements; None for all others."""

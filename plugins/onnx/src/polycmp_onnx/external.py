@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -116,15 +116,21 @@ class ExternalModel:
             field.extend(kept)
         return model
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the initializers that are external data by name, mapped into memory where their types allow that.
+    def arrays(self, tensors: Iterable[Any] | None = None) -> dict[str, NDArray[Any]]:
+        """Return weights that are external data by name, mapped into memory where their types allow that.
+
+        What was read of a file counts as memory of this process until the last of these arrays is gone.
+
+        Args:
+            tensors: The weights; None for all of the model.
 
         Raises:
             ModelError: They cannot be read.
         """
         files = _MappedFiles(self.folder)
+        wanted = external_tensors(self.model) if tensors is None else tensors
         try:
-            return {tensor.name: _array(tensor, files.content(tensor)) for tensor in external_tensors(self.model)}
+            return {tensor.name: _array(tensor, files.content(tensor)) for tensor in wanted}
         except (OSError, ValueError) as error:
             raise _unreadable(str(self.folder), error) from error
 

@@ -159,9 +159,9 @@ class OnnxGraph:
         held = {name: self._initializers.get(name, self._held_by_nodes.get(name)) for name in names}
         inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
         found = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
-        if self.external is not None and any(name not in inside for name, item in held.items() if item is not None):
-            mapped = self.external.arrays()
-            found.update({name: mapped[name] for name in names if name in mapped})
+        outside = [item for name, item in held.items() if item is not None and name not in inside]
+        if self.external is not None and outside:
+            found.update(self.external.arrays(outside))
         return found
 
     def settings(self, node: GraphNode) -> Mapping[str, Any]:

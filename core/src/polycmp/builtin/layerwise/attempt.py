@@ -26,5 +26,6 @@ class Attempt(NamedTuple):
 
 def restrict(segment: Segment, names: Collection[str]) -> Segment:
     """Return a segment that gives out no other tensors than these."""
-    outputs = tuple(name for name in segment.outputs if name in names)
-    return replace(segment, outputs=outputs, wanted=tuple(name for name in segment.wanted if name in names))
+    kept = frozenset(names)
+    outputs = tuple(name for name in segment.outputs if name in kept)
+    return replace(segment, outputs=outputs, wanted=tuple(name for name in segment.wanted if name in kept))

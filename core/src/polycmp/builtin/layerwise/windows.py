@@ -180,8 +180,11 @@ class Windows:
         if not self.segments:
             types = self.graph.types(TensorMetadata.from_feed_dict(feed))
             self.layout = GraphCuts(self.graph, self.wanted, types)
-            most = MOST_WEIGHTS if ahead else None
-            self.segments = plan_segments(self.layout, self._budget(ahead=ahead), len(self.partitioned_runs), most)
+            runs, budget = len(self.partitioned_runs), self._budget(ahead=ahead)
+            # Sessions hold copies of their weights, so these are limited like the tensors; a build of an engine costs
+            # more than its memory.
+            weights = None if any(run.compiles for run in self.partitioned_runs) else budget // runs
+            self.segments = plan_segments(self.layout, budget, runs, MOST_WEIGHTS if ahead else weights)
 
     def close(self) -> None:
         """Close all sessions; an iteration that was stopped half way counts as far as it came."""

@@ -66,6 +66,10 @@ class Worker:
         self._outputs = outputs
         self._runner: Runner | None = None
 
+    @cached_property
+    def _registry(self) -> Registry:
+        return Registry.discover()
+
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a message asks for; return what is to be sent back, which may be an error."""
         answers = {"activate": self._activate, "infer": self._infer, "deactivate": self._deactivate}
@@ -78,7 +82,7 @@ class Worker:
 
     def make(self, job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
         """Return the runner of a job, and the modules whose version tells which backend it is."""
-        registry = Registry.discover()
+        registry = self._registry
         plan = from_values(job["plan"], registry)
         [backend] = plan.backends
         contribution = registry.find_runner(backend.backend)
@@ -94,6 +98,8 @@ class Worker:
 
     def _activate(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make and activate the runner of a job."""
+        if "level" in message:  # another release of polycmp may lack the word
+            logging.getLogger("polycmp").setLevel(message["level"])
         runner, needs = self.make(message["job"])
         runner.activate()
         self._runner = runner
@@ -109,8 +115,9 @@ class Worker:
     def _deactivate(self, _message: Mapping[str, Any]) -> dict[str, Any]:
         """Deactivate the runner."""
         assert self._runner is not None
-        self._runner.deactivate()
-        return {"notes": [str(note) for note in self._runner.notes]}
+        runner, self._runner = self._runner, None
+        runner.deactivate()
+        return {"notes": [str(note) for note in runner.notes]}
 
 
 class _SessionsInputs(DataSource):

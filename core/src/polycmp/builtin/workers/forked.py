@@ -15,7 +15,7 @@ from polycmp.builtin.workers.memory import Arena
 from polycmp.builtin.workers.protocol import Job
 from polycmp.builtin.workers.runner import WorkerRunner
 from polycmp.errors import InvalidValueError
-from polycmp.process import Connection, CopiedProcess
+from polycmp.process import ChildProcess, Connection, CopiedProcess
 from polycmp.runner import Runner
 
 
@@ -42,9 +42,9 @@ class ForkedRunner(WorkerRunner):
         super().__init__(Job(runner.name, type(runner).__name__), "", timeout)
         self._runner = runner
 
-    def _start(self) -> None:
-        answer = partial(_answer, partial(_ForkedWorker, self._runner, *self._arenas))
-        self._process = CopiedProcess(answer, on_stderr=lambda line: print(line, file=sys.stderr))
+    def _start(self, inputs: Arena, outputs: Arena) -> ChildProcess:
+        answer = partial(_answer, partial(_ForkedWorker, self._runner, inputs, outputs))
+        return CopiedProcess(answer, on_stderr=lambda line: print(line, file=sys.stderr))
 
     def _agree(self) -> None:
         """Do nothing: both sides are the same program."""

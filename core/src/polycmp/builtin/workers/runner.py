@@ -8,9 +8,10 @@ import signal
 import sys
 import tempfile
 import time
+import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from polycmp import __version__
 from polycmp.builtin.workers.memory import Arena, create
@@ -47,12 +48,65 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
             hint="leave --use-subprocess and python= out, or use Linux, macOS or WSL",
         )
 
+    waiting = WaitingWorkers()
+
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
         if part is None:
             return WorkerRunner(make_job(backend.plan, backend.model, data), backend.plan.python, timeout)
-        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs)
+        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs, waiting=waiting)
 
     return make
+
+
+class Worker(NamedTuple):
+    """A worker process and the memory that it shares with this one.
+
+    Attributes:
+        process: The process; both sides speak the same protocol.
+        inputs: Memory that the inputs are written to.
+        outputs: Memory that it writes outputs to.
+    """
+
+    process: ChildProcess
+    inputs: Arena
+    outputs: Arena
+
+    def close(self) -> None:
+        """Make sure that no process and no memory is left."""
+        self.process.close()
+        self.inputs.close()
+        self.outputs.close()
+
+
+class WaitingWorkers:
+    """Workers that ran a part of a model and wait for the next one, by interpreter.
+
+    They end when nobody can ask for them any more, and with this process.
+    """
+
+    def __init__(self) -> None:
+        self._workers: dict[str, list[Worker]] = {}
+        weakref.finalize(self, _close_all, self._workers)
+
+    def take(self, python: str) -> Worker | None:
+        """Return a worker of an interpreter, which no longer waits; None if none is left."""
+        waiting = self._workers.get(python, [])
+        while waiting:
+            worker = waiting.pop()
+            if worker.process.is_running:
+                return worker
+            worker.close()
+        return None
+
+    def put(self, python: str, worker: Worker) -> None:
+        """Let a worker wait, whose runner was deactivated without an error."""
+        self._workers.setdefault(python, []).append(worker)
+
+
+def _close_all(workers: dict[str, list[Worker]]) -> None:
+    for waiting in workers.values():
+        while waiting:
+            waiting.pop().close()
 
 
 class WorkerRunner(Runner):
@@ -72,17 +126,15 @@ class WorkerRunner(Runner):
         self._job = job
         self._python = python or sys.executable
         self._timeout = timeout
-        self._process: ChildProcess | None = None
+        self._worker: Worker | None = None
         self._metadata = TensorMetadata()
-        self._waiting = False
+        self._unanswered = self._failed = False
 
     def activate_impl(self) -> None:
-        """Start the worker, make sure that both sides understand each other, and activate its runner."""
-        self._arenas = Arena(create()), Arena(create())
+        """Get a worker and activate its runner."""
         try:
-            self._start()
-            self._agree()
-            answer = self._ask({"do": "activate", "job": self._job.to_json()}, self._timeout)
+            self._open()
+            answer = self._ask({"do": "activate", "job": self._job.to_json(), "level": _level()}, self._timeout)
         except BaseException:
             self._end()
             raise
@@ -96,33 +148,50 @@ class WorkerRunner(Runner):
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Pass the feed through shared memory and return views of the outputs there."""
-        answer = self._ask({"do": "infer", "inputs": self._arenas[0].put(feed_dict)}, self._timeout)
+        assert self._worker is not None
+        answer = self._ask({"do": "infer", "inputs": self._worker.inputs.put(feed_dict)}, self._timeout)
         self.inference_time = answer["seconds"]
-        return self._arenas[1].get(answer["outputs"])
+        return self._worker.outputs.get(answer["outputs"])
 
     def deactivate_impl(self) -> None:
-        """Deactivate the worker's runner and end the process."""
+        """Deactivate the worker's runner and let the worker go."""
+        worker = self._worker
         try:
-            if self._process is not None and self._waiting:  # interrupted in a call, which may take for ever
-                self._process.kill()
-            elif self._process is not None and self._process.is_running:
+            if worker is not None and self._unanswered:  # interrupted in a call, which may take for ever
+                worker.process.kill()
+            elif worker is not None and worker.process.is_running:
                 self.notes.extend(self._ask({"do": "deactivate"}, self._timeout)["notes"])
+                self._leave()
         finally:
             self._end()
 
-    def _start(self) -> None:
+    def _open(self) -> None:
+        """Start a worker, and make sure that both sides speak the same protocol."""
+        arenas = Arena(create()), Arena(create())
+        try:
+            self._worker = Worker(self._start(*arenas), *arenas)
+        except BaseException:
+            for arena in arenas:
+                arena.close()
+            raise
+        self._agree()
+
+    def _leave(self) -> None:
+        """Do nothing: the worker ran what it was started for, and ends."""
+
+    def _start(self, inputs: Arena, outputs: Arena) -> ChildProcess:
         environ = dict(os.environ)
         if self._python != sys.executable:
             environ.pop("PYTHONPATH", None)  # it names packages of this environment
-        shared = [arena.descriptor for arena in self._arenas]
+        shared, label = [inputs.descriptor, outputs.descriptor], self.name
         try:
-            self._process = ChildProcess(
+            return ChildProcess(
                 "polycmp.builtin.workers.child",
                 [str(descriptor) for descriptor in shared],
                 python=self._python,
                 environ=environ,
                 descriptors=shared,
-                on_stderr=lambda line: log.debug("%s: %s", self.name, line),
+                on_stderr=lambda line: log.debug("%s: %s", label, line),
             )
         except OSError as error:
             raise PluginError(
@@ -131,8 +200,7 @@ class WorkerRunner(Runner):
 
     def _agree(self) -> None:
         """Make sure that both sides speak the same protocol."""
-        level = logging.getLogger("polycmp").getEffectiveLevel()
-        answer = self._ask({"protocol": PROTOCOL, "polycmp": __version__, "level": level}, START_SECONDS)
+        answer = self._ask({"protocol": PROTOCOL, "polycmp": __version__, "level": _level()}, START_SECONDS)
         if answer["protocol"] != PROTOCOL:
             raise PluginError(
                 f"polycmp {answer['polycmp']} in {self._python} does not understand polycmp {__version__}",
@@ -141,37 +209,39 @@ class WorkerRunner(Runner):
             )
 
     def _ask(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
-        assert self._process is not None
-        self._waiting = True
+        assert self._worker is not None
+        process = self._worker.process
+        self._unanswered = True
         try:
-            self._process.send(message)
+            process.send(message)
             end = time.monotonic() + timeout
-            answer = self._process.receive(timeout)
+            answer = process.receive(timeout)
             while answer is not None and "log" in answer:
                 level, name, text = answer["log"]
                 logging.getLogger(name).log(level, "%s: %s", self.name, text)
                 left = end - time.monotonic() if timeout else 0.0
                 if timeout and left <= 0:  # a worker that only goes on logging does not answer either
                     raise TimeoutError
-                answer = self._process.receive(left)
+                answer = process.receive(left)
         except BrokenPipeError:
             answer = None
         except TimeoutError:
-            self._process.kill()
+            process.kill()
             raise WorkerError(
                 f"hung: no answer for {timeout:g} s, so it was killed", whose=self.name, hint=self.patience
             ) from None
-        self._waiting = False
+        self._unanswered = False
         if answer is None:
             raise self._died(starting="protocol" in message)
         if "error" in answer:
+            self._failed = True
             raise error_from_json(answer["error"])
         return answer
 
     def _died(self, *, starting: bool) -> PolycmpError:
         """Return an error that says how the worker ended."""
-        assert self._process is not None
-        ending = self._process.ending()
+        assert self._worker is not None
+        ending = self._worker.process.ending()
         if ending.protocol_error:
             return WorkerError("was ended", whose=self.name, why=ending.protocol_error)
         if ending.status == -signal.SIGKILL:
@@ -186,15 +256,19 @@ class WorkerRunner(Runner):
 
     def _end(self) -> None:
         """Make sure that no process and no memory is left."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-        for arena in self._arenas:
-            arena.close()
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+
+def _level() -> int:
+    return logging.getLogger("polycmp").getEffectiveLevel()
 
 
 class PartWorkerRunner(WorkerRunner):
-    """Runs a part of a model in a worker process.
+    """Runs a part of a model in a worker process, which then waits for the next part.
+
+    A worker in which something failed ends: what a library remembers of it would be blamed on the next part.
 
     Args:
         backend: The backend.
@@ -203,6 +277,7 @@ class PartWorkerRunner(WorkerRunner):
         part: Makes the part.
         timeout: As for `WorkerRunner`.
         same_inputs: Whether the part has the model's own inputs.
+        waiting: Workers that other parts of the same backend left.
     """
 
     def __init__(
@@ -213,14 +288,17 @@ class PartWorkerRunner(WorkerRunner):
         part: Loader[Any],
         timeout: float = 0.0,
         same_inputs: bool = False,
+        *,
+        waiting: WaitingWorkers,
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._others = waiting
         self._backend, self._model, self._part = backend, model, part
         self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=(), dimensions={})
         super().__init__(make_job(backend, model, self._data), backend.python, timeout)
 
     def activate_impl(self) -> None:
-        """Write the part and start the worker.
+        """Write the part and have a worker activate it.
 
         Raises:
             ModelError: Models of this kind cannot be written.
@@ -236,9 +314,20 @@ class PartWorkerRunner(WorkerRunner):
             raise
 
     def deactivate_impl(self) -> None:
-        """End the worker and remove the file."""
+        """Let the worker go and remove the file."""
         try:
             super().deactivate_impl()
         finally:
             if self._folder is not None:
                 self._folder.cleanup()
+
+    def _open(self) -> None:
+        self._worker = self._others.take(self._python)
+        if self._worker is None:
+            super()._open()
+
+    def _leave(self) -> None:
+        """Let the worker wait for the next part."""
+        if self._worker is not None and not self._failed:
+            self._others.put(self._python, self._worker)
+            self._worker = None

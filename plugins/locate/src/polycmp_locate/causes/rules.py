@@ -12,6 +12,7 @@ from polycmp_locate.causes import (
     clipped_bias,
     failure,
     frozen_input,
+    invented,
     left_out,
     narrowed,
     other_constant,
@@ -53,6 +54,7 @@ TOGETHER: tuple[Rule[Callable[[Case], Judged | None]], ...] = (
 )
 #: Asked of a verdict that is else final: each returns it as it is, or one that accuses.
 SECOND_LOOKS: tuple[Rule[Callable[[Judged, WholeModel, Iterable[SweptWindow]], Judged]], ...] = (
+    Rule("Numbers that were made up", invented.ask),
     Rule("A coarser type than the rest", narrowed.ask),
     Rule("Beyond rounding", beyond.ask),
     Rule("Another network", other_network.ask),

@@ -18,6 +18,7 @@ from polycmp.tensors import TensorMetadata
 from polycmp_locate.network.deviation import (
     FACTOR,
     FAULTS,
+    LIFTED,
     OTHER,
     REORDERED,
     SCALED_SLICES,
@@ -437,8 +438,10 @@ class _Comparison:
             if one.is_bias or (node.op_type, node.domain) != (twin.op_type, twin.domain):
                 continue
             told, beside = one.settings(), two.settings()
+            kinds = {self.mine.type_name(pair.tensor), self.other.type_name(self.to[pair.tensor])}
+            least = LIFTED if "float16" in kinds else 0.0
             for name, value in told.items():
-                if name in beside and not _is_equal(value, beside[name]):
+                if name in beside and not _is_equal(value, beside[name], least):
                     words = f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(beside[name])}"
                     yield Finding(node, pair.tensor, words, clean)
 
@@ -515,13 +518,21 @@ def _one_more(fewer: Sequence[str], more: Sequence[str]) -> int | None:
     return place if list(more[place + 1 :]) == list(fewer[place:]) else None
 
 
-def _is_equal(one: Any, two: Any) -> bool:
-    """Return whether two settings mean the same, real numbers but for rounding to float16."""
+def _is_equal(one: Any, two: Any, least: float = 0.0) -> bool:
+    """Return whether two settings mean the same, real numbers but for rounding to float16.
+
+    Args:
+        one: A setting.
+        two: The other one.
+        least: Size up to which positive numbers were made larger, so that a type does not round them to 0.
+    """
     if isinstance(one, tuple) and isinstance(two, tuple):
-        return len(one) == len(two) and all(map(_is_equal, one, two))
+        return len(one) == len(two) and all(_is_equal(*pair, least) for pair in zip(one, two, strict=True))
     if isinstance(one, str) and isinstance(two, str):
         return one.lower() == two.lower()
     if isinstance(one, float) or isinstance(two, float):
+        if min(one, two) > 0 and max(one, two) <= least:
+            return True
         if min(abs(one), abs(two)) >= _MASKING and (one > 0) == (two > 0):
             return True
         return math.isclose(one, two, rel_tol=_SETTING)

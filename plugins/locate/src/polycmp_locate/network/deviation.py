@@ -28,7 +28,7 @@ FAULTS = frozenset({ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOL
 _MASKS = (1e4, 65504.0, np.inf, float(np.finfo(np.float32).max), 3.3895313892515355e38, 57344.0, 448.0)
 _MASKING = 9e3
 #: Magnitude up to which converters to float16 lift what would become 0 there: two of its smallest numbers.
-_LIFTED = 2.0**-23
+LIFTED = 2.0**-23
 #: Types to which files in float32 are rounded, to try what a backend would make of them.
 _ROUNDED = (np.dtype(bfloat16), np.dtype(np.float16))
 #: Slack for arithmetic in float32: constants that one file holds, and the other computes of several.
@@ -232,7 +232,7 @@ class _Judge:
         found = same_sign & masks & (one >= _MASKING) & (two >= _MASKING)
         found |= np.isnan(one) & np.isnan(two)
         if "float16" in (self.mine.kind, self.other.kind):
-            found |= (one <= _LIFTED) & (two <= _LIFTED)
+            found |= (one <= LIFTED) & (two <= LIFTED)
         for item, own, beside in ((self.mine, one, two), (self.other, two, one)):
             if item.clipped is not None:
                 found |= item.clipped & same_sign & (own < beside)

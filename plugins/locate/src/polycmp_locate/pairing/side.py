@@ -288,31 +288,33 @@ class Side:
         if node.op_type != "Mul" or len(node.inputs) != 2:
             return None
         for name, other in (node.inputs, node.inputs[::-1]):
-            if self._is_unscaled(name) and self._is_scale(other):
+            if name in self._unscaled and other in self._scales:
                 return name
         return None
 
-    def _is_unscaled(self, name: str) -> bool:
-        """Return whether a tensor is a product of integers, which may have been rounded since, but not been scaled."""
-        node = self.maker.get(name)
-        if node is None or name in self.static:
-            return False
-        if node.op_type in _INTEGER:
-            return True
-        return node.op_type in _ROUNDING and name == node.outputs[0] and self._is_unscaled(node.operand(0))
+    @cached_property
+    def _unscaled(self) -> frozenset[str]:
+        """Products of integers, which may have been rounded since, but not been scaled."""
+        found: set[str] = set()
+        for node in self.graph.nodes:
+            if node.op_type in _INTEGER:
+                found.update(node.outputs)
+            elif node.op_type in _ROUNDING and node.operand(0) in found:
+                found.add(node.outputs[0])
+        return frozenset(found - self.static)
 
-    def _is_scale(self, name: str) -> bool:
-        """Return whether a tensor is a weight, a scale found while running, or a product of such."""
-        if name in self.static:
-            return True
-        node = self.maker.get(name)
-        if node is None:
-            return False
-        if node.op_type == "DynamicQuantizeLinear":
-            return name != node.outputs[0]
-        if node.op_type in _ROUNDING:
-            return self._is_scale(node.operand(0))
-        return node.op_type == "Mul" and all(map(self._is_scale, node.inputs))
+    @cached_property
+    def _scales(self) -> frozenset[str]:
+        """Weights, scales found while running, and products of such."""
+        found = set(self.static)
+        for node in self.graph.nodes:
+            if node.op_type == "DynamicQuantizeLinear":
+                found.update(node.outputs[1:])
+            elif (node.op_type in _ROUNDING and node.operand(0) in found) or (
+                node.op_type == "Mul" and found.issuperset(node.inputs)
+            ):
+                found.update(node.outputs)
+        return frozenset(found)
 
     def _is_helper(self, name: str) -> bool:
         """Return whether a tensor is a scale, or holds steps of one."""
@@ -322,5 +324,5 @@ class Side:
         if node.op_type == "DynamicQuantizeLinear":
             return name != node.outputs[0]
         if node.op_type in _ROUNDING:
-            return self._is_unscaled(name) or self._is_scale(name)
-        return node.op_type == "Mul" and self._is_scale(name)
+            return name in self._unscaled or name in self._scales
+        return node.op_type == "Mul" and name in self._scales

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from polycmp.debug import Replay
 from polycmp.model import Model
-from polycmp.plan import Plan
-from polycmp.report import backend_failure
+from polycmp.plan import Plan, to_words, without_written_files
+from polycmp.report import Problem, backend_failure
 from polycmp.runs import resolve
+from polycmp_locate import sentences as say
 from polycmp_locate.reduce.judging import BackendJudge, WholeModel, needs_outputs
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in
@@ -64,8 +66,8 @@ def reduce_with_backends(
         if failure.iteration:
             found.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
         if found.failing is None:
-            found.sentence = ""
-            found.notes.append(f"{failure.sentence}; yet not when the model is cut out of its file")
+            inside = to_words(without_written_files(plan), registry, command=("locate",))
+            found.problem = Problem(say.ONLY_WHOLE, failure.sentence, shlex.join(["polycmp", *inside]))
         else:
             model = resolved.backend(failure.candidate.label).model
             with told_in(found):

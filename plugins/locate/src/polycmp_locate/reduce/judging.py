@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polycmp.compare import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_operators
 from polycmp.plan import ComparePlan, Plan
@@ -17,9 +16,8 @@ from polycmp.runs import (
     comparer_maker,
     copy_feed,
     copy_outputs,
-    make_functions,
+    open_tolerances,
     run_steps,
-    takes_any_shape,
 )
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
@@ -159,7 +157,7 @@ def needs_outputs(compare: ComparePlan) -> bool:
 
 
 class BackendJudge:
-    """Judges a part on a candidate, fed with the reference's tensors.
+    """Judges a part on a candidate, fed with the reference's tensors, as `polycmp run` judges outputs.
 
     Args:
         failure: Failure of the whole model; a part has to do the same: differ, or fail to run.
@@ -171,6 +169,7 @@ class BackendJudge:
         self._resolved = resolved
         self._compare = resolved.plan.compare
         self._registry = resolved.registry
+        self._tolerances = open_tolerances(resolved, failure.reference.label)
         self._known: dict[str, Any] = dict(failure.feed)
 
     def __call__(self, part: Part) -> State:
@@ -214,10 +213,8 @@ class BackendJudge:
             feeds = [(self.failure.feed, copy_outputs(made), copy_outputs(expected))]
             labels = self.failure.candidate.label, self.failure.reference.label
             return judge_outputs(resolved, *labels, feeds).verdict != "failed"
-        if plan.script:
-            comparer = comparer_maker(plan, self._registry)(self.failure.candidate.label, self.failure.reference.label)
-            return all(item.passed for item in comparer.add(made, expected))
-        functions = make_functions(plan, self._registry)
-        any_shape = takes_any_shape(plan, self._registry)
-        pair = PairComparer("candidate", "reference", functions, shape_check=plan.shape_check, any_shape=any_shape)
-        return all(item.passed for item in pair.add(made, expected))
+        if self._tolerances is not None:
+            self._tolerances.begin(self.failure.feed, tuple(expected))
+        make = comparer_maker(plan, self._registry, tolerances=self._tolerances)
+        comparer = make(self.failure.candidate.label, self.failure.reference.label)
+        return all(item.verdict != "failed" for item in comparer.add(made, expected))
