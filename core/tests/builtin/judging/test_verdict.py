@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polycmp.builtin.judging.levels import Level, level_between, sampled_levels
+from polycmp.builtin.judging.levels import Level, Values, level_between, sampled_levels
 from polycmp.builtin.judging.masks import beside_masks
-from polycmp.builtin.judging.verdict import Floor, is_ruined, judge
+from polycmp.builtin.judging.verdict import Comparison, Floor, is_ruined, judge
 from polycmp.compare import scales_of
 
 REFERENCE = np.random.default_rng(0).standard_normal((8, 100)).astype(np.float32)
 ROUNDED = REFERENCE.astype(np.float16).astype(np.float32)
 
 
-def floor(levels, kind: str = "float16", reference=REFERENCE) -> Floor:
-    return Floor(tuple(levels), scales_of(reference), kind)
+def floor(levels, kind: str = "float16") -> Floor:
+    return Floor(tuple(levels), kind)
 
 
 def noise_between(one, two) -> list[Level]:
@@ -25,7 +25,7 @@ def noise_between(one, two) -> list[Level]:
 
 
 def word_of(candidate) -> str:
-    return judge(candidate, REFERENCE, floor(noise_between(ROUNDED, REFERENCE))).word
+    return judge(Comparison(candidate, Values(REFERENCE)), floor(noise_between(ROUNDED, REFERENCE))).word
 
 
 def test_rounding_passes():
@@ -44,7 +44,7 @@ def test_impostors_fail(impostor):
 @pytest.mark.parametrize(("times", "word"), [(1, "passed"), (5, "passed"), (7.9, "passed"), (8.1, "failed")])
 def test_the_bound_that_is_given_is_the_one_that_decides(times, word):
     candidate = REFERENCE + np.float32(times) * (ROUNDED - REFERENCE)
-    found = judge(candidate, REFERENCE, floor(noise_between(ROUNDED, REFERENCE), "float32"))
+    found = judge(Comparison(candidate, Values(REFERENCE)), floor(noise_between(ROUNDED, REFERENCE), "float32"))
     assert found.word == word
     assert (found.error <= found.bound) is (word == "passed")
 
@@ -57,7 +57,7 @@ def test_what_rounding_explains_is_judged_by_what_values_vary_by(kind, share, wo
     error = np.random.default_rng(2).standard_normal(REFERENCE.shape)
     error *= share * REFERENCE.std() / np.sqrt(np.mean(error**2))
     error = np.clip(error, -2 * share, 2 * share).astype(np.float32)
-    found = judge(REFERENCE + error, REFERENCE, floor([Level(10.0, 10.0)], kind))
+    found = judge(Comparison(REFERENCE + error, Values(REFERENCE)), floor([Level(10.0, 10.0)], kind))
     assert found.word == word, found
     if word == "failed":
         assert "more than half of what its values vary by" in found.why
@@ -66,20 +66,21 @@ def test_what_rounding_explains_is_judged_by_what_values_vary_by(kind, share, wo
 def test_a_larger_bound_never_turns_a_pass_into_anything_else():
     order = ["failed", "undecided", "passed"]
     for share in (1e-4, 1e-2, 0.1, 0.3, 0.7):
-        candidate = REFERENCE * np.float32(1 + share)
-        words = [judge(candidate, REFERENCE, floor([Level(n, n)])).word for n in (1e-6, 1e-4, 1e-2, 1.0, 100.0)]
+        compared = Comparison(REFERENCE * np.float32(1 + share), Values(REFERENCE))
+        words = [judge(compared, floor([Level(n, n)])).word for n in (1e-6, 1e-4, 1e-2, 1.0, 100.0)]
         assert [order.index(word) for word in words] == sorted(order.index(word) for word in words)
 
 
 def test_the_resolution_is_the_largest_fault_that_need_not_show():
-    found = judge(REFERENCE, REFERENCE, floor([Level(0.001, 0.001, 0.0, 0.0, 0.0)], "float32"))
+    found = judge(Comparison(REFERENCE, Values(REFERENCE)), floor([Level(0.001, 0.001, 0.0, 0.0, 0.0)], "float32"))
     reach, deviation = float(np.ptp(REFERENCE)), float(REFERENCE.astype(np.float64).std())
     assert found.resolution == pytest.approx(max(0.008 / reach, 0.008 / deviation), rel=1e-5)
 
 
 def test_a_dead_classifier_fails_whatever_explains_it():
     probabilities = np.random.default_rng(1).dirichlet(np.full(50, 0.1), 20).astype(np.float32)
-    assert judge(np.zeros_like(probabilities), probabilities, floor([Level(10.0, 10.0)], "int8")).word == "failed"
+    compared = Comparison(np.zeros_like(probabilities), Values(probabilities))
+    assert judge(compared, floor([Level(10.0, 10.0)], "int8")).word == "failed"
     assert is_ruined(np.zeros_like(probabilities), probabilities)
     assert not is_ruined(probabilities * np.float32(1.2), probabilities)
 
@@ -98,7 +99,7 @@ def test_numbers_that_vary_by_less_than_a_step_may_all_be_rounded_in_one_directi
     noise = sampled_levels(SATURATED, moved, scales)
     shifted = SATURATED.copy()
     shifted[channels] += np.float32(6 * STEP if fails else 0.45 * STEP)
-    found = judge(shifted, SATURATED, floor(noise, "int8", SATURATED), is_inner=True)
+    found = judge(Comparison(shifted, Values(SATURATED)), floor(noise, "int8"), is_inner=True)
     assert scales.count == 2
     assert (found.word == "failed") is fails, found
 
@@ -116,7 +117,7 @@ def test_few_numbers_keep_a_factor_by_chance(sigmas, fails):
 
     noise = sampled_levels(few, [few + errors() for _ in range(4)], scales_of(few))
     candidate = few * (1 + sigmas * 0.1 / size) + errors()
-    assert (judge(candidate, few, floor(noise, "int8", few)).word == "failed") is fails
+    assert (judge(Comparison(candidate, Values(few)), floor(noise, "int8")).word == "failed") is fails
 
 
 @pytest.mark.parametrize("mask", [-1e4, -65504.0, -3.4028235e38, -np.inf])
