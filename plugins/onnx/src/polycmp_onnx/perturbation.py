@@ -124,7 +124,8 @@ def _move_graph(
             item.name = f"{name}/exact"
             nodes += changed
     follows = {*outside, *fed}
-    for node in graph.node:
+    own = list(graph.node)  # kept, since only what is kept has an identity
+    for node in own:
         nodes.append(node)
         bodies = list(subgraphs(node))
         for body in bodies:
@@ -148,7 +149,32 @@ def _move_graph(
                 node.output[place] = f"{name}/exact"
                 nodes += _moved(_Tensor(name, kind, element, node.op_type in BESIDE_ONE), seed + len(nodes))
     del graph.node[:]
-    graph.node.extend(nodes)
+    graph.node.extend(_sharing_constants(nodes, frozenset(id(node) for node in own)))
+
+
+def _sharing_constants(nodes: list[Any], own: Set[int]) -> Iterator[Any]:
+    """Yield operators that read one constant where several were added with the same number.
+
+    Making a session takes as long as a graph has operators, and there are five constants for each tensor.
+
+    Args:
+        nodes: The operators.
+        own: Identities of those that were there before, whose constants may be outputs.
+    """
+    first: dict[tuple[int, bytes, tuple[int, ...]], str] = {}
+    names: dict[str, str] = {}
+    for node in nodes:
+        if id(node) not in own:
+            if node.op_type == "Constant":
+                held = node.attribute[0].t
+                name = first.setdefault((held.data_type, held.raw_data, tuple(held.dims)), node.output[0])
+                if held.raw_data and name != node.output[0]:
+                    names[node.output[0]] = name
+                    continue
+            for place, read in enumerate(node.input):
+                if read in names:
+                    node.input[place] = names[read]
+        yield node
 
 
 def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
