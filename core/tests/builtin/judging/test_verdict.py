@@ -7,6 +7,7 @@ import pytest
 
 from polycmp.builtin.judging.levels import Level, Values, level_between, sampled_levels
 from polycmp.builtin.judging.masks import beside_masks
+from polycmp.builtin.judging.measured import few_roundings
 from polycmp.builtin.judging.verdict import Comparison, Floor, is_ruined, judge
 from polycmp.compare import scales_of
 
@@ -134,3 +135,20 @@ def test_one_definition_of_a_number_that_only_masks_others(mask, other):
 def test_large_numbers_beside_others_of_their_size_mask_nothing():
     assert beside_masks(REFERENCE * 1e4, REFERENCE * 1e4) is None
     assert beside_masks(REFERENCE, REFERENCE) is None
+
+
+def detections() -> np.ndarray:
+    """Return what a detector makes in one output: four rows of boxes, up to 640, beside eighty of scores."""
+    random = np.random.default_rng(3)
+    boxes, scores = random.uniform(0, 640, (1, 4, 50)), random.uniform(0, 1, (1, 80, 50))
+    return np.concatenate([boxes, scores], axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize(("rows", "error", "word"), [(slice(0, 4), 1e-4, "passed"), (slice(4, 84), 1e-4, "failed")])
+def test_scores_beside_boxes_are_judged_by_what_scores_round(rows, error, word):
+    """An error that rounding makes of boxes is a fault in scores, and no fault in boxes because scores round less."""
+    reference = detections()
+    candidate = reference.copy()
+    candidate[:, rows] += np.float32(error)
+    expected = Values(reference)
+    assert judge(Comparison(candidate, expected), few_roundings(candidate.dtype, expected)).word == word

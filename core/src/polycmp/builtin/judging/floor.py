@@ -149,10 +149,11 @@ def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> N
         exact, moved = known.exact[name], [made[name] for made in known.perturbed]
         if any(array.shape != reference.shape for array in (exact, *moved)):
             return None
-        finite = np.logical_and.reduce([finite_places(array) for array in moved])
-        if not finite.all():
-            here: NDArray[np.bool_] = finite_places(exact) & ~finite
-            lost = here if lost is None else lost | here
+        for array in moved:
+            finite = finite_places(array)
+            if not finite.all():
+                here = finite_places(exact) & ~finite
+                lost = here if lost is None else lost | here
     return lost if lost is not None and lost.any() else None
 
 
