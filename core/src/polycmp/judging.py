@@ -13,7 +13,7 @@ from polycmp.builtin.judging.floor import (
 )
 from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
-from polycmp.builtin.judging.masks import beside_masks
+from polycmp.builtin.judging.masks import MASKING, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
@@ -26,6 +26,7 @@ from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, is_rui
 
 __all__ = [
     "MARGIN",
+    "MASKING",
     "Comparison",
     "Decisions",
     "Floor",

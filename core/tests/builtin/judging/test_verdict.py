@@ -132,6 +132,21 @@ def test_one_definition_of_a_number_that_only_masks_others(mask, other):
     assert not keep[:, 50:].any()
 
 
+@pytest.mark.parametrize(
+    ("mask", "second", "beside"),
+    [
+        (-9e3, 1.0, True),
+        (-8999.0, 1.0, False),  # too small to mask
+        (-(2.0**14), 70.0, True),
+        (-(2.0**14), 71.0, False),  # not far below what masks
+    ],
+)
+def test_from_where_on_a_number_masks_others(mask, second, beside):
+    values = np.array([mask, second])
+    found = beside_masks(values, values)
+    assert (None if found is None else found.tolist()) == ([False, True] if beside else None)
+
+
 def test_large_numbers_beside_others_of_their_size_mask_nothing():
     assert beside_masks(REFERENCE * 1e4, REFERENCE * 1e4) is None
     assert beside_masks(REFERENCE, REFERENCE) is None
