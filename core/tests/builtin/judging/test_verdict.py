@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -150,6 +152,21 @@ def test_from_where_on_a_number_masks_others(mask, second, beside):
 def test_large_numbers_beside_others_of_their_size_mask_nothing():
     assert beside_masks(REFERENCE * 1e4, REFERENCE * 1e4) is None
     assert beside_masks(REFERENCE, REFERENCE) is None
+
+
+@pytest.mark.parametrize("of_rows", [False, True])
+def test_a_large_tensor_takes_no_copies_of_it(of_rows):
+    reference = np.random.default_rng(4).standard_normal((1 << 11, 1 << 11)).astype(np.float32)
+    moved = [reference * np.float32(1 + 1e-6) for _ in range(2)]
+    kind = "float16" if of_rows else "float32"
+    tracemalloc.start()
+    try:
+        expected = Values(reference)
+        levels = sampled_levels(reference, moved, expected.scales, of_rows=of_rows)
+        assert judge(Comparison(moved[0], expected), floor(levels, kind)).word == "passed"
+        assert tracemalloc.get_traced_memory()[1] < reference.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def detections() -> np.ndarray:
