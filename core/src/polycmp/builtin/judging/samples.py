@@ -115,8 +115,8 @@ class PerturbedRuns:
         moved = ({**item, _AMOUNT: np.float32(1.0)} for item in _moved_feeds(feed, kinds, range(1, 1 + SAMPLES)))
         still = {**feed, _AMOUNT: np.float32(0.0)}
         runs = _run_all(backend, changed.mark(outputs), chain(moved, (still, still)))
-        perturbed = list(islice(_announced(runs, kinds, backend), SAMPLES))
-        if len(perturbed) < SAMPLES or (perturbed[0] and _are_equal(*perturbed[:2])):
+        perturbed = _while_they_differ(islice(_announced(runs, kinds, backend), SAMPLES))
+        if len(perturbed) < SAMPLES:
             return None
         exact = _repeated(runs)
         return None if exact is None else Samples(exact, tuple(perturbed), backend.label)
@@ -164,18 +164,16 @@ class PerturbedRuns:
         outputs: Sequence[str],
     ) -> Iterator[Tensors]:
         """Yield samples: several of each session, whose random numbers go on, as making it is what takes long."""
-        seeds = range(
-            1, 1 + (_MODELS if _is_coarse(kinds) else 1)
-        )  # weights that are rounded differ from model to model
+        models = _MODELS if _is_coarse(kinds) else 1  # weights that are rounded differ from model to model
+        seeds = range(1, 1 + models)
         for seed in seeds:
             changed = graph.perturbed(kinds, seed)
             if changed is None:
                 return
             count = SAMPLES // len(seeds)
             own = [seed + len(seeds) * place for place in range(count)]
-            made = list(_run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, own)))
-            if len(made) > 1 and _are_equal(*made[:2]) and made[0]:
-                made = made[:1]  # its random numbers do not go on
+            made = _while_they_differ(_run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, own)))
+            if len(made) == 1:
                 for one in own[1:]:
                     other = graph.perturbed(kinds, one) or changed
                     made += _run_all(backend, other.mark(outputs), _moved_feeds(feed, kinds, [one]))
@@ -250,6 +248,14 @@ def _repeated(runs: Iterator[Tensors]) -> Tensors | None:
     if one is None or two is None or not all(same_but_rounding(array, two[name]) for name, array in one.items()):
         return None
     return one
+
+
+def _while_they_differ(runs: Iterator[Tensors]) -> list[Tensors]:
+    """Return what runs make, or the first alone where the second is equal: a backend's random numbers start anew."""
+    made = list(islice(runs, 2))
+    if len(made) > 1 and made[0] and _are_equal(*made):
+        return made[:1]
+    return [*made, *runs]
 
 
 def _are_equal(one: Tensors, two: Tensors) -> bool:
