@@ -82,7 +82,9 @@ def can_move(model: ModelProto) -> bool:
     return _version(model) >= OLDEST
 
 
-def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int) -> ModelProto:
+def moved_model(
+    model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int, amount: str = ""
+) -> ModelProto:
     """Return a model whose tensors move; its weights lie where they lay.
 
     Args:
@@ -90,10 +92,13 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
         types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
+        amount: Name of an input to add, by which all that tensors move by is multiplied; empty for none.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
-    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
+    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed, amount)
+    if amount:
+        made.graph.input.append(helper.make_tensor_value_info(amount, TensorProto.FLOAT, []))
     return made
 
 
@@ -103,6 +108,7 @@ def _move_graph(
     kinds: Mapping[str, Rounding],
     version: int,
     seed: int,
+    amount: str,
     outside: Set[str] = frozenset(),
 ) -> None:
     """Have the tensors of a graph move, and those in the bodies of its operators.
@@ -113,6 +119,7 @@ def _move_graph(
         kinds: Types that tensors are rounded to, by name.
         version: The version of ONNX's operators.
         seed: Seed of the random numbers.
+        amount: Name of the input by which all that tensors move by is multiplied; empty for none.
         outside: Tensors of the graphs around this one that depend on the model's inputs.
     """
     nodes: list[Any] = []
@@ -124,11 +131,12 @@ def _move_graph(
             item.name = f"{name}/exact"
             nodes += changed
     follows = {*outside, *fed}
-    for node in graph.node:
+    own = list(graph.node)  # kept, since only what is kept has an identity
+    for node in own:
         nodes.append(node)
         bodies = list(subgraphs(node))
         for body in bodies:
-            _move_graph(body, types, kinds, version, seed + _APART * len(nodes), follows)
+            _move_graph(body, types, kinds, version, seed + _APART * len(nodes), amount, follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
@@ -148,7 +156,40 @@ def _move_graph(
                 node.output[place] = f"{name}/exact"
                 nodes += _moved(_Tensor(name, kind, element, node.op_type in BESIDE_ONE), seed + len(nodes))
     del graph.node[:]
-    graph.node.extend(nodes)
+    graph.node.extend(_tidied(nodes, frozenset(id(node) for node in own), amount))
+
+
+def _tidied(nodes: list[Any], own: Set[int], amount: str) -> Iterator[Any]:
+    """Yield operators that share the constants which were added, and multiply random numbers by an amount.
+
+    Making a session takes as long as a graph has operators, and there are five constants for each tensor.
+
+    Args:
+        nodes: The operators.
+        own: Identities of those that were there before, whose constants may be outputs.
+        amount: Name of the amount; empty for none.
+    """
+    first: dict[tuple[int, bytes, tuple[int, ...]], str] = {}
+    names: dict[str, str] = {}
+    for node in nodes:
+        if id(node) not in own:
+            if node.op_type == "Constant":
+                held = node.attribute[0].t
+                name = first.setdefault((held.data_type, held.raw_data, tuple(held.dims)), node.output[0])
+                if held.raw_data and name != node.output[0]:
+                    names[node.output[0]] = name
+                    continue
+            for place, read in enumerate(node.input):
+                if read in names:
+                    node.input[place] = names[read]
+        yield node
+        if amount and id(node) not in own and node.op_type == "RandomUniformLike":
+            drawn, wide = node.output[0], next(item.i for item in node.attribute if item.name == "dtype")
+            times, names[drawn] = amount, f"{drawn}_times"
+            if wide != TensorProto.FLOAT:
+                times = f"{drawn}_amount"
+                yield helper.make_node("Cast", [amount], [times], to=wide)
+            yield helper.make_node("Mul", [drawn, times], [names[drawn]])
 
 
 def _types_in_bodies(model: ModelProto) -> dict[str, Any]:

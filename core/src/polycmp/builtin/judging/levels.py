@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.limits import FEW, SYSTEMATIC, SYSTEMATIC_IN_ROW
-from polycmp.compare import FEWEST_IN_CHANNEL, Scales, wide
+from polycmp.compare import FEWEST_IN_CHANNEL, Scales, scales_of, wide
 from polycmp.precision import is_steps, operator_rounding, unit_of
-from polycmp.tensors import dtype_class, dtype_name, is_floating, to_numpy
+from polycmp.tensors import dtype_class, dtype_name, is_floating, is_low_bit, to_numpy
 
 Array = NDArray[Any]
 #: Elements that are widened at a time.
@@ -55,26 +56,90 @@ class Level:
         return Level(*(max(pair) if all(map(math.isfinite, pair)) else min(pair) for pair in pairs))
 
 
-def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> tuple[Level, ...] | None:
+class Extent(NamedTuple):
+    """Size of the numbers of a tensor, or of its part of one scale, and by how much they vary.
+
+    Attributes:
+        largest: The largest magnitude.
+        rms: The root of the mean square of the numbers.
+        deviation: Their standard deviation, of each slice of a scale by itself.
+        reach: Their range, of the slice that has the largest.
+    """
+
+    largest: float
+    rms: float
+    deviation: float
+    reach: float
+
+
+class Values:
+    """The numbers of a tensor that are judged. What is known of them is found out when it is asked for, and once.
+
+    Args:
+        whole: The tensor.
+        keep: Mask of the numbers that are judged; None for all.
+
+    Attributes:
+        whole: The tensor.
+        keep: Mask of the numbers that are judged; None for all.
+    """
+
+    def __init__(self, whole: Array, keep: NDArray[np.bool_] | None = None) -> None:
+        self.whole, self.keep = whole, keep
+
+    @cached_property
+    def array(self) -> Array:
+        """The numbers."""
+        return self.kept(self.whole)
+
+    @cached_property
+    def scales(self) -> Scales:
+        """The scales that they have."""
+        return scales_of(self.array)
+
+    @cached_property
+    def extents(self) -> tuple[Extent, ...]:
+        """The extent of the numbers of each scale."""
+        return tuple(extent_of(part, self.scales.axis) for part in self.scales.parts(self.array))
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of any scale."""
+        return max(extent.largest for extent in self.extents)
+
+    def kept(self, other: Array) -> Array:
+        """Return the numbers of another tensor, of the same shape, that are judged beside these."""
+        return other if self.keep is None else other[self.keep]
+
+    def without(self, left_out: NDArray[np.bool_] | None) -> Values:
+        """Return the numbers without those of a mask."""
+        if left_out is None:
+            return self
+        return Values(self.whole, ~left_out if self.keep is None else self.keep & ~left_out)
+
+
+def sampled_levels(
+    exact: Array, perturbed: Iterable[Array], scales: Scales, *, of_rows: bool = True
+) -> tuple[Level, ...] | None:
     """Return the noise of a tensor, for each of its scales; None where samples have other shapes, or are not finite.
 
     Args:
         exact: The tensor.
         perturbed: Samples of it, from runs with moved tensors.
         scales: The tensor's scales.
+        of_rows: Whether factors, shifts and rows are asked for.
     """
     samples = list(perturbed)
-    finite = np.isfinite(wide(exact))
-    if any(item.shape != exact.shape or not np.isfinite(wide(item))[finite].all() for item in samples):
+    if not samples or any(item.shape != exact.shape for item in samples):
         return None
-    measured = [
-        [level_between(*parts) for parts in zip(scales.parts(item), scales.parts(exact), strict=True)]
-        for item in samples
-    ]
-    if not measured:
-        return None
-    of_scales = zip(map(_largest_level, zip(*measured, strict=True)), scales.parts(exact), strict=True)
-    return tuple(level.at_least(_by_chance(level, part)) for level, part in of_scales)
+    levels = []
+    for part, *moved in zip(scales.parts(exact), *map(scales.parts, samples), strict=True):
+        found = [_level_between(item, part, of_rows=of_rows) for item in moved]
+        if any(lost for _, lost in found):
+            return None
+        level = _largest_level([level for level, _ in found])
+        levels.append(level.at_least(_by_chance(level, part)) if of_rows else level)
+    return tuple(levels)
 
 
 def _largest_level(levels: Sequence[Level]) -> Level:
@@ -90,8 +155,10 @@ def _by_chance(noise: Level, part: Array) -> Level:
     they have in common with other n numbers, is a root of n smaller than one (n as Kish's effective sample size where
     the numbers are of different size).
     """
-    values = magnitudes(part)
-    squares, fourths = float(np.sum(values**2)), float(np.sum(values**4))
+    squares, fourths = 0.0, 0.0
+    for cut, _ in cuts(part.shape):
+        values = np.square(magnitudes(part[cut]))
+        squares, fourths = squares + float(np.sum(values)), fourths + float(np.sum(values * values))
     if part.size < FEW or not fourths > 0.0:
         return noise
     share = noise.rms / math.sqrt(squares / part.size)
@@ -118,39 +185,53 @@ def perturbed_inputs(
             moved[name] = array
             continue
         kind, own = kinds.get(name, kinds.get("", "")), unit_of(dtype_name(array.dtype))
-        values = wide(array)
-        width: Any = 0.0
+        share, width = 0.0, 0.0
         if not isinstance(kind, str):
             width = 0.5 * float(np.max(kind))
-        elif is_steps(kind):
-            width = unit_of(kind) / 2 * (max(values.max(initial=0.0), 0.0) - min(values.min(initial=0.0), 0.0))
+        elif is_steps(kind) and array.size:
+            width = unit_of(kind) / 2 * (max(float(array.max()), 0.0) - min(float(array.min()), 0.0))
         elif all_types or unit_of(kind) > own:
-            width = operator_rounding(max(unit_of(kind), own)) * np.abs(values)
-        if np.any(width):
-            array = (values + width * random.uniform(-1.0, 1.0, array.shape)).astype(array.dtype)
-        moved[name] = array
+            share = operator_rounding(max(unit_of(kind), own)) if array.any() else 0.0
+        moved[name] = _moved(array, share, width, random) if share or width else array
     return moved
 
 
-def level_between(candidate: Array, reference: Array, *, gated: bool = False) -> Level:
+def _moved(array: Array, share: float, width: float, random: np.random.Generator) -> Array:
+    """Return numbers moved at random by up to a share of each, or by up to a width."""
+    made = np.array(array, order="C")
+    flat = made.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        values = wide(flat[start : start + BLOCK])
+        by = share * np.abs(values) if share else width
+        flat[start : start + BLOCK] = values + by * random.uniform(-1.0, 1.0, values.shape)
+    return made
+
+
+def level_between(candidate: Array, reference: Array, *, gated: bool = False, of_rows: bool = True) -> Level:
     """Measure the distance between two tensors, in blocks.
 
     Args:
         candidate: The tensor.
         reference: The other, of the same shape.
         gated: Whether factors and shifts count only where they make a good share of an error.
+        of_rows: Whether factors, shifts and rows are asked for.
     """
+    return _level_between(candidate, reference, gated=gated, of_rows=of_rows)[0]
+
+
+def _level_between(
+    candidate: Array, reference: Array, *, gated: bool = False, of_rows: bool = True
+) -> tuple[Level, bool]:
+    """Return the distance between two tensors, and whether finite numbers of the reference are NaN or infinite."""
+    if not of_rows:
+        return _size_between(candidate, reference)
     is_complex = "complex" in {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
     axes = [axis for axis in _row_axes(reference.ndim) if not is_complex and _has_rows(reference.shape, axis)]
-    largest, of_errors, of_values, products, errors_sum = 0.0, 0.0, 0.0, 0.0, 0.0
+    largest, of_errors, of_values, products, errors_sum, lost = 0.0, 0.0, 0.0, 0.0, 0.0, False
     rows = {axis: np.zeros((5, reference.shape[axis])) for axis in axes}
-    for cut, longest in _cuts(reference.shape):
-        a, b = wide(candidate[cut]), wide(reference[cut])
-        with np.errstate(all="ignore"):
-            errors = a - b
-        finite = np.isfinite(errors)
-        if not finite.all():
-            errors, b = np.where(finite, errors, 0.0), np.where(finite, b, 0.0)
+    for cut, longest in cuts(reference.shape):
+        errors, b, gone = _errors(candidate[cut], reference[cut])
+        lost = lost or gone
         sizes = np.abs(errors)
         largest = max(largest, float(sizes.max(initial=0.0)))
         with np.errstate(all="ignore"):
@@ -166,16 +247,40 @@ def level_between(candidate: Array, reference: Array, *, gated: bool = False) ->
     count = max(reference.size, 1)
     rms, size = math.sqrt(of_errors / count), math.sqrt(of_values / count)
     if reference.size < FEW or not 0.0 < size < math.inf or not math.isfinite(rms):
-        return Level(largest, rms)
+        return Level(largest, rms), lost
     factor, shift = abs(products / count) / size**2, abs(errors_sum / count) / size
     least = SYSTEMATIC * rms / size if gated else 0.0
-    of_rows = (_of_rows(sums, count // sums.shape[1], SYSTEMATIC_IN_ROW if gated else 0.0) for sums in rows.values())
-    return Level(
-        largest, rms, factor if factor >= least else 0.0, shift if shift >= least else 0.0, max(of_rows, default=0.0)
-    )
+    found = (_of_rows(sums, count // sums.shape[1], SYSTEMATIC_IN_ROW if gated else 0.0) for sums in rows.values())
+    factor, shift = factor if factor >= least else 0.0, shift if shift >= least else 0.0
+    return Level(largest, rms, factor, shift, max(found, default=0.0)), lost
 
 
-def _cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
+def _size_between(candidate: Array, reference: Array) -> tuple[Level, bool]:
+    """Return the same without factors, shifts and rows, of which nobody asks where no type is coarse."""
+    largest, squares, lost = 0.0, 0.0, False
+    for cut, _ in cuts(reference.shape):
+        errors, _, gone = _errors(candidate[cut], reference[cut])
+        lost = lost or gone
+        sizes = np.abs(errors)
+        largest = max(largest, float(sizes.max(initial=0.0)))
+        with np.errstate(all="ignore"):
+            squares += float(np.sum(sizes * sizes))
+    return Level(largest, math.sqrt(squares / max(reference.size, 1))), lost
+
+
+def _errors(candidate: Array, reference: Array) -> tuple[Array, Array, bool]:
+    """Return the errors of a block, its reference, both 0 where errors are not finite, and whether numbers are lost."""
+    a, b = wide(candidate), wide(reference)
+    with np.errstate(all="ignore"):
+        errors = a - b
+    finite = np.isfinite(errors)
+    if finite.all():
+        return errors, b, False
+    lost = bool((np.isfinite(b) & ~np.isfinite(a)).any())
+    return np.where(finite, errors, 0.0), np.where(finite, b, 0.0), lost
+
+
+def cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
     """Yield the blocks of a tensor along its longest axis, and that axis."""
     size, longest = math.prod(shape), max(range(len(shape)), key=shape.__getitem__, default=0)
     if size <= BLOCK or not shape:
@@ -214,61 +319,63 @@ def _of_rows(sums: NDArray[np.float64], length: int, least_share: float) -> floa
     return float(share[counts].max(initial=0.0))
 
 
-def rounded_levels(reference: Array, share: float, scales: Scales) -> tuple[Level, ...]:
+def rounded_levels(values: Values, share: float) -> tuple[Level, ...]:
     """Return the noise of errors that are a share of a tensor's largest magnitude, for each of its scales.
 
     Args:
-        reference: The tensor.
+        values: The tensor.
         share: The share.
-        scales: The tensor's scales.
     """
-    return tuple(Level(share * largest, share * rms) for largest, rms in map(size_of, scales.parts(reference)))
+    return tuple(Level(share * extent.largest, share * extent.rms) for extent in values.extents)
 
 
-def size_of(array: Array) -> tuple[float, float]:
-    """Return the largest magnitude of a tensor, and the root of their mean square; what is not finite counts as 0."""
-    largest, squares = 0.0, 0.0
-    for cut, _ in _cuts(array.shape):
-        values = magnitudes(array[cut])
-        largest = max(largest, float(values.max(initial=0.0)))
-        squares += float(np.sum(values * values))
-    return largest, math.sqrt(squares / max(array.size, 1))
+def extent_of(part: Array, axis: int | None) -> Extent:
+    """Return the size of numbers, and by how much they vary, of each slice along an axis by itself.
 
-
-def spread_of(part: Array, axis: int | None) -> tuple[float, float]:
-    """Return by how much values vary: their standard deviation and range, of each slice along an axis by itself.
-
-    A tensor of one value varies by that value.
+    What is not finite counts as 0. A tensor of one value varies by that value.
     """
     if not part.size:
-        return 0.0, 0.0
-    largest, rms = size_of(part)
-    if dtype_class(part.dtype) == "complex":
-        return rms, largest
+        return Extent(0.0, 0.0, 0.0, 0.0)
+    is_complex = dtype_class(part.dtype) == "complex"
     slices = part.shape[axis] if axis is not None else 1
-    pivot = float(wide(part.reshape(-1)[:1])[0])
+    pivot = 0.0 if is_complex else float(wide(part.reshape(-1)[:1])[0])
     pivot = pivot if math.isfinite(pivot) else 0.0
-    sums, squares = np.zeros(slices), np.zeros(slices)
+    total, sums, squares = 0.0, np.zeros(slices), np.zeros(slices)
     low, high = np.full(slices, np.inf), np.full(slices, -np.inf)
-    for cut, longest in _cuts(part.shape):
-        values = wide(part[cut])
-        values = np.where(np.isfinite(values), values, 0.0)
+    for cut, longest in cuts(part.shape):
+        values = magnitudes(part[cut]) if is_complex else finite(wide(part[cut]))
         others = tuple(other for other in range(values.ndim) if other != axis) if axis is not None else None
         place = cut[longest] if axis is not None and axis == longest else slice(None)
         low[place] = np.minimum(low[place], values.min(axis=others))
         high[place] = np.maximum(high[place], values.max(axis=others))
-        values = values - pivot
+        total += float(np.sum(values * values))
+        if pivot:
+            values = values - pivot
         sums[place] += values.sum(axis=others)
         squares[place] += (values * values).sum(axis=others)
-    length = part.size // slices
-    reach = float((high - low).max())
-    if reach == 0.0:
-        return rms, largest
+    largest, rms = max(abs(float(low.min())), abs(float(high.max()))), math.sqrt(total / part.size)
+    length, reach = part.size // slices, float((high - low).max())
+    if is_complex or reach == 0.0:
+        return Extent(largest, rms, rms, largest)
     variance = np.maximum(squares / length - (sums / length) ** 2, 0.0)
-    return float(np.sqrt(variance.mean())), reach
+    return Extent(largest, rms, float(np.sqrt(variance.mean())), reach)
 
 
 def magnitudes(array: Array) -> Array:
     """Return the magnitudes of a tensor, 0 for what is not finite."""
-    values = np.abs(wide(array))
-    return np.where(np.isfinite(values), values, 0.0)
+    return finite(np.abs(wide(array)))
+
+
+def finite(values: Array) -> Array:
+    """Return numbers with 0 in place of what is not finite."""
+    known = np.isfinite(values)
+    return values if known.all() else np.where(known, values, 0.0)
+
+
+def finite_places(array: Array) -> NDArray[np.bool_]:
+    """Return a mask of the finite numbers of a tensor."""
+    made = np.ones(array.shape, np.bool_)
+    for cut, _ in cuts(array.shape):
+        block = array[cut]
+        np.isfinite(wide(block) if is_low_bit(block.dtype) else block, out=made[cut])
+    return made

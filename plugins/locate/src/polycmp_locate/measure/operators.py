@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.judging import beside_masks
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, unit_of
 from polycmp.tensors import dtype_name, dtype_of, is_floating, to_numpy
@@ -20,7 +21,6 @@ from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rou
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.figures import figures, row_gain
 from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
-from polycmp_locate.rounding.masks import beside_masks
 from polycmp_locate.rounding.perturbing import jolted, nudged, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
@@ -432,7 +432,8 @@ def _gain_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any]) -> float:
 def _step_error(
     row: SweptRow, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
 ) -> StepError:
-    beside = beside_masks(other.reshape(-1).astype(np.float64))
+    flat = other.reshape(-1)
+    beside = beside_masks(flat, flat)
     calibrated = is_calibrated(row.node)
     return step_error(
         own, other, worth_running(row.unit), beside, least, last_step(row.node), measured, calibrated=calibrated

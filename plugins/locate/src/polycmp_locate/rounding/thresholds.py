@@ -48,11 +48,6 @@ STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int1
 #: An error of a whole row by the same factor is a fault from so many units on: rounding of elements is independent
 #: (Higham and Mary), that of one factor makes half a unit. Measured without a fault: 0.4. A choice above that.
 _GAIN_MARGIN = 4.0
-#: From this magnitude on values may mask others; converters write -1e4 in place of -inf. A choice a little below.
-_MASKING = 9e3
-#: Values from this share of the largest on are large, and the others are far below if under that share (choice).
-LARGE = 2.0**-4
-FAR_BELOW = 2.0**-7
 #: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
 #: and is -3.3895e38 rounded to bfloat16.
 AT_LIMIT = 0.99
@@ -76,11 +71,6 @@ def least_scale(op_type: str, kind: str = "") -> float:
         kind: Element type and shape, as text.
     """
     return READ_BESIDE_ONE.get(op_type, _LEAST.get(kind.partition("[")[0], _VANISHING))
-
-
-def may_mask(scale: float) -> bool:
-    """Return whether values of this size may be there to mask others."""
-    return scale >= _MASKING
 
 
 def worth_running(unit: float) -> float:

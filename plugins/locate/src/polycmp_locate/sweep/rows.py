@@ -9,13 +9,14 @@ from typing import Any
 
 from polycmp.compare import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
+from polycmp.judging import MASKING
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, to_numpy
 from polycmp_locate.decisions import may_have_gain
 from polycmp_locate.pairing.parts import unit_inside
 from polycmp_locate.rounding.difference import coarser, relative_to
 from polycmp_locate.rounding.figures import Figures, figures, rounding, row_gain
-from polycmp_locate.rounding.thresholds import STEP_TYPES, least_scale, may_mask
+from polycmp_locate.rounding.thresholds import STEP_TYPES, least_scale
 from polycmp_locate.rounding.uneven import parts_of
 from polycmp_locate.values.swept import SweptRow
 
@@ -79,7 +80,7 @@ def _is_uneven(row: SweptRow, *sides: Figures) -> bool:
     """Return whether a tensor holds infinities or NaN, or values as large as those that mask others."""
     if any(not side.is_finite for side in sides):
         return True
-    return bool(row.unit) and may_mask(max(side.scale for side in sides))
+    return bool(row.unit) and max(side.scale for side in sides) >= MASKING
 
 
 def after_inputs(row: SweptRow, before: list[SweptRow], fed: list[Any], coarsest: float, borrowed: bool) -> SweptRow:
