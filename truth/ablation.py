@@ -47,7 +47,7 @@ KEPT = ROOT / ".cache" / "ablation"
 #: Seconds that a scenario may take; those of a number that makes a search endless count as no answer.
 PATIENCE = 60.0
 #: Changed answers of a setting after which no more are asked for: it is needed.
-ENOUGH = 12
+ENOUGH = 6
 SETTINGS: Mapping[str, Callable[[float], float]] = {
     "nothing": lambda value: 0,
     "half": lambda value: value / 2,
@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, Callable[[float], float]] = {
     "everything": lambda value: math.inf,
 }
 #: Scenarios of each setting that the table names.
-_SHOWN = 6
+_SHOWN = 3
 HEAD = """# Which numbers of the judge are needed
 
 Written by `python -m truth.ablation{words}`. {when}, tree {tree}; {of}.
@@ -451,15 +451,14 @@ def main(words: Sequence[str]) -> int:
     ablation.look()
     print(f"{len(ablation.usual)} of {len(ablation.names)} scenarios, {time.monotonic() - start:.0f} s", flush=True)
     chosen = [limit for limit in LIMITS if re.search(given.only, limit.key)]
-    for hows in (("nothing", "everything"), ("half", "twice")):
-        for limit in sorted(chosen, key=lambda item: len(ablation.reading.get(item.key, []))):
-            if time.monotonic() - start > 60.0 * given.minutes:
-                break
-            if "half" in hows and not any(ablation.tried(limit, how).changed for how in ("nothing", "everything")):
-                continue
-            found = {how: ablation.work(limit, how, given.each) for how in hows}
-            counts = ", ".join(f"{how} {len(item.changed)} of {item.asked}" for how, item in found.items())
-            print(f"{limit.key}: {counts}, {time.monotonic() - start:.0f} s", flush=True)
+    for limit in chosen:
+        if time.monotonic() - start > 60.0 * given.minutes:
+            break
+        found = {how: ablation.work(limit, how, given.each) for how in ("nothing", "everything")}
+        if any(item.changed for item in found.values()):
+            found |= {how: ablation.work(limit, how, given.each) for how in ("half", "twice")}
+        counts = ", ".join(f"{how} {len(item.changed)} of {item.asked}" for how, item in found.items())
+        print(f"{limit.key}: {counts}, {time.monotonic() - start:.0f} s", flush=True)
     given.output.write_text(page(ablation, chosen, fast=given.fast), "utf-8")
     print(f"wrote {given.output}")
     return 0
