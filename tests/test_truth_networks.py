@@ -38,7 +38,7 @@ def said(status: int, *, is_told: bool = False, named: str = "") -> Said:
         (CLEAN, RIGHT, ACCUSED, NEEDLESS),
         (RUINED, PASSED, RIGHT, NEEDLESS),
         (SHOWS, PASSED, RIGHT, NEEDLESS),
-        (HIDDEN, RIGHT, RIGHT, NEEDLESS),
+        (HIDDEN, RIGHT, RIGHT, FREE),
         (ANY, FREE, FREE, FREE),
     ],
 )

@@ -108,7 +108,7 @@ def grade(case: Case, said: Said) -> str:
     is_open = said.exit == 3 and said.sentence.startswith(("UNDECIDED", "BLIND"))
     if said.exit not in {0, 1} and not is_open and not (said.exit == 3 and "undecided" in said.sentence.lower()):
         return NO_ANSWER
-    if case.truth == ANY:
+    if case.truth == ANY or (case.truth == HIDDEN and said.exit == 3):
         return FREE
     if said.exit == 3:
         return NEEDLESS

@@ -4,7 +4,8 @@ The noise of a file is the root mean square of its error, as a share of the stan
 in ONNX Runtime without optimisations; the effect of a fault is how far it moves what the sound file of the same tool
 makes. A sound file is *clean* up to the noise that `Tool.clean` says, *ruined* from a half on, and between these
 anything may be said of it. A fault *shows* if its effect is four times the noise of the tool's file, and in float32 ten
-times that of ONNX Runtime's optimisations; from the noise on, anything may be said; below that it is *hidden*.
+times that of ONNX Runtime's optimisations; from the noise on, anything may be said; below that it is *hidden*: a
+pass is excused, and so is leaving it open.
 """
 
 from __future__ import annotations
