@@ -8,12 +8,12 @@ it, and inputs move, too.
 several times, by up to two. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
 (`polycmp.precision.BESIDE_ONE`) move by no less than a rounding of 1 in float32. Where a tensor is rounded to steps of
 a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
-range. Rounding is random: its errors have both signs, they add up like a random walk, and no row keeps a factor
-because of it (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
-2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
+range. Rounding is random: its errors have both signs, and they add up like a random walk (Higham and Mary, A New
+Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved
+tensors measures their effect, however it is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
-of any sample, the root mean square of all, and the largest factor.
+of any sample, and the root mean square of all.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
-from polycmp.builtin.judging.levels import Level, rounded_levels
+from polycmp.builtin.judging.levels import rounded_levels
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Floor, Judgement, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, scales_of, worst_reason
@@ -193,6 +193,5 @@ def few_roundings(candidate: Array, reference: Array) -> Floor:
     units = [unit_of(kind) or UNITS["float32"] for kind in kinds]
     scales = scales_of(reference)
     share = sum(map(operator_rounding, units))
-    # Nothing that values have in common: that is held against what chance leaves, which only samples show.
-    levels = (Level(item.largest, item.rms, 0.0, 0.0, 0.0) for item in rounded_levels(reference, share, scales))
-    return Floor(tuple(levels), scales, max(kinds, key=unit_of), f"a few roundings to {max(kinds, key=unit_of)}")
+    levels = rounded_levels(reference, share, scales)
+    return Floor(levels, scales, max(kinds, key=unit_of), f"a few roundings to {max(kinds, key=unit_of)}")

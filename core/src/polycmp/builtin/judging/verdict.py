@@ -25,18 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.levels import Level, level_between, magnitudes, size_of, spread_of
-from polycmp.builtin.judging.limits import LEAST_OF_STEPS, LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
+from polycmp.builtin.judging.limits import LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
 from polycmp.compare import Scales, channel_axis, dead_channels, describe_dead, scales_of
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 
 Array = NDArray[Any]
 Word = Literal["passed", "failed", "undecided"]
-
-_KEPT = {
-    "factor": "all values together keep a factor that is {:.2g} away from 1",
-    "shift": "all values together are shifted by {:.2g} of their size",
-    "row": "a row or column is off by {:.2g} of its size, all in the same way",
-}
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,7 @@ def judge(candidate: Array, reference: Array, floor: Floor, *, is_inner: bool = 
         zip(floor.levels, scales.parts(candidate), scales.parts(reference), strict=True)
     ):
         useless = max(least, MARGIN * floor.finest[index].rms) if floor.finest else least
-        limits = level, least, useless, unit
+        limits = level, least, useless
         judged.append(_judge_part(own, other, scales, index, limits, in_steps=in_steps, is_inner=is_inner))
     order = ("failed", "undecided", "passed")
     worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
@@ -120,7 +114,7 @@ def _judge_part(
     reference: Array,
     scales: Scales,
     index: int,
-    limits: tuple[Level, float, float, float],
+    limits: tuple[Level, float, float],
     *,
     in_steps: bool,
     is_inner: bool,
@@ -132,13 +126,12 @@ def _judge_part(
         reference: The part of the expected tensor.
         scales: The scales of the tensor.
         index: The place of the part's scale.
-        limits: Its noise; the error that every tensor may have; that from which on half of the spread is too much; and
-            the unit roundoff of the type.
+        limits: Its noise; the error that every tensor may have; and that from which on half of the spread is too much.
         in_steps: Whether the type holds steps of a scale.
         is_inner: Whether operators read the tensor.
     """
-    noise, least, useless, unit = limits
-    error = level_between(candidate, reference, gated=True)
+    noise, least, useless = limits
+    error = level_between(candidate, reference)
     deviation, reach = spread_of(reference, scales.axis)
     where = scales.where(index)
     of_largest = Judgement("passed", "", error.largest, MARGIN * noise.largest, reach)
@@ -151,9 +144,6 @@ def _judge_part(
     if not is_inner and error.rms > max(RUINED_SHARE * deviation, useless):
         why = f"off by {error.rms:.2g} on average, more than half of what its values vary by ({deviation:.2g})"
         return _with(of_rms, "failed", why + where)
-    kept = _kept_by_all(error, noise, unit, in_steps=in_steps, alike=in_steps and reach <= 2.0 * noise.largest)
-    if kept:
-        return _with(of_rms, "failed", kept + where)
     for item in (of_largest, of_rms):
         if item.error > max(SMALL_SHARE * item.spread, least):
             return _with(item, "undecided", _off(item) + where)
@@ -168,22 +158,6 @@ def _with(item: Judgement, word: Word, why: str) -> Judgement:
 
 def _off(item: Judgement) -> str:
     return f"off by {item.error:.3g} on average" if item.on_average else f"an element is off by {item.error:.3g}"
-
-
-def _kept_by_all(error: Level, noise: Level, unit: float, *, in_steps: bool, alike: bool) -> str:
-    """Return in words what all values, or a row of them, have in common of an error; empty if nothing beyond chance.
-
-    Errors of rounding are independent of each other. Numbers that vary by less than a step are all rounded alike, so
-    that the same error in all of them is no fault.
-    """
-    if unit <= UNITS["float32"] or alike:
-        return ""
-    least = LEAST_OF_STEPS if in_steps else LEAST_UNITS * unit
-    for figure, words in _KEPT.items():
-        share, of_noise = getattr(error, figure), getattr(noise, figure)
-        if math.isfinite(share) and share > max(MARGIN * of_noise, least):
-            return words.format(share)
-    return ""
 
 
 def is_ruined(candidate: Array, reference: Array) -> bool:
