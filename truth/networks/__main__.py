@@ -20,8 +20,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 HEAD = """# Networks that no scenario has
 
-Written by `python -m truth.networks write`, from answers of {when}, tree {tree};
-{of}. Networks of transformers with random weights, exported by torch; files by
+Written by `python -m truth.networks write`, from answers up to {when}. Networks of transformers with random weights, exported by torch; files by
 ONNX Runtime's quantisers (GPTQ and HQQ among them), onnxconverter-common, onnx-neural-compressor (SmoothQuant) and
 weight equalisation. {pairs} of {all} pairs were asked, in a random order: `run` in both orders of the files, and
 `--mark-all` and `locate` in both for one pair in three. What is true of each pair was written down before, by the rule
@@ -44,6 +43,8 @@ def main(words: Sequence[str]) -> int:
     kept = json.loads((given.folder / "cases.json").read_text())
     cases = [Case(**{**item, "tensors": tuple(item["tensors"])}) for item in kept]
     start, asked = time.monotonic(), []
+    if given.do == "ask":
+        _note(given.folder / "asked.json")
     for case, said in ask_all(cases, given.folder, only_kept=given.do == "write"):
         asked.append((case, said))
         if given.do == "ask":
@@ -52,9 +53,17 @@ def main(words: Sequence[str]) -> int:
                 break
     if given.do == "write":
         when = datetime.fromtimestamp((given.folder / "said.jsonl").stat().st_mtime, timezone.utc)
-        given.output.write_text(page(asked, len(cases), f"{when:%Y-%m-%d, %H:%M}"), "utf-8")
+        by = " and ".join(json.loads((given.folder / "asked.json").read_text()))
+        given.output.write_text(page(asked, len(cases), f"{when:%Y-%m-%d, %H:%M}, {by}"), "utf-8")
         print(f"wrote {given.output}")
     return int(any(grade(case, item) in {ACCUSED, PASSED} for case, said in asked for item in said.values()))
+
+
+def _note(path: Path) -> None:
+    """Note with which tree and packages polycmp is asked."""
+    of = ", ".join(f"{name} {_version(name)}" for name in ("onnx", "onnxruntime", "numpy"))
+    known = json.loads(path.read_text()) if path.exists() else []
+    path.write_text(json.dumps(list(dict.fromkeys([*known, f"tree {_tree()} ({of})"]))))
 
 
 def _tell(case: Case, said: Mapping[str, Said]) -> None:
@@ -73,9 +82,8 @@ def page(asked: Sequence[tuple[Case, Mapping[str, Said]]], count: int, when: str
         is_named(case, item) for case, name, item, _ in answers
         if name.startswith("locate") and item.exit == 1 and case.truth == SHOWS
     ]  # fmt: skip
-    of = ", ".join(f"{name} {_version(name)}" for name in ("onnx", "onnxruntime", "numpy"))
     lines = [HEAD.format(
-        when=when, tree=_tree(), of=of, pairs=len(asked), all=count, named=sum(located), shown=len(located)
+        when=when, pairs=len(asked), all=count, named=sum(located), shown=len(located)
     )]  # fmt: skip
     for title, key in (
         ("what is true", lambda case, name: f"{case.truth}, {'no fault' if case.fault == NO_FAULT else 'a fault'}"),
