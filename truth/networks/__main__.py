@@ -20,11 +20,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 HEAD = """# Networks that no scenario has
 
-Written by `python -m truth.networks write`, from answers up to {when}. Networks of transformers with random weights, exported by torch; files by
-ONNX Runtime's quantisers (GPTQ and HQQ among them), onnxconverter-common, onnx-neural-compressor (SmoothQuant) and
-weight equalisation. {pairs} of {all} pairs were asked, in a random order: `run` in both orders of the files, and
-`--mark-all` and `locate` in both for one pair in three. What is true of each pair was written down before, by the rule
-in [making.py](making.py). {named} of {shown} faults that `locate` found are named by their tensor or operator.
+Written by `python -m truth.networks write`, from answers up to {when}.
+Networks of transformers with random weights, exported by torch; files by ONNX Runtime's quantisers (GPTQ and HQQ among
+them), onnxconverter-common, onnx-neural-compressor (SmoothQuant) and weight equalisation. {pairs} of {all} pairs were
+asked, in a random order: `run` in both orders of the files, and `--mark-all` and `locate` in both for one pair in
+three. What is true of each pair was written down before, by the rule in [making.py](making.py). {named} of {shown}
+faults that `locate` found are named by their tensor or operator.
 """
 
 
@@ -32,13 +33,14 @@ def main(words: Sequence[str]) -> int:
     """Do what the words say, and return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(prog="python -m truth.networks")
     parser.add_argument("do", choices=("make", "ask", "write"))
+    parser.add_argument("--only", default="", help="make only networks whose name matches")
     parser.add_argument("--folder", type=Path, default=ROOT / ".cache" / "networks")
     parser.add_argument("--minutes", type=float, default=0, help="stop asking after so many; 0 for no limit")
     parser.add_argument("--output", type=Path, default=HERE / "results.md")
     given = parser.parse_args(words)
     given.folder.mkdir(parents=True, exist_ok=True)
     if given.do == "make":
-        make_all(given.folder)
+        make_all(given.folder, given.only)
         return 0
     kept = json.loads((given.folder / "cases.json").read_text())
     cases = [Case(**{**item, "tensors": tuple(item["tensors"])}) for item in kept]

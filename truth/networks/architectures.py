@@ -78,16 +78,6 @@ def _deberta() -> Network:
     return Network(lambda ids: model(input_ids=ids).last_hidden_state, model, {"ids": _words()})
 
 
-def _efficientnet() -> Network:
-    """Depthwise convolutions whose channels are weighted."""
-    import transformers as t
-
-    model = t.EfficientNetForImageClassification(t.EfficientNetConfig(
-        width_coefficient=0.5, depth_coefficient=0.4, hidden_dim=640, image_size=48, num_labels=10,
-    ))  # fmt: skip
-    return Network(lambda image: model(pixel_values=image).logits, model, {"image": _image(2, 48)}, True)
-
-
 def _esm() -> Network:
     """Encoder of proteins with rotary positions."""
     import torch
@@ -176,21 +166,10 @@ def _squeezebert() -> Network:
     return Network(lambda ids: model(input_ids=ids)[0], model, {"ids": _words()})
 
 
-def _swin() -> Network:
-    """Vision transformer with windows that are shifted."""
-    import transformers as t
-
-    model = t.SwinModel(t.SwinConfig(
-        image_size=32, patch_size=2, embed_dim=24, depths=[2, 2], num_heads=[2, 4], window_size=4,
-    ))  # fmt: skip
-    return Network(lambda image: model(pixel_values=image).last_hidden_state, model, {"image": _image()})
-
-
 NETWORKS: dict[str, Callable[[], Network]] = {
     "albert": _albert,
     "bloom": _bloom,
     "deberta": _deberta,
-    "efficientnet": _efficientnet,
     "esm": _esm,
     "gemma2": _gemma2,
     "patchtst": _patchtst,
@@ -199,7 +178,6 @@ NETWORKS: dict[str, Callable[[], Network]] = {
     "regnet": _regnet,
     "segformer": _segformer,
     "squeezebert": _squeezebert,
-    "swin": _swin,
 }
 
 
@@ -230,7 +208,7 @@ def export(name: str, folder: Path) -> Path:
             network.module.eval()
     path = folder / "base.onnx"
     _write(_called(network.run, network.module), network.inputs, path)
-    np.savez(folder / "x.npz", allow_pickle=False, **{key: value.numpy() for key, value in network.inputs.items()})
+    np.savez(folder / "x.npz", **{key: value.numpy() for key, value in network.inputs.items()})
     return path
 
 

@@ -11,6 +11,7 @@ pass is excused, and so is leaving it open.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -64,14 +65,15 @@ class Case:
         return f"{self.network}/{self.tool}/{self.fault}"
 
 
-def make_all(folder: Path) -> list[Case]:
+def make_all(folder: Path, only: str = "") -> list[Case]:
     """Write all files, and return the pairs.
 
     Args:
         folder: Where they go.
+        only: Which networks, as a regular expression.
     """
     cases: list[Case] = []
-    for name in NETWORKS:
+    for name in filter(re.compile(only).search, NETWORKS):
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
         cases += _cases(name, export(name, place), place)
