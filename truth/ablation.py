@@ -27,14 +27,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import sha256
 from importlib.metadata import version
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from truth.judge import RIGHT, judge
@@ -227,8 +227,10 @@ def set_limit(limit: Limit, value: float) -> None:
         if own:
             for item in vars(module).values():
                 made = getattr(item, "__init__", None) if isinstance(item, type) else item
-                defaults = getattr(made, "__defaults__", None)
-                if isinstance(old, float) and defaults and any(default is old for default in defaults):
+                if not isinstance(old, float) or not isinstance(made, FunctionType):
+                    continue
+                defaults = made.__defaults__ or ()
+                if any(default is old for default in defaults):
                     made.__defaults__ = tuple(value if default is old else default for default in defaults)
 
 
@@ -250,7 +252,7 @@ class Reads:
             yield
         finally:
             sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
         if frame.f_code not in self._lines:
@@ -275,7 +277,7 @@ class Reads:
         lines: dict[int, set[str]] = {}
         line = frame.f_code.co_firstlineno
         for step in dis.get_instructions(frame.f_code) if known else ():
-            line = step.starts_line or line  # type: ignore[assignment]
+            line = step.starts_line or line
             if step.argval in known and step.opname.startswith("LOAD_GLOBAL"):
                 lines.setdefault(line, set()).add(known[step.argval])
         return lines
@@ -308,7 +310,7 @@ def answers(
     *,
     tracing: bool = False,
     folder: Path = KEPT / "work",
-) -> Iterator[tuple[str, Answer, list[str]]]:
+) -> Generator[tuple[str, Answer, list[str]], None, None]:
     """Yield the answer to each scenario, and the numbers that were read, from a child of this process.
 
     Args:
