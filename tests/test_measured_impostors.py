@@ -302,6 +302,5 @@ def test_channels_inside_a_model_may_be_lost_to_a_step_that_holds_others(is_inne
     reference[:, :32] *= np.float32(size)
     candidate = reference.copy()
     candidate[:, :32] = 0
-    floor = Floor((Level(0.6, 0.3, 0.1, 0.1, 1.0),), "int8")
-    judgement = judge(Comparison(candidate, Values(reference)), floor, is_inner=is_inner)
+    judgement = judge(Comparison(candidate, Values(reference)), Floor((Level(0.6, 0.3),), "int8"), is_inner=is_inner)
     assert ("channels" in judgement.why) is fails, judgement

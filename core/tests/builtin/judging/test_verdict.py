@@ -75,7 +75,7 @@ def test_a_larger_bound_never_turns_a_pass_into_anything_else():
 
 
 def test_the_resolution_is_the_largest_fault_that_need_not_show():
-    found = judge(Comparison(REFERENCE, Values(REFERENCE)), floor([Level(0.001, 0.001, 0.0, 0.0, 0.0)], "float32"))
+    found = judge(Comparison(REFERENCE, Values(REFERENCE)), floor([Level(0.001, 0.001)], "float32"))
     reach, deviation = float(np.ptp(REFERENCE)), float(REFERENCE.astype(np.float64).std())
     assert found.resolution == pytest.approx(max(0.008 / reach, 0.008 / deviation), rel=1e-5)
 
@@ -105,22 +105,6 @@ def test_numbers_that_vary_by_less_than_a_step_may_all_be_rounded_in_one_directi
     found = judge(Comparison(shifted, Values(SATURATED)), floor(noise, "int8"), is_inner=True)
     assert scales.count == 2
     assert (found.word == "failed") is fails, found
-
-
-@pytest.mark.parametrize(("sigmas", "fails"), [(6.0, False), (40.0, True)])
-def test_few_numbers_keep_a_factor_by_chance(sigmas, fails):
-    random = np.random.default_rng(2)
-    few = random.standard_normal(48).astype(np.float32)
-    size = float(np.sqrt(np.sum(few.astype(np.float64) ** 2)))
-
-    def errors():
-        """Return errors that happen to have nothing in common with the numbers."""
-        made = 0.1 * random.standard_normal(48)
-        return made - few * np.dot(made, few) / size**2
-
-    noise = sampled_levels(few, [few + errors() for _ in range(4)], scales_of(few))
-    candidate = few * (1 + sigmas * 0.1 / size) + errors()
-    assert (judge(Comparison(candidate, Values(few)), floor(noise, "int8")).word == "failed") is fails
 
 
 @pytest.mark.parametrize("mask", [-1e4, -65504.0, -3.4028235e38, -np.inf])
@@ -163,16 +147,14 @@ def test_numbers_below_the_smallest_normal_one_may_be_flushed_to_0(size, word):
     assert judge(Comparison(np.zeros(4), Values(reference)), floor).word == word
 
 
-@pytest.mark.parametrize("of_rows", [False, True])
-def test_a_large_tensor_takes_no_copies_of_it(of_rows):
+def test_a_large_tensor_takes_no_copies_of_it():
     reference = np.random.default_rng(4).standard_normal((1 << 11, 1 << 11)).astype(np.float32)
     moved = [reference * np.float32(1 + 1e-6) for _ in range(2)]
-    kind = "float16" if of_rows else "float32"
     tracemalloc.start()
     try:
         expected = Values(reference)
-        levels = sampled_levels(reference, moved, expected.scales, of_rows=of_rows)
-        assert judge(Comparison(moved[0], expected), floor(levels, kind)).word == "passed"
+        levels = sampled_levels(reference, moved, expected.scales)
+        assert judge(Comparison(moved[0], expected), floor(levels, "float32")).word == "passed"
         assert tracemalloc.get_traced_memory()[1] < reference.nbytes
     finally:
         tracemalloc.stop()

@@ -8,12 +8,12 @@ it, and inputs move, too.
 several times, by up to two. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
 (`polycmp.precision.BESIDE_ONE`) move by no less than a rounding of 1 in float32. Where a tensor is rounded to steps of
 a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
-range. Rounding is random: its errors have both signs, they add up like a random walk, and no row keeps a factor
-because of it (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
-2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
+range. Rounding is random: its errors have both signs, and they add up like a random walk (Higham and Mary, A New
+Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved
+tensors measures their effect, however it is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
-of any sample, the root mean square of all, and the largest factor.
+of any sample, and the root mean square of all.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run.
@@ -46,7 +46,7 @@ from polycmp.builtin.judging.types import (
     types_inside,
     types_on_the_way,
 )
-from polycmp.builtin.judging.verdict import Floor, keeps_rows
+from polycmp.builtin.judging.verdict import Floor
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
@@ -114,7 +114,7 @@ def floor_of(
             levels.append(one)
             continue
         if id(known) not in found:
-            found[id(known)] = _measured(name, expected, known, of_rows=keeps_rows(kind))
+            found[id(known)] = _measured(name, expected, known)
         measured = found[id(known)]
         if measured is None and known is not None and known.inside and name in known.exact:
             source = f"{own} measured with {known.backend}, which makes other shapes, NaN or infinities of it"
@@ -130,14 +130,14 @@ def floor_of(
     return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
 
 
-def _measured(name: str, expected: Values, samples: Samples | None, *, of_rows: bool) -> tuple[Level, ...] | None:
+def _measured(name: str, expected: Values, samples: Samples | None) -> tuple[Level, ...] | None:
     exact = samples.exact.get(name) if samples is not None else None
     if samples is None or exact is None or exact.shape != expected.whole.shape:
         return None
     moved = [made[name] for made in samples.perturbed]
     if any(array.shape != exact.shape for array in moved):
         return None
-    return sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales, of_rows=of_rows)
+    return sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales)
 
 
 def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> NDArray[np.bool_] | None:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.judging.limits import FEW, SYSTEMATIC, SYSTEMATIC_IN_ROW
-from polycmp.compare import FEWEST_IN_CHANNEL, Scales, scales_of, wide
+from polycmp.compare import Scales, scales_of, wide
 from polycmp.precision import is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_floating, is_low_bit, to_numpy
 
@@ -25,35 +24,20 @@ BLOCK = 1 << 18
 class Level:
     """Size of the noise of a tensor, or of its part of one scale.
 
-    Figures that an estimate does not give are infinite.
-
     Attributes:
         largest: The largest error of any element.
         rms: The root of the mean square of the errors.
-        factor: By how much the factor between both sides differs from 1.
-        shift: The mean of the errors, over the root of the mean square of the numbers.
-        row: The largest error of a row or column that a factor and a shift of its own make, over the root of the mean
-            square of its numbers, or of all.
     """
 
     largest: float
     rms: float
-    factor: float = math.inf
-    shift: float = math.inf
-    row: float = math.inf
 
     def __add__(self, other: Level) -> Level:
-        return Level(*(one + two for one, two in zip(self.figures, other.figures, strict=True)))
-
-    @property
-    def figures(self) -> tuple[float, float, float, float, float]:
-        """All figures, in their order."""
-        return self.largest, self.rms, self.factor, self.shift, self.row
+        return Level(self.largest + other.largest, self.rms + other.rms)
 
     def at_least(self, other: Level) -> Level:
-        """Return the larger of two levels, figure by figure; what one does not tell is the other's."""
-        pairs = zip(self.figures, other.figures, strict=True)
-        return Level(*(max(pair) if all(map(math.isfinite, pair)) else min(pair) for pair in pairs))
+        """Return the larger of two levels, figure by figure."""
+        return Level(max(self.largest, other.largest), max(self.rms, other.rms))
 
 
 class Extent(NamedTuple):
@@ -118,53 +102,29 @@ class Values:
         return Values(self.whole, ~left_out if self.keep is None else self.keep & ~left_out)
 
 
-def sampled_levels(
-    exact: Array, perturbed: Iterable[Array], scales: Scales, *, of_rows: bool = True
-) -> tuple[Level, ...] | None:
+def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> tuple[Level, ...] | None:
     """Return the noise of a tensor, for each of its scales; None where samples have other shapes, or are not finite.
 
     Args:
         exact: The tensor.
         perturbed: Samples of it, from runs with moved tensors.
         scales: The tensor's scales.
-        of_rows: Whether factors, shifts and rows are asked for.
     """
     samples = list(perturbed)
     if not samples or any(item.shape != exact.shape for item in samples):
         return None
     levels = []
     for part, *moved in zip(scales.parts(exact), *map(scales.parts, samples), strict=True):
-        found = [_level_between(item, part, of_rows=of_rows) for item in moved]
+        found = [_level_between(item, part) for item in moved]
         if any(lost for _, lost in found):
             return None
-        level = _largest_level([level for level, _ in found])
-        levels.append(level.at_least(_by_chance(level, part)) if of_rows else level)
+        levels.append(_largest_level([level for level, _ in found]))
     return tuple(levels)
 
 
 def _largest_level(levels: Sequence[Level]) -> Level:
     rms = math.sqrt(sum(level.rms**2 for level in levels) / len(levels))
-    most = [max(figures) for figures in zip(*(level.figures for level in levels), strict=True)]
-    return Level(most[0], rms, *most[2:])
-
-
-def _by_chance(noise: Level, part: Array) -> Level:
-    """Return the factor, shift and row that independent errors of a tensor's noise leave by chance.
-
-    A few samples of few numbers may leave far less: the errors themselves say more. The mean of n of them, and what
-    they have in common with other n numbers, is a root of n smaller than one (n as Kish's effective sample size where
-    the numbers are of different size).
-    """
-    squares, fourths = 0.0, 0.0
-    for cut, _ in cuts(part.shape):
-        values = np.square(magnitudes(part[cut]))
-        squares, fourths = squares + float(np.sum(values)), fourths + float(np.sum(values * values))
-    if part.size < FEW or not fourths > 0.0:
-        return noise
-    share = noise.rms / math.sqrt(squares / part.size)
-    rows = max((part.shape[axis] for axis in _row_axes(part.ndim)), default=1)
-    of_row = share * math.sqrt(2.0 * rows / part.size)
-    return Level(noise.largest, noise.rms, share * math.sqrt(fourths) / squares, share / math.sqrt(part.size), of_row)
+    return Level(max(level.largest for level in levels), rms)
 
 
 def perturbed_inputs(
@@ -207,77 +167,37 @@ def _moved(array: Array, share: float, width: float, random: np.random.Generator
     return made
 
 
-def level_between(candidate: Array, reference: Array, *, gated: bool = False, of_rows: bool = True) -> Level:
+def level_between(candidate: Array, reference: Array) -> Level:
     """Measure the distance between two tensors, in blocks.
 
     Args:
         candidate: The tensor.
         reference: The other, of the same shape.
-        gated: Whether factors and shifts count only where they make a good share of an error.
-        of_rows: Whether factors, shifts and rows are asked for.
     """
-    return _level_between(candidate, reference, gated=gated, of_rows=of_rows)[0]
+    return _level_between(candidate, reference)[0]
 
 
-def _level_between(
-    candidate: Array, reference: Array, *, gated: bool = False, of_rows: bool = True
-) -> tuple[Level, bool]:
+def _level_between(candidate: Array, reference: Array) -> tuple[Level, bool]:
     """Return the distance between two tensors, and whether finite numbers of the reference are NaN or infinite."""
-    if not of_rows:
-        return _size_between(candidate, reference)
-    is_complex = "complex" in {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
-    axes = [axis for axis in _row_axes(reference.ndim) if not is_complex and _has_rows(reference.shape, axis)]
-    largest, of_errors, of_values, products, errors_sum, lost = 0.0, 0.0, 0.0, 0.0, 0.0, False
-    rows = {axis: np.zeros((5, reference.shape[axis])) for axis in axes}
-    for cut, longest in cuts(reference.shape):
-        errors, b, gone = _errors(candidate[cut], reference[cut])
-        lost = lost or gone
-        sizes = np.abs(errors)
-        largest = max(largest, float(sizes.max(initial=0.0)))
-        with np.errstate(all="ignore"):
-            of_errors += float(np.sum(sizes * sizes))
-            of_values += float(np.sum(np.abs(b) ** 2))
-            products += float(np.sum(np.conj(b) * errors).real)
-            errors_sum += float(np.sum(errors).real)
-            for axis, sums in rows.items():
-                others = tuple(other for other in range(b.ndim) if other != axis)
-                place = cut[longest] if axis == longest else slice(None)
-                for row, values in enumerate((b, errors, b * b, b * errors, errors * errors)):
-                    sums[row, place] += values.sum(axis=others)
-    count = max(reference.size, 1)
-    rms, size = math.sqrt(of_errors / count), math.sqrt(of_values / count)
-    if reference.size < FEW or not 0.0 < size < math.inf or not math.isfinite(rms):
-        return Level(largest, rms), lost
-    factor, shift = abs(products / count) / size**2, abs(errors_sum / count) / size
-    least = SYSTEMATIC * rms / size if gated else 0.0
-    found = (_of_rows(sums, count // sums.shape[1], SYSTEMATIC_IN_ROW if gated else 0.0) for sums in rows.values())
-    factor, shift = factor if factor >= least else 0.0, shift if shift >= least else 0.0
-    return Level(largest, rms, factor, shift, max(found, default=0.0)), lost
-
-
-def _size_between(candidate: Array, reference: Array) -> tuple[Level, bool]:
-    """Return the same without factors, shifts and rows, of which nobody asks where no type is coarse."""
     largest, squares, lost = 0.0, 0.0, False
     for cut, _ in cuts(reference.shape):
-        errors, _, gone = _errors(candidate[cut], reference[cut])
+        errors, gone = _errors(candidate[cut], reference[cut])
         lost = lost or gone
-        sizes = np.abs(errors)
-        largest = max(largest, float(sizes.max(initial=0.0)))
+        largest = max(largest, float(errors.max(initial=0.0)))
         with np.errstate(all="ignore"):
-            squares += float(np.sum(sizes * sizes))
+            squares += float(np.sum(errors * errors))
     return Level(largest, math.sqrt(squares / max(reference.size, 1))), lost
 
 
-def _errors(candidate: Array, reference: Array) -> tuple[Array, Array, bool]:
-    """Return the errors of a block, its reference, both 0 where errors are not finite, and whether numbers are lost."""
+def _errors(candidate: Array, reference: Array) -> tuple[Array, bool]:
+    """Return the errors of a block, 0 where they are not finite, and whether numbers of the reference are lost."""
     a, b = wide(candidate), wide(reference)
     with np.errstate(all="ignore"):
-        errors = a - b
-    finite = np.isfinite(errors)
-    if finite.all():
-        return errors, b, False
-    lost = bool((np.isfinite(b) & ~np.isfinite(a)).any())
-    return np.where(finite, errors, 0.0), np.where(finite, b, 0.0), lost
+        errors = np.abs(a - b)
+    known = np.isfinite(errors)
+    if known.all():
+        return errors, False
+    return np.where(known, errors, 0.0), bool((np.isfinite(b) & ~np.isfinite(a)).any())
 
 
 def cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
@@ -291,32 +211,6 @@ def cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
         cut = [slice(None)] * len(shape)
         cut[longest] = slice(start, start + step)
         yield tuple(cut), longest
-
-
-def _row_axes(rank: int) -> set[int]:
-    return {0, 1, rank - 1} if rank > 1 else set()
-
-
-def _has_rows(shape: tuple[int, ...], axis: int) -> bool:
-    return shape[axis] >= 2 and math.prod(shape) >= shape[axis] * FEWEST_IN_CHANNEL
-
-
-def _of_rows(sums: NDArray[np.float64], length: int, least_share: float) -> float:
-    """Return the largest error of a row that its own factor and shift make.
-
-    Args:
-        sums: Of each row the sums of its numbers, of their errors, of the squares of both, and of their products.
-        length: Numbers in a row.
-        least_share: The least share of a row's error that they make to count.
-    """
-    x, error, squares, products, of_errors = sums / length
-    with np.errstate(all="ignore"):
-        of_x, along = squares - x * x, products - x * error
-        varies = of_x > 1e-12 * squares  # what is left of numbers that are all alike is their rounding
-        systematic = error * error + np.where(varies, along * along / np.where(varies, of_x, 1.0), 0.0)
-        share = np.sqrt(systematic / np.maximum(squares, squares.mean()))
-        counts = np.isfinite(share) & (systematic >= least_share**2 * of_errors)
-    return float(share[counts].max(initial=0.0))
 
 
 def rounded_levels(values: Values, share: float) -> tuple[Level, ...]:

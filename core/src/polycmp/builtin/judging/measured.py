@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
-from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels
+from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
@@ -205,10 +205,5 @@ def few_roundings(candidate: np.dtype[Any], expected: Values) -> Floor:
     """
     kinds = [dtype_name(dtype) for dtype in (candidate, expected.whole.dtype)]
     units = [unit_of(kind) or UNITS["float32"] for kind in kinds]
-    # Nothing that values have in common: that is held against what chance leaves, which only samples show.
-    levels = (
-        Level(item.largest, item.rms, 0.0, 0.0, 0.0)
-        for item in rounded_levels(expected, sum(map(operator_rounding, units)))
-    )
     kind = max(kinds, key=unit_of)
-    return Floor(tuple(levels), kind, f"a few roundings to {kind}")
+    return Floor(rounded_levels(expected, sum(map(operator_rounding, units))), kind, f"a few roundings to {kind}")

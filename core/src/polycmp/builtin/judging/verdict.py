@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.levels import Extent, Level, Values, level_between, magnitudes
-from polycmp.builtin.judging.limits import LEAST_OF_STEPS, LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
+from polycmp.builtin.judging.limits import LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
 from polycmp.compare import channel_axis, dead_channels, describe_dead
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 
@@ -33,11 +34,6 @@ Array = NDArray[Any]
 Word = Literal["passed", "failed", "undecided"]
 
 _SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
-_KEPT = {
-    "factor": "all values together keep a factor that is {:.2g} away from 1",
-    "shift": "all values together are shifted by {:.2g} of their size",
-    "row": "a row or column is off by {:.2g} of its size, all in the same way",
-}
 
 
 @dataclass(frozen=True)
@@ -101,19 +97,13 @@ class Comparison:
 
     def __init__(self, candidate: Array, expected: Values) -> None:
         self.candidate, self.expected = expected.kept(candidate), expected
-        self._errors: dict[bool, tuple[Level, ...]] = {}
 
-    def errors(self, *, of_rows: bool) -> tuple[Level, ...]:
-        """Return the error of each scale.
-
-        Args:
-            of_rows: Whether factors, shifts and rows are asked for.
-        """
-        if of_rows not in self._errors:
-            scales = self.expected.scales
-            pairs = zip(scales.parts(self.candidate), scales.parts(self.expected.array), strict=True)
-            self._errors[of_rows] = tuple(level_between(*pair, gated=True, of_rows=of_rows) for pair in pairs)
-        return self._errors[of_rows]
+    @cached_property
+    def errors(self) -> tuple[Level, ...]:
+        """The error of each scale."""
+        scales = self.expected.scales
+        pairs = zip(scales.parts(self.candidate), scales.parts(self.expected.array), strict=True)
+        return tuple(level_between(*pair) for pair in pairs)
 
 
 def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judgement:
@@ -128,9 +118,8 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judg
     least = least_error(expected)
     lost = [2.0 * level.largest for level in floor.levels] if is_inner else []
     dead = _dead_channels(compared, unit, least, lost)
-    errors = compared.errors(of_rows=keeps_rows(floor.kind))
     judged = []
-    for index, (level, error, extent) in enumerate(zip(floor.levels, errors, expected.extents, strict=True)):
+    for index, (level, error, extent) in enumerate(zip(floor.levels, compared.errors, expected.extents, strict=True)):
         useless = max(least, MARGIN * floor.finest[index].rms) if floor.finest else least
         limits = level, least, useless
         item = _judge_part(error, extent, limits, floor.kind, is_inner=is_inner)
@@ -140,14 +129,6 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judg
     if dead:
         return Judgement("failed", dead, worst.error, worst.bound, worst.spread, worst.on_average)
     return replace(worst, resolution=max(item.resolution for item in judged))
-
-
-def keeps_rows(kind: str) -> bool:
-    """Return whether what all values or a row have in common of an error is judged, where a type is rounded to.
-
-    In float32 and finer types it is far below what anybody asks of.
-    """
-    return unit_of(kind) > UNITS["float32"]
 
 
 def _judge_part(
@@ -174,9 +155,6 @@ def _judge_part(
     if not is_inner and error.rms > max(RUINED_SHARE * deviation, useless):
         why = f"off by {error.rms:.2g} on average, more than half of what its values vary by ({deviation:.2g})"
         return _with(of_rms, "failed", why)
-    kept = _kept_by_all(error, noise, kind, alike=in_steps and reach <= 2.0 * noise.largest)
-    if kept:
-        return _with(of_rms, "failed", kept)
     for item in (of_largest, of_rms):
         if item.error > max(SMALL_SHARE * item.spread, least):
             return _with(item, "undecided", _off(item))
@@ -192,22 +170,6 @@ def _off(item: Judgement) -> str:
     return f"off by {item.error:.3g} on average" if item.on_average else f"an element is off by {item.error:.3g}"
 
 
-def _kept_by_all(error: Level, noise: Level, kind: str, *, alike: bool) -> str:
-    """Return in words what all values, or a row of them, have in common of an error; empty if nothing beyond chance.
-
-    Errors of rounding are independent of each other. Numbers that vary by less than a step are all rounded alike, so
-    that the same error in all of them is no fault.
-    """
-    if not keeps_rows(kind) or alike:
-        return ""
-    least = LEAST_OF_STEPS if is_steps(kind) else LEAST_UNITS * unit_of(kind)
-    for figure, words in _KEPT.items():
-        share, of_noise = getattr(error, figure), getattr(noise, figure)
-        if math.isfinite(share) and share > max(MARGIN * of_noise, least):
-            return words.format(share)
-    return ""
-
-
 def is_ruined(candidate: Array, reference: Array) -> bool:
     """Return whether a tensor is off by more than half of what its values vary by, or dead, whatever explains it.
 
@@ -217,7 +179,7 @@ def is_ruined(candidate: Array, reference: Array) -> bool:
     """
     compared = Comparison(candidate, Values(reference))
     least = least_error(compared.expected)
-    for error, extent in zip(compared.errors(of_rows=False), compared.expected.extents, strict=True):
+    for error, extent in zip(compared.errors, compared.expected.extents, strict=True):
         if error.rms > max(RUINED_SHARE * extent.deviation, least):
             return True
     return bool(lost_channels(candidate, reference))
