@@ -77,3 +77,27 @@ def test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it(lo
     assert (status, found["words"]) == (1, "another network"), found["sentence"]
     assert "is not the float16 of the other file's" in found["sentence"]
     assert "even so, the outputs are within tolerance" in found["sentence"]
+
+
+@pytest.mark.parametrize("order", ["new first", "old first"])
+def test_a_mask_that_a_converter_cut_is_no_fault(located, tmp_path, order):
+    """float16 holds no -3.4e38: what is -1e4 there hides the same numbers, and an Add of it is right."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["scores"], name="scores"),
+        helper.make_node("Add", ["scores", "mask"], ["masked"], name="mask"),
+        helper.make_node("Softmax", ["masked"], ["y"], name="softmax"),
+    ]
+    mask = np.where(np.tri(16, dtype=bool), 0.0, np.finfo(np.float32).min).astype(np.float32)
+    held = [("w", (random.standard_normal((16, 16)) / 4).astype(np.float32)), ("mask", mask)]
+    model = graph_model(nodes, [("x", FLOAT, [16, 16])], [("y", FLOAT, [16, 16])], held)
+    onnx.save(model, tmp_path / "old.onnx")
+    half = convert_to_fp16(model)
+    for item in half.graph.initializer:
+        values = numpy_helper.to_array(item)
+        if values.min() < -1e4:
+            item.CopyFrom(numpy_helper.from_array(np.maximum(values, values.dtype.type(-1e4)), item.name))
+    onnx.save(half, tmp_path / "new.onnx")
+    pair = [tmp_path / "new.onnx", tmp_path / "old.onnx"]
+    status, found = located(*(pair if order == "new first" else pair[::-1]))
+    assert status == 0, found["sentence"]

@@ -19,7 +19,7 @@ from polycmp_locate.measure.compiled import run_together
 from polycmp_locate.measure.requantised import requantised
 from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rounds_to_steps, uncut_name
 from polycmp_locate.rounding.difference import distance
-from polycmp_locate.rounding.figures import figures, row_gain
+from polycmp_locate.rounding.figures import figures
 from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
 from polycmp_locate.rounding.perturbing import jolted, nudged, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
@@ -33,7 +33,7 @@ from polycmp_locate.rounding.thresholds import (
     step_limit,
     worth_running,
 )
-from polycmp_locate.rounding.uneven import Parts, parts_of
+from polycmp_locate.rounding.uneven import Parts, gain_of, parts_of
 from polycmp_locate.setting import allowed_type
 from polycmp_locate.values.measured import Standalone
 from polycmp_locate.values.swept import SweptRow
@@ -426,7 +426,7 @@ def _parts_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any], allowed: st
 
 def _gain_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any]) -> float:
     """Return by which share a whole row or tensor is off alike, where types are so coarse that this tells more."""
-    return row_gain(own, other) if may_have_gain(row) else 0.0
+    return gain_of(own, other, row.node.op_type) if may_have_gain(row) else 0.0
 
 
 def _step_error(

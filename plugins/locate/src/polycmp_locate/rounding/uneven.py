@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polycmp.judging import beside_masks
 from polycmp.tensors import is_floating
 from polycmp_locate.rounding.difference import PIECE, relative_to
-from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.figures import largest_of, row_gain
 from polycmp_locate.rounding.kinds import ELEMENTWISE
 from polycmp_locate.rounding.thresholds import AT_LIMIT, least_scale, worth_running
 
@@ -35,7 +35,7 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
     """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
 
     Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
-    against the others.
+    against the others, and masks of both sides may be as large as they like.
 
     Args:
         own: The candidate's tensor.
@@ -65,8 +65,20 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
         for cut, (gap, size, _) in zip(cuts, pieces(), strict=True):
             rest = max(rest, float(gap.max(initial=0.0, where=beside[cut])))
             below = max(below, float(size.max(initial=0.0, where=beside[cut])))
-        relative = max(relative, relative_to(rest, max(below, least)))
+        largest, relative = rest, relative_to(rest, max(below, least))
     return Parts(relative, largest, saturated)
+
+
+def gain_of(own: NDArray[Any], other: NDArray[Any], op_type: str) -> float:
+    """Return by which share a whole row or tensor is off alike, beside what only masks others.
+
+    Args:
+        own: The candidate's tensor.
+        other: The reference's, of the same shape.
+        op_type: The type of the operator that makes it.
+    """
+    beside = beside_masks(own, other) if op_type in ELEMENTWISE else None
+    return row_gain(own if beside is None else np.where(beside, own, other), other)
 
 
 def _border(own: NDArray[Any], other: NDArray[Any], allowed: str) -> float:
