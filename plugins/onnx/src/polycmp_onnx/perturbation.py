@@ -47,6 +47,8 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
+#: What ends the names of magnitudes that are at least the smallest number of a type.
+_AT_LEAST = "/at_least"
 #: How far apart the seeds of bodies are, so that their random numbers are others than those around them.
 _APART = 7919
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
@@ -162,7 +164,8 @@ def _move_graph(
 def _tidied(nodes: list[Any], own: Set[int], amount: str) -> Iterator[Any]:
     """Yield operators that share the constants which were added, and multiply random numbers by an amount.
 
-    Making a session takes as long as a graph has operators, and there are five constants for each tensor.
+    Making a session takes as long as a graph has operators, and there are five constants for each tensor. A magnitude
+    is at least 0 as it is. Seeds count the operators before that, so that they do not hang on what is left out.
 
     Args:
         nodes: The operators.
@@ -171,14 +174,20 @@ def _tidied(nodes: list[Any], own: Set[int], amount: str) -> Iterator[Any]:
     """
     first: dict[tuple[int, bytes, tuple[int, ...]], str] = {}
     names: dict[str, str] = {}
+    zeros: set[str] = set()
     for node in nodes:
         if id(node) not in own:
             if node.op_type == "Constant":
                 held = node.attribute[0].t
+                if held.raw_data and not held.dims and not any(held.raw_data):
+                    zeros.add(node.output[0])
                 name = first.setdefault((held.data_type, held.raw_data, tuple(held.dims)), node.output[0])
                 if held.raw_data and name != node.output[0]:
                     names[node.output[0]] = name
                     continue
+            if node.op_type == "Max" and zeros.intersection(node.input) and node.output[0].endswith(_AT_LEAST):
+                names[node.output[0]] = names.get(node.input[0], node.input[0])
+                continue
             for place, read in enumerate(node.input):
                 if read in names:
                     node.input[place] = names[read]
@@ -324,9 +333,9 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
         yield node("Abs", [f"{name}/finite"], [f"{name}/magnitude"])
         least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
         yield constant(least, "least")
-        yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}/at_least"])
+        yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}{_AT_LEAST}"])
         if beside_one:
-            size = f"{name}/at_least"
+            size = f"{name}{_AT_LEAST}"
         else:  # whole numbers that the type holds are often exact, and what counts or compares them jumps
             yield constant(unit, "unit")
             yield constant(1.0, "one")
@@ -337,7 +346,7 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
             yield node("Floor", [f"{name}/units"], [f"{name}/is_large"])
             yield node("Add", [f"{name}/is_broken", f"{name}/is_large"], [f"{name}/either"])
             yield node("Min", [f"{name}/either", f"{name}/one"], [f"{name}/is_rounded"])
-            yield node("Mul", [f"{name}/at_least", f"{name}/is_rounded"], [size])
+            yield node("Mul", [f"{name}{_AT_LEAST}", f"{name}/is_rounded"], [size])
     yield node(
         "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=_scattered(seed)
     )
