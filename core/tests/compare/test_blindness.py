@@ -295,7 +295,7 @@ def test_one_huge_element_is_no_reason_to_believe_the_others():
     made[17] = 1e6
     found = judged(made, atol=1e-2)
     assert found.inconclusive == "blind"
-    assert "half of the values of 'y' other than 0 are at most 0.0006" in found.reason
+    assert "31 of 32 values of 'y' other than 0 are at most 0.00" in found.reason
     assert judged(made, atol=1e-4).passed
     sparse = np.where(np.arange(1000) < 990, 0, made)  # nothing is hidden where there is nothing
     assert judged(sparse, atol=1e-4).passed
@@ -307,3 +307,10 @@ def test_a_large_array_is_looked_at_in_a_sample_alone():
     assert judged(made).inconclusive == "blind"
     assert judged(np.asfortranarray(made)).inconclusive == "blind"
     assert judged(made + 1).passed
+
+
+def test_a_map_that_is_next_to_nothing_in_most_places_is_no_blind_output():
+    """A text detector's map on a page with little text: one runtime flushes to 0 what is 1e-15 in another."""
+    made = values(1, 1, 64, 64, scale=1e-15)
+    made[..., 10:20, :] = values(1, 1, 10, 64)
+    assert judged(np.abs(made), atol=1e-4).passed

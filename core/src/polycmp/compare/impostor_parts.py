@@ -64,11 +64,11 @@ def why_part_passes(functions: Functions, output: str, reference: Array, verdict
                 why = _WORDS[kind].format(repr(output)) if others else ""
                 said = would_have_passed(why) if others else why_scaled(kind, output, top, tolerance)
                 return said + scales.where(index)
-    middle = float(sample[sample.size // 2])
+    most = float(sample[-1 - int(_LEAST_OF_SAMPLE * sample.size)])
     if others or not all(item.options.atol for item in told.values()):
         return ""
-    if _all_told(told, output, verdicts, "zeros", middle):
-        return most_too_small(output, middle, tolerance["atol"])
+    if _all_told(told, output, verdicts, "zeros", most):
+        return most_too_small(output, most, tolerance["atol"])
     return ""
 
 

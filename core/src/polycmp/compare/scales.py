@@ -65,14 +65,25 @@ def scales_of(reference: Array) -> Scales:
     best, width = Scales(), _APART
     axes = [
         axis
-        for axis, count in enumerate(reference.shape)
-        if 2 <= count <= _MOST_SLICES and reference.size >= count * FEWEST_IN_CHANNEL
+        for axis in _channel_axes(reference.shape)
+        if 2 <= reference.shape[axis] <= _MOST_SLICES
+        and reference.size >= reference.shape[axis] * FEWEST_IN_CHANNEL
     ]
     for axis, sizes in zip(axes, _slice_sizes(reference, axes), strict=True):
         members, apart = _clusters(sizes)
         if len(members) > 1 and apart >= width:
             best, width = Scales(axis, members), apart
     return best
+
+
+def _channel_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes that channels may lie along, which rows and columns of a picture are none of."""
+    if len(shape) < 4:
+        return tuple(range(len(shape)))
+    last = len(shape) - 1
+    if len(shape) == 4:
+        return (last,) if shape[last] < min(shape[1:last]) else (1,)
+    return 1, last
 
 
 def _slice_sizes(array: Array, axes: list[int]) -> list[NDArray[np.float64]]:
