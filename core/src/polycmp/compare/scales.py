@@ -66,8 +66,7 @@ def scales_of(reference: Array) -> Scales:
     axes = [
         axis
         for axis in _channel_axes(reference.shape)
-        if 2 <= reference.shape[axis] <= _MOST_SLICES
-        and reference.size >= reference.shape[axis] * FEWEST_IN_CHANNEL
+        if 2 <= reference.shape[axis] <= _MOST_SLICES and reference.size >= reference.shape[axis] * FEWEST_IN_CHANNEL
     ]
     for axis, sizes in zip(axes, _slice_sizes(reference, axes), strict=True):
         members, apart = _clusters(sizes)
