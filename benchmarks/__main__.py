@@ -34,6 +34,7 @@ SCRIPTS = {
     "files": ("bench_files.py", ["--megabytes", "20", "--repeats", "2"]),
     "markall": ("bench_markall.py", []),
     "locate": ("bench_locate.py", []),
+    "default": ("bench_default.py", ["--quick", "--repeats", "2"]),
     "growth": ("bench_growth.py", ["--quick"]),
 }
 

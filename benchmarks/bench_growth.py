@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from measuring import Sample, beside, run_once
+from measuring import Sample, accepting, beside, run_once
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -63,8 +63,7 @@ def measure(what: str, sizes: Sequence[int], command: Callable[[int], list[str]]
     """Print a line for each size."""
     before: tuple[int, Sample] | None = None
     for size in sizes:
-        words = command(size)
-        found = run_once(["sh", "-c", f'"$@"; case $? in {statuses or 0}) ;; *) exit 1;; esac', "sh", *words])
+        found = run_once(accepting(statuses or "0", command(size)))
         growth = "" if before is None else f"{found.seconds / before[1].seconds / (size / before[0]):>8.2f}"
         print(f"{what:<44}{size:>8}{found.seconds:>9.2f} s{found.peak / 2**20:>9.0f} MiB{growth}")
         before = size, found

@@ -11,9 +11,9 @@ import pytest
 from onnx import TensorProto, helper
 from small_models import graph_model
 
-from polycmp.builtin.judging.levels import Level
-from polycmp.builtin.judging.verdict import Floor, judge, lost_channels
-from polycmp.compare import Scales, scales_of
+from polycmp.builtin.judging.levels import Level, Values
+from polycmp.builtin.judging.verdict import Comparison, Floor, judge, lost_channels
+from polycmp.compare import scales_of
 
 FLOAT = TensorProto.FLOAT
 ROWS = 8
@@ -288,7 +288,7 @@ def test_channels_that_are_next_to_nothing_in_both_are_not_missed(size, dead):
     scales = scales_of(reference)
     assert scales.axis == 3
     noise = tuple(Level(0.1, 0.1) for _ in range(scales.count))
-    judgement = judge(candidate, reference, Floor(noise, scales, "float32"))
+    judgement = judge(Comparison(candidate, Values(reference)), Floor(noise, "float32"))
     assert ("32 of 64 channels" in judgement.why) is dead
 
 
@@ -302,6 +302,5 @@ def test_channels_inside_a_model_may_be_lost_to_a_step_that_holds_others(is_inne
     reference[:, :32] *= np.float32(size)
     candidate = reference.copy()
     candidate[:, :32] = 0
-    floor = Floor((Level(0.6, 0.3, 0.1, 0.1, 1.0),), Scales(), "int8")
-    judgement = judge(candidate, reference, floor, is_inner=is_inner)
+    judgement = judge(Comparison(candidate, Values(reference)), Floor((Level(0.6, 0.3),), "int8"), is_inner=is_inner)
     assert ("channels" in judgement.why) is fails, judgement

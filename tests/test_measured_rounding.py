@@ -375,3 +375,36 @@ def test_an_estimate_accuses_nothing_of_what_a_row_keeps(polycmp, tmp_path, fact
     done = polycmp("run", "new.onnx", "-b", "onnxrt", "-b", "onnxrt:model=old.onnx,name=old", *AUTO)
     assert done.status == status, done.out
     assert "estimated" in words(done)
+
+
+def detector(path, *, score_bias=0.0, box_factor=1.0):
+    """Four rows of boxes, up to 640, above eighty of scores, in one output as detectors have it."""
+    random = np.random.default_rng(11)
+    weights = [
+        ("w", (random.standard_normal((84, 16, 1, 1)) / 4).astype(np.float32)),
+        ("bias", np.full(1, score_bias, np.float32)),
+        ("size", np.full(1, 640.0 * box_factor, np.float32)),
+        ("rows", np.array([4, 80], np.int64)),
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["raw"], name="raw"),
+        helper.make_node("Split", ["raw", "rows"], ["raw_boxes", "raw_scores"], name="split", axis=1),
+        helper.make_node("Add", ["raw_scores", "bias"], ["moved"], name="moved"),
+        helper.make_node("Sigmoid", ["moved"], ["scores"], name="scores"),
+        helper.make_node("Sigmoid", ["raw_boxes"], ["share"], name="share"),
+        helper.make_node("Mul", ["share", "size"], ["boxes"], name="boxes"),
+        helper.make_node("Concat", ["boxes", "scores"], ["y"], name="y", axis=1),
+    ]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [1, 16, 20, 20])], [("y", FLOAT, None)], weights), path)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [({"score_bias": 4e-4}, 1), ({"box_factor": 1 + 1.2e-7}, 0)], ids=["scores", "boxes"]
+)
+def test_boxes_and_scores_in_one_output_are_judged_apart(polycmp, tmp_path, fault, status):
+    """A fault of scores is not hidden by what rounding makes of boxes, nor does that fail because scores round less."""
+    detector(tmp_path / "old.onnx")
+    detector(tmp_path / "new.onnx", **fault)
+    done = polycmp("run", "new.onnx", "old.onnx", "-b", "onnxrt")
+    assert done.status == status, done.out
+    assert ("in 80 of 84 channels of a scale of their own" in words(done)) is bool(status), done.out

@@ -121,6 +121,18 @@ def test_a_command_reaches_the_judge_by_what_the_page_names(polycmp, files, comm
     assert [stop for stop in watched if not called[stop]] == []
 
 
+def test_types_are_found_out_once_for_all_tensors_that_differ(polycmp, files):
+    """Looking at all operators for each tensor took minutes on a chain of 1,000."""
+    types = [(CORE / "builtin" / "judging" / "types.py", "_types_of")]
+    counts = []
+    for layers in (3, 9):
+        onnx.save(chain_with_fault(0.0, layers=layers, layer=2), "old.onnx")
+        onnx.save(chain_with_fault(1e-3, layers=layers, layer=2), "new.onnx")
+        called = calls(types, lambda: polycmp("run", "new.onnx", *PAIR, "--mark-all"))
+        counts.append(called[types[0]])
+    assert counts[0] == counts[1] > 0
+
+
 @pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["outputs", "mark-all"])
 @pytest.mark.parametrize(("model", "place"), [("old.onnx", 0), ("new.onnx", 1), ("half.onnx", 2)])
 def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):

@@ -11,9 +11,9 @@ from polycmp.builtin.judging.floor import (
     lost_in,
     turned_in,
 )
-from polycmp.builtin.judging.levels import Level, sampled_levels
+from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
-from polycmp.builtin.judging.masks import beside_masks
+from polycmp.builtin.judging.masks import MASKING, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
@@ -22,10 +22,12 @@ from polycmp.builtin.judging.types import (
     rounded_weights,
     types_inside,
 )
-from polycmp.builtin.judging.verdict import Floor, Judgement, is_ruined, judge, lost_channels
+from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, is_ruined, judge, lost_channels
 
 __all__ = [
     "MARGIN",
+    "MASKING",
+    "Comparison",
     "Decisions",
     "Floor",
     "Judgement",
@@ -35,6 +37,7 @@ __all__ = [
     "RoundingTolerances",
     "Samples",
     "Side",
+    "Values",
     "beside_masks",
     "coarsest",
     "depths_of",

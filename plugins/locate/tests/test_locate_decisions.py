@@ -330,7 +330,7 @@ RIGHT = {"standalone": alone()}
         ({"relative": 1.0, "unit": 0.0, "in_steps": True, **RIGHT}, {"relative": 0.1, **RIGHT},
          {"relative": 0.1, **RIGHT}, 0.1, ("within rounding", None, None, "a")),
         ({"relative": 0.1, **RIGHT}, {"relative": 0.1, **RIGHT}, {"relative": 0.1, **RIGHT}, 0.1,
-         ("ill-conditioned model", None, None, "a")),
+         ("undecided", None, None, None)),
         ({"relative": 0.1, "was_tried": True}, {"relative": 0.1}, {"relative": 0.1}, 0.1, ("wrong", "a", "a", None)),
         ({"relative": 0.1, "was_postponed": True}, {"relative": 0.1}, {"relative": 0.1}, 0.1,
          ("undecided", None, None, "a")),

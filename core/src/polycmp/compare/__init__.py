@@ -29,7 +29,7 @@ from polycmp.compare.scripted import (
     read_only_outputs,
 )
 from polycmp.compare.simple import Simple
-from polycmp.compare.statistics import differences, mean_of
+from polycmp.compare.statistics import count_beyond, differences, mean_of
 from polycmp.compare.validity import find_invalid
 from polycmp.compare.verdicts import (
     OutputComparison,
@@ -69,6 +69,7 @@ __all__ = [
     "blind_by_figures",
     "channel_axis",
     "compare_strings",
+    "count_beyond",
     "dead_channels",
     "describe_dead",
     "difference_of",

@@ -54,7 +54,7 @@ def why_part_passes(functions: Functions, output: str, reference: Array, verdict
     if not sample.size or not _all_told(told, output, verdicts, "larger", sample[int(_LEAST_OF_SAMPLE * sample.size)]):
         return ""  # elements of each size could have failed
     tolerance = tolerances_of(list(verdicts.values()))
-    scales = scales_of(reference, above_few=True)  # four rows of boxes lie above eighty of scores
+    scales = scales_of(reference)
     for kind in _kinds(told, others) if scales.count > 1 else ():
         for index, part in enumerate(scales.parts(reference)):
             top = float(_magnitudes(part).max(initial=0.0))

@@ -17,7 +17,8 @@ Array = NDArray[Any]
 #: Neighbouring scales of an axis' slices that are so far apart belong to different things, as boxes and scores do
 #: (choice: four bits).
 _APART = 16.0
-#: A scale that fewer slices of an axis have is none of its own (choice).
+#: A scale that fewer slices of an axis have is none of its own unless it is the largest, as that of four rows of boxes
+#: above eighty of scores is (choice).
 _FEWEST_OF_AXIS = 1.0 / 16.0
 #: Slices of an axis that are looked at; channels are not more.
 _MOST_SLICES = 1 << 12
@@ -59,13 +60,8 @@ class Scales:
         return f" (in {len(positions)} of {sum(map(len, self.members))} channels of a scale of their own: {shown})"
 
 
-def scales_of(reference: Array, *, above_few: bool = False) -> Scales:
-    """Return the scales of a tensor: along the axis whose slices are furthest apart, if they are far apart at all.
-
-    Args:
-        reference: The tensor.
-        above_few: Whether what lies below few slices of a larger scale has a scale of its own, too.
-    """
+def scales_of(reference: Array) -> Scales:
+    """Return the scales of a tensor: along the axis whose slices are furthest apart, if they are far apart at all."""
     best, width = Scales(), _APART
     axes = [
         axis
@@ -73,7 +69,7 @@ def scales_of(reference: Array, *, above_few: bool = False) -> Scales:
         if 2 <= count <= _MOST_SLICES and reference.size >= count * FEWEST_IN_CHANNEL
     ]
     for axis, sizes in zip(axes, _slice_sizes(reference, axes), strict=True):
-        members, apart = _clusters(sizes, above_few=above_few)
+        members, apart = _clusters(sizes)
         if len(members) > 1 and apart >= width:
             best, width = Scales(axis, members), apart
     return best
@@ -100,7 +96,7 @@ def _slice_sizes(array: Array, axes: list[int]) -> list[NDArray[np.float64]]:
     return [np.sqrt(total * len(total) / array.size) for total in sums]
 
 
-def _clusters(sizes: NDArray[np.float64], *, above_few: bool) -> tuple[tuple[tuple[int, ...], ...], float]:
+def _clusters(sizes: NDArray[np.float64]) -> tuple[tuple[tuple[int, ...], ...], float]:
     """Return the positions of slices by scale, and how far apart two neighbouring scales are at most."""
     order = [int(position) for position in np.argsort(sizes, kind="stable")]
     known = [position for position in order if sizes[position] > 0.0]
@@ -113,7 +109,7 @@ def _clusters(sizes: NDArray[np.float64], *, above_few: bool) -> tuple[tuple[tup
     fewest = _FEWEST_OF_AXIS * len(order)
     joined: list[list[int]] = []
     for cluster in clusters:
-        if joined and min(len(joined[-1]), len(order) if above_few else len(cluster)) < fewest:
+        if joined and len(joined[-1]) < fewest:
             joined[-1] += cluster
         else:
             joined.append(cluster)

@@ -333,6 +333,17 @@ def differences(candidate: Array, reference: Array) -> ErrorStats:
     return summarise(pair, gather(pair, limits), limits)
 
 
+def count_beyond(candidate: Array, reference: Array, atol: float) -> int:
+    """Return how many elements of two arrays are further apart than a tolerance; equal NaN and infinities are not.
+
+    Args:
+        candidate: An array.
+        reference: Another of the same shape.
+        atol: The absolute tolerance.
+    """
+    return gather(Pair(candidate, reference), Limits(atol, 0.0, equal_nan=True, equal_inf=True)).failed
+
+
 def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
     """Return a factory of functions, one per thread, for the absolute errors of a block; NaN counts as infinite."""
     make = block_errors(pair, limits)

@@ -11,6 +11,7 @@ from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
 from polycmp.runs.input_readers import compare_readers
 from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
 from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
+from polycmp.runs.networks import CompareNetworks, NetworkDifferences
 from polycmp.runs.observers import ActiveObserver, Observers, Outputs, RunStep
 from polycmp.runs.pairing import (
     InputPairing,
@@ -33,6 +34,7 @@ __all__ = [
     "Alone",
     "Arrays",
     "BackendRun",
+    "CompareNetworks",
     "Comparer",
     "Ends",
     "Feedback",
@@ -44,6 +46,7 @@ __all__ = [
     "MakeWindows",
     "MakeWorker",
     "MakeWorkers",
+    "NetworkDifferences",
     "Observers",
     "Outputs",
     "PlanSource",

@@ -439,6 +439,7 @@ SERVICES: Mapping[str, str] = {
     "windows": "a way through models whose outputs may not fit the memory all at once",
     "workers": "backends in processes of their own, for `--use-subprocess` and `-b NAME:python=PATH`",
     "environments": "environments with other releases of a backend's runtime, for `-b NAME:version=VERSION`",
+    "networks": "what two model files differ by, told without a run, for `compare NEW OLD`",
 }
 """What a run leaves to plugins, and does in the plainest way, or not at all, where none is there."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, ObserverSpec, PairingSpec, hookimpl
+from polycmp.spec import CommandSpec, ObserverSpec, PairingSpec, ServiceSpec, hookimpl
 
 
 @hookimpl
@@ -42,6 +42,12 @@ def polycmp_pairings() -> Iterable[PairingSpec]:
         "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
         "polycmp_locate.pairing.side_by_side:pair_runs",
     )
+
+
+@hookimpl
+def polycmp_services() -> Iterable[ServiceSpec]:
+    """Contribute the comparison of two files for commands that run nothing."""
+    yield ServiceSpec("networks", "What two model files differ by", "polycmp_locate.network.service:compare_files")
 
 
 @hookimpl

@@ -11,10 +11,11 @@ from onnx import TensorProto, helper
 from small_models import graph_model
 
 FLOAT = TensorProto.FLOAT
+ONES = np.ones(8, np.float32)
 FACTORS = np.exp(np.linspace(-1.5, 1.5, 8)).astype(np.float32)
 
 
-def equalised(path, *, factors=np.ones(8, np.float32), times=1.0, undone=True):
+def equalised(path, *, factors=ONES, times=1.0, undone=True):
     """conv1 -> Relu -> conv2 -> y; channels between the two are multiplied by factors, which conv2 undoes."""
     random = np.random.default_rng(0)
     first, bias = random.standard_normal((8, 3, 3, 3)), random.standard_normal(8)

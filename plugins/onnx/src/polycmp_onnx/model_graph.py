@@ -135,16 +135,17 @@ class OnnxGraph:
         """
         return _Part(self, None, tuple(outputs))
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, amount: str = "") -> OnnxGraph | None:
         """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes.
 
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
+            amount: Name of an input to add, by which all that tensors move by is multiplied.
         """
         if not can_move(self.model):
             return None
-        model = moved_model(self.model, self._types, kinds, seed)
+        model = moved_model(self.model, self._types, kinds, seed, amount)
         return OnnxGraph(model, None if self.external is None else replace(self.external, model=model))
 
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -47,6 +47,8 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
+#: What ends the names of magnitudes that are at least the smallest number of a type.
+_AT_LEAST = "/at_least"
 #: How far apart the seeds of bodies are, so that their random numbers are others than those around them.
 _APART = 7919
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
@@ -82,7 +84,9 @@ def can_move(model: ModelProto) -> bool:
     return _version(model) >= OLDEST
 
 
-def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int) -> ModelProto:
+def moved_model(
+    model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int, amount: str = ""
+) -> ModelProto:
     """Return a model whose tensors move; its weights lie where they lay.
 
     Args:
@@ -90,10 +94,13 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
         types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
+        amount: Name of an input to add, by which all that tensors move by is multiplied; empty for none.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
-    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
+    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed, amount)
+    if amount:
+        made.graph.input.append(helper.make_tensor_value_info(amount, TensorProto.FLOAT, []))
     return made
 
 
@@ -103,6 +110,7 @@ def _move_graph(
     kinds: Mapping[str, Rounding],
     version: int,
     seed: int,
+    amount: str,
     outside: Set[str] = frozenset(),
 ) -> None:
     """Have the tensors of a graph move, and those in the bodies of its operators.
@@ -113,6 +121,7 @@ def _move_graph(
         kinds: Types that tensors are rounded to, by name.
         version: The version of ONNX's operators.
         seed: Seed of the random numbers.
+        amount: Name of the input by which all that tensors move by is multiplied; empty for none.
         outside: Tensors of the graphs around this one that depend on the model's inputs.
     """
     nodes: list[Any] = []
@@ -124,11 +133,12 @@ def _move_graph(
             item.name = f"{name}/exact"
             nodes += changed
     follows = {*outside, *fed}
-    for node in graph.node:
+    own = list(graph.node)  # kept, since only what is kept has an identity
+    for node in own:
         nodes.append(node)
         bodies = list(subgraphs(node))
         for body in bodies:
-            _move_graph(body, types, kinds, version, seed + _APART * len(nodes), follows)
+            _move_graph(body, types, kinds, version, seed + _APART * len(nodes), amount, follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
@@ -148,7 +158,47 @@ def _move_graph(
                 node.output[place] = f"{name}/exact"
                 nodes += _moved(_Tensor(name, kind, element, node.op_type in BESIDE_ONE), seed + len(nodes))
     del graph.node[:]
-    graph.node.extend(nodes)
+    graph.node.extend(_tidied(nodes, frozenset(id(node) for node in own), amount))
+
+
+def _tidied(nodes: list[Any], own: Set[int], amount: str) -> Iterator[Any]:
+    """Yield operators that share the constants which were added, and multiply random numbers by an amount.
+
+    Making a session takes as long as a graph has operators, and there are five constants for each tensor. A magnitude
+    is at least 0 as it is. Seeds count the operators before that, so that they do not hang on what is left out.
+
+    Args:
+        nodes: The operators.
+        own: Identities of those that were there before, whose constants may be outputs.
+        amount: Name of the amount; empty for none.
+    """
+    first: dict[tuple[int, bytes, tuple[int, ...]], str] = {}
+    names: dict[str, str] = {}
+    zeros: set[str] = set()
+    for node in nodes:
+        if id(node) not in own:
+            if node.op_type == "Constant":
+                held = node.attribute[0].t
+                if held.raw_data and not held.dims and not any(held.raw_data):
+                    zeros.add(node.output[0])
+                name = first.setdefault((held.data_type, held.raw_data, tuple(held.dims)), node.output[0])
+                if held.raw_data and name != node.output[0]:
+                    names[node.output[0]] = name
+                    continue
+            if node.op_type == "Max" and zeros.intersection(node.input) and node.output[0].endswith(_AT_LEAST):
+                names[node.output[0]] = names.get(node.input[0], node.input[0])
+                continue
+            for place, read in enumerate(node.input):
+                if read in names:
+                    node.input[place] = names[read]
+        yield node
+        if amount and id(node) not in own and node.op_type == "RandomUniformLike":
+            drawn, wide = node.output[0], next(item.i for item in node.attribute if item.name == "dtype")
+            times, names[drawn] = amount, f"{drawn}_times"
+            if wide != TensorProto.FLOAT:
+                times = f"{drawn}_amount"
+                yield helper.make_node("Cast", [amount], [times], to=wide)
+            yield helper.make_node("Mul", [drawn, times], [names[drawn]])
 
 
 def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
@@ -283,9 +333,9 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
         yield node("Abs", [f"{name}/finite"], [f"{name}/magnitude"])
         least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
         yield constant(least, "least")
-        yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}/at_least"])
+        yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}{_AT_LEAST}"])
         if beside_one:
-            size = f"{name}/at_least"
+            size = f"{name}{_AT_LEAST}"
         else:  # whole numbers that the type holds are often exact, and what counts or compares them jumps
             yield constant(unit, "unit")
             yield constant(1.0, "one")
@@ -296,7 +346,7 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
             yield node("Floor", [f"{name}/units"], [f"{name}/is_large"])
             yield node("Add", [f"{name}/is_broken", f"{name}/is_large"], [f"{name}/either"])
             yield node("Min", [f"{name}/either", f"{name}/one"], [f"{name}/is_rounded"])
-            yield node("Mul", [f"{name}/at_least", f"{name}/is_rounded"], [size])
+            yield node("Mul", [f"{name}{_AT_LEAST}", f"{name}/is_rounded"], [size])
     yield node(
         "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=_scattered(seed)
     )

@@ -191,6 +191,8 @@ class SessionFromOnnx(Loader[Any]):
             options.enable_profiling = True
             options.profile_file_prefix = str(self.profile)
         shared = {} if self.own_arena or not share_arena(ort) else {"session.use_env_allocators": "1"}
+        # From the second run on a pattern takes all of a run's memory in one piece, beside the pieces of the first.
+        options.enable_mem_pattern = not shared
         for key, value in {**_NO_SPINNING, **shared, **self.config}.items():
             _refusing(f"refuses the configuration entry {key}={value}", options.add_session_config_entry, key, value)
         for library in self.op_libs:

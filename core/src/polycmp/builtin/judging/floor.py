@@ -8,12 +8,12 @@ it, and inputs move, too.
 several times, by up to two. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
 (`polycmp.precision.BESIDE_ONE`) move by no less than a rounding of 1 in float32. Where a tensor is rounded to steps of
 a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
-range. Rounding is random: its errors have both signs, they add up like a random walk, and no row keeps a factor
-because of it (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
-2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
+range. Rounding is random: its errors have both signs, and they add up like a random walk (Higham and Mary, A New
+Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved
+tensors measures their effect, however it is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
-of any sample, the root mean square of all, and the largest factor.
+of any sample, and the root mean square of all.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run.
@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
-from polycmp.builtin.judging.levels import Level, rounded_levels, sampled_levels
+from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels, sampled_levels
 from polycmp.builtin.judging.measured import MeasuredJudge
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
@@ -47,7 +47,6 @@ from polycmp.builtin.judging.types import (
     types_on_the_way,
 )
 from polycmp.builtin.judging.verdict import Floor
-from polycmp.compare import Scales, scales_of
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
@@ -80,75 +79,81 @@ class Side(NamedTuple):
         return self.on_the_way.get(name, self.kind)
 
 
+class Sides(NamedTuple):
+    """Rounding of two runs.
+
+    Attributes:
+        base: The run whose model is moved.
+        both: The rounding of each.
+    """
+
+    base: ResolvedBackend
+    both: list[Side]
+
+
 def floor_of(
-    name: str,
-    reference: Array,
-    sides: Sequence[Side],
-    samples: Sequence[Samples | None],
-    depth: int,
-    keep: NDArray[np.bool_] | None = None,
+    name: str, expected: Values, sides: Sequence[Side], samples: Sequence[Samples | None], depth: int
 ) -> Floor:
     """Return the noise of a tensor, of both sides together.
 
     Args:
         name: The tensor's name in the reference's model.
-        reference: The tensor.
+        expected: The tensor, and which of its numbers are judged.
         sides: The rounding of both sides.
         samples: Samples of the tensors of each side; None where nothing can run the model so.
         depth: Number of operators that follow each other up to the tensor.
-        keep: Mask of the numbers that are judged; None for all.
     """
-    shape, reference = reference.shape, reference if keep is None else reference[keep]
-    scales = scales_of(reference)
     kinds = [side.kind_of(name) for side in sides]
     kind = max(kinds, key=unit_of)
     levels: list[tuple[Level, ...]] = []
     sources = []
+    found: dict[int, tuple[Level, ...] | None] = {}  # both sides have the same samples where they round alike
     for own, known in zip(kinds, samples, strict=True):
-        one = rounded_levels(reference, operator_rounding(unit_of(own)), scales)
+        one = rounded_levels(expected, operator_rounding(unit_of(own)))
         if unit_of(own) <= _NEGLIGIBLE * unit_of(kind):
             levels.append(one)
             continue
-        measured = _measured(name, shape, scales, known, keep)
+        if id(known) not in found:
+            found[id(known)] = _measured(name, expected, known)
+        measured = found[id(known)]
         if measured is None and known is not None and known.inside and name in known.exact:
             source = f"{own} measured with {known.backend}, which makes other shapes, NaN or infinities of it"
-            return Floor(rounded_levels(reference, 1.0, scales), scales, own, source)
+            return Floor(rounded_levels(expected, 1.0), own, source)
         if known is None or not known.inside or measured is None:
-            one = rounded_levels(reference, unit_of(own) * math.sqrt(depth), scales)
+            one = rounded_levels(expected, unit_of(own) * math.sqrt(depth))
             sources.append(f"{own} in {depth} operators in a row, estimated")
         else:
             sources.append(f"{own} measured with {known.backend}")
         levels.append(one if measured is None else tuple(a.at_least(b) for a, b in zip(measured, one, strict=True)))
     both = tuple(a + b for a, b in zip(*levels, strict=True))
     finest = min(zip(kinds, levels, strict=True), key=lambda pair: unit_of(pair[0]))[1]
-    return Floor(both, scales, kind, " and ".join(dict.fromkeys(sources)), finest)
+    return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
 
 
-def _measured(
-    name: str, shape: tuple[int, ...], scales: Scales, samples: Samples | None, keep: NDArray[np.bool_] | None
-) -> tuple[Level, ...] | None:
+def _measured(name: str, expected: Values, samples: Samples | None) -> tuple[Level, ...] | None:
     exact = samples.exact.get(name) if samples is not None else None
-    if samples is None or exact is None or exact.shape != shape:
+    if samples is None or exact is None or exact.shape != expected.whole.shape:
         return None
-    arrays = [exact, *(made[name] for made in samples.perturbed)]
-    if any(array.shape != shape for array in arrays):
+    moved = [made[name] for made in samples.perturbed]
+    if any(array.shape != exact.shape for array in moved):
         return None
-    exact, *perturbed = arrays if keep is None else [array[keep] for array in arrays]
-    return sampled_levels(exact, perturbed, scales)
+    return sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales)
 
 
 def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> NDArray[np.bool_] | None:
     """Return which numbers of a tensor samples make NaN or infinite; None where none, or they have other shapes."""
     lost: NDArray[np.bool_] | None = None
-    for known in samples:
+    for known in {id(known): known for known in samples}.values():
         if known is None or name not in known.exact:
             continue
-        arrays = [known.exact[name], *(made[name] for made in known.perturbed)]
-        if any(array.shape != reference.shape for array in arrays):
+        exact, moved = known.exact[name], [made[name] for made in known.perturbed]
+        if any(array.shape != reference.shape for array in (exact, *moved)):
             return None
-        finite = [np.isfinite(array.astype(np.float64)) for array in arrays]
-        here: NDArray[np.bool_] = finite[0] & ~np.logical_and.reduce(finite[1:])
-        lost = here if lost is None else lost | here
+        for array in moved:
+            finite = finite_places(array)
+            if not finite.all():
+                here = finite_places(exact) & ~finite
+                lost = here if lost is None else lost | here
     return lost if lost is not None and lost.any() else None
 
 
@@ -169,34 +174,36 @@ class RoundingTolerances:
     Args:
         resolved: The backends and their models.
         reference: Label of the reference; another than a backend's means the last backend.
+        other_model: Whether such a reference ran a model of its own, which rounds less.
 
     Raises:
         UsageError: There is no backend.
     """
 
-    def __init__(self, resolved: Resolved, reference: str) -> None:
+    def __init__(self, resolved: Resolved, reference: str, *, other_model: bool = False) -> None:
         if not resolved.backends:
             raise UsageError("--tolerance auto needs a backend", why="rounding is measured by running the model")
         labels = [backend.label for backend in resolved.backends]
-        self.resolved = resolved
+        self.resolved, self._other_model = resolved, other_model
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
-        self._alike: dict[tuple[str, ...], bool] = {}
         self._types: dict[str, frozenset[str]] = {}
+        self._sides: dict[tuple[str, str], Sides] = {}
         self._feed: Feed = {}
         self._outputs: Sequence[str] | None = None
         self._moved: dict[str, PerturbedRuns] = {}
         self._samples: dict[tuple[str, frozenset[tuple[str, Rounding]]], Samples | None] = {}
+        self._known: dict[tuple[str, str], tuple[Sides, list[Samples | None]]] = {}
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
         """Take other inputs, or the names of other tensors; None for the model's outputs."""
         if feed is not self._feed:
-            self._types = {}
-        self._feed, self._outputs, self._samples = feed, outputs, {}
+            self._types, self._sides = {}, {}
+        self._feed, self._outputs, self._samples, self._known = feed, outputs, {}, {}
 
     def close(self) -> None:
         """Drop the noise measured so far."""
-        self._samples = {}
+        self._samples, self._known = {}, {}
 
     def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> MeasuredJudge:
         """Return the compare function that judges by the noise of two runs."""
@@ -210,7 +217,28 @@ class RoundingTolerances:
         """Return an output's name in the model that is moved, by its name in the candidate's."""
         return self.resolved.plan.compare.map_output.get(output, output) if base is self._reference else output
 
-    def samples(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
+    def known(self, one: str, two: str) -> tuple[Sides, list[Samples | None]]:
+        """Return the run whose model is moved, the types that both runs round to, and samples of each.
+
+        The types take a look at every operator, and there may be an output of each: so once for all outputs.
+
+        Args:
+            one: Label of a run.
+            two: Label of the other.
+        """
+        pair = one, two
+        if pair not in self._known:
+            if pair not in self._sides:
+                self._sides[pair] = self._sides_of(one, two)
+            base, sides = self._sides[pair]
+            most = max(unit_of(side.kind) for side in sides)
+            samples = [
+                self._sampled(base, side.kinds) if unit_of(side.kind) > _NEGLIGIBLE * most else None for side in sides
+            ]
+            self._known[pair] = self._sides[pair], samples
+        return self._known[pair]
+
+    def _sampled(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return the tensors moved as rounding to these types moves them; None where nothing can.
 
         Args:
@@ -224,7 +252,7 @@ class RoundingTolerances:
             self._samples[key] = moved.samples(self._feed, kinds, list(dict.fromkeys(names)) or None)
         return self._samples[key]
 
-    def sides(self, one: str, two: str) -> tuple[ResolvedBackend, list[Side]]:
+    def _sides_of(self, one: str, two: str) -> Sides:
         """Return the run whose model is moved, and the types that both round to.
 
         The model that rounds less is moved, which is the reference's if both do alike: of a model that rounds to steps
@@ -232,17 +260,16 @@ class RoundingTolerances:
         on both sides, and so is what they are multiplied out to.
         """
         backends = [self._backend(label) for label in (one, two)]
-        if (one, two) not in self._alike:  # asked for each output, of which there may be thousands
-            first, second = (self._graph(backend) for backend in backends)
-            self._alike[one, two] = (
-                first is not None
-                and second is not None
-                and (same_structure(first, second) or round_alike(first, second, self._feed))
-            )
-        alike = self._alike[one, two]
+        first, second = (self._graph(backend) for backend in backends)
+        alike = (
+            not self._other_model
+            and first is not None
+            and second is not None
+            and (same_structure(first, second) or round_alike(first, second, self._feed))
+        )
         units = [unit_of(self._inside(backend, whole=True)) for backend in backends]
         base = backends[0] if not alike and units[0] < units[1] else backends[1]
-        return base, [self._side(backend, self._graph(base), alike=alike) for backend in backends]
+        return Sides(base, [self._side(backend, self._graph(base), alike=alike) for backend in backends])
 
     def _side(self, backend: ResolvedBackend, exact: ModelGraph | None, *, alike: bool) -> Side:
         """Return the types that a backend rounds to: of what its model quantises by name, of all else under no name."""
@@ -300,7 +327,8 @@ class RoundingTolerances:
 
     def depth(self, name: str) -> int:
         """Return the number of operators that follow each other up to a tensor; 1 where no graph is known."""
-        return self._depths.get(name, max(self._depths.values(), default=1))
+        known = self._depths.get(name)
+        return max(self._depths.values(), default=1) if known is None else known
 
     def is_inner(self, output: str) -> bool:
         """Return whether a tensor is none of the outputs that the reference's file has."""
@@ -330,10 +358,10 @@ class PairRounding:
     def __init__(self, tolerances: RoundingTolerances, one: str, two: str) -> None:
         self._tolerances, self._labels = tolerances, (one, two)
 
-    def floor(self, output: str, reference: Array, keep: NDArray[np.bool_] | None = None) -> Floor:
+    def floor(self, output: str, expected: Values) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
         name, sides, samples = self._known(output)
-        return floor_of(name, reference, sides, samples, self._tolerances.depth(name), keep)
+        return floor_of(name, expected, sides, samples, self._tolerances.depth(name))
 
     def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
@@ -356,12 +384,7 @@ class PairRounding:
 
     def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""
-        base, sides = self._tolerances.sides(*self._labels)
-        most = max(unit_of(side.kind) for side in sides)
-        samples = [
-            self._tolerances.samples(base, side.kinds) if unit_of(side.kind) > _NEGLIGIBLE * most else None
-            for side in sides
-        ]
+        (base, sides), samples = self._tolerances.known(*self._labels)
         return self._tolerances.name_of(output, base), sides, samples
 
 

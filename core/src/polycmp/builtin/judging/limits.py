@@ -22,14 +22,6 @@ SMALL_SHARE = 0.05
 #: (choice; measured on MiniLM in int8: noise of 0.42 of the signal with cosines of 0.93 and more between the sentences'
 #: vectors, 0.64 to 0.73 with cosines down to 0.69).
 RUINED_SHARE = 0.5
-#: A factor or a shift that a whole tensor or a row keeps is a fault from so many units on: errors of both signs leave
-#: none, and what all of a row is divided by is rounded once or twice; twice that is a choice.
+#: A channel of the reference is alive if its values vary by more than so many units of the coarser type (choice: twice
+#: what a channel of one number that is rounded once or twice varies by).
 LEAST_UNITS = 4.0
-#: The same where numbers are rounded to steps of a scale, which the scale itself is wrong by and values are cut at
-#: (choice).
-LEAST_OF_STEPS = 2.0**-5
-#: A factor or a shift of all values counts if it makes this share of an error, one of a row if it makes that (choice):
-#: what chance leaves makes less.
-SYSTEMATIC, SYSTEMATIC_IN_ROW = 0.5, 0.85
-#: Elements below which chance looks like a factor.
-FEW = 16

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
-from polycmp.builtin.judging.levels import Level, rounded_levels
+from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
 from polycmp.builtin.judging.masks import beside_masks
-from polycmp.builtin.judging.verdict import Floor, Judgement, judge
-from polycmp.compare import DetailedVerdict, OutputJudge, Simple, scales_of, worst_reason
+from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, judge
+from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
 from polycmp.options import pick
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.spec import IMPOSTORS
@@ -29,13 +29,12 @@ Array = NDArray[Any]
 class RoundingSource(Protocol):
     """Tells what rounding does to the tensors of a run."""
 
-    def floor(self, output: str, reference: Array, keep: NDArray[np.bool_] | None) -> Floor:
+    def floor(self, output: str, expected: Values) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together.
 
         Args:
             output: The tensor's name in the candidate.
-            reference: The tensor.
-            keep: Mask of the numbers that are judged; None for all.
+            expected: The tensor, and which of its numbers are judged.
         """
         ...
 
@@ -90,7 +89,6 @@ class MeasuredJudge(OutputJudge):
         kinds = {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
         if candidate.shape != reference.shape or not kinds <= {"float", "complex"} or not reference.size:
             return self._exact(candidate, reference, output)
-        keep = beside_masks(candidate, reference)
         verdict = self._simply(candidate, reference, output, 0.0)
         stats = verdict.stats
         if verdict.passed or stats is None:
@@ -101,35 +99,40 @@ class MeasuredJudge(OutputJudge):
             and not self._simply(candidate, reference, output, 1.0).passed
         ):
             return verdict  # nothing but NaN and infinities, of which options decide
-        floor = few_roundings(_kept(candidate, keep), _kept(reference, keep))
-        judgement = judge(_kept(candidate, keep), _kept(reference, keep), floor)
+        expected = Values(reference, beside_masks(candidate, reference))
+        compared = Comparison(candidate, expected)
+        floor = few_roundings(candidate.dtype, expected)
+        judgement = judge(compared, floor)
         if judgement.word != "passed" or stats.nan_mismatched:
             lost = self.rounding.lost(output, reference)
             if lost is not None and 2 * int(np.count_nonzero(lost)) > lost.size:
                 if self.rounding.is_inner(output):
                     return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST)
-                if 2 * int(np.count_nonzero(np.isfinite(candidate.astype(np.float64)))) < candidate.size:
+                if 2 * int(np.count_nonzero(finite_places(candidate))) < candidate.size:
                     return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}")
             elif lost is not None:
-                keep = ~lost if keep is None else keep & ~lost
-            floor = self.rounding.floor(output, reference, keep)
-            is_inner = self.rounding.is_inner(output)
-            judgement = judge(_kept(candidate, keep), _kept(reference, keep), floor, is_inner=is_inner)
-        if keep is not None:
-            candidate = np.where(keep, candidate, reference)
-        return self._said(candidate, reference, output, floor, judgement)
+                expected = expected.without(lost)
+                compared = Comparison(candidate, expected)
+            floor = self.rounding.floor(output, expected)
+            judgement = judge(compared, floor, is_inner=self.rounding.is_inner(output))
+        most = floor.bound
+        if expected.keep is not None:
+            candidate = np.where(expected.keep, candidate, reference)
+        if expected.keep is not None or not _is_number(verdict):
+            verdict = self._simply(candidate, reference, output, most.largest)
+        else:
+            verdict = _within(verdict, candidate, reference, most.largest)
+        verdict = replace(verdict, tolerance={"atol": most.largest, "rms": most.rms})
+        return self._said(verdict, output, reference, floor, judgement)
 
     def _simply(self, candidate: Array, reference: Array, output: str, atol: float) -> DetailedVerdict:
         options = replace(self.options, atol={"": atol}, rtol={"": 0.0}, scale_atol=False)
         return Simple(options, self.detail).judge(candidate, reference, output)
 
     def _said(
-        self, candidate: Array, reference: Array, output: str, floor: Floor, judgement: Judgement
+        self, verdict: DetailedVerdict, output: str, reference: Array, floor: Floor, judgement: Judgement
     ) -> DetailedVerdict:
         """Return the verdict that follows from a judgement, with its figures and its sentence."""
-        most = floor.bound
-        verdict = self._simply(candidate, reference, output, most.largest)
-        verdict = replace(verdict, tolerance={"atol": most.largest, "rms": most.rms})
         bound = sentences.explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average)
         if judgement.word == "failed":
             return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")
@@ -176,23 +179,31 @@ def _is_number(verdict: DetailedVerdict) -> bool:
     return not stats.nan_failed and stats.inf_matched <= stats.inf_forgiven
 
 
-def _kept(array: Array, keep: NDArray[np.bool_] | None) -> Array:
-    return array if keep is None else array[keep]
+def _within(verdict: DetailedVerdict, candidate: Array, reference: Array, atol: float) -> DetailedVerdict:
+    """Return a verdict on numbers that was made without any tolerance as it is with an absolute one.
+
+    No figure but the count of elements beyond it changes.
+    """
+    stats = verdict.stats
+    failed = 0 if stats is None or stats.max_abs <= atol else count_beyond(candidate, reference, atol)
+    return replace(
+        verdict,
+        passed=not failed,
+        reason=verdict.reason if failed else "",
+        stats=None if stats is None else replace(stats, failed=failed),
+    )
 
 
-def few_roundings(candidate: Array, reference: Array) -> Floor:
+def few_roundings(candidate: np.dtype[Any], expected: Values) -> Floor:
     """Return the noise that every operator makes on both sides, in the types that two tensors have themselves.
 
     What is within it has passed whatever is measured, so that most tensors cost no further run.
 
     Args:
-        candidate: A tensor of real numbers.
-        reference: The other, of the same shape.
+        candidate: The type of a tensor of real numbers.
+        expected: The other tensor.
     """
-    kinds = [dtype_name(array.dtype) for array in (candidate, reference)]
+    kinds = [dtype_name(dtype) for dtype in (candidate, expected.whole.dtype)]
     units = [unit_of(kind) or UNITS["float32"] for kind in kinds]
-    scales = scales_of(reference)
-    share = sum(map(operator_rounding, units))
-    # Nothing that values have in common: that is held against what chance leaves, which only samples show.
-    levels = (Level(item.largest, item.rms, 0.0, 0.0, 0.0) for item in rounded_levels(reference, share, scales))
-    return Floor(tuple(levels), scales, max(kinds, key=unit_of), f"a few roundings to {max(kinds, key=unit_of)}")
+    kind = max(kinds, key=unit_of)
+    return Floor(rounded_levels(expected, sum(map(operator_rounding, units))), kind, f"a few roundings to {kind}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ _NOTICEABLE, _LARGE = 2.0, 1 << 26
 #: Number of models that are made where weights are rounded: one that rounds them to the nearest step, and one that
 #: moves them at random.
 _MODELS = 2
+#: Input that is added to a model, by which all that its tensors move by is multiplied.
+_AMOUNT = "polycmp/amount"
 
 
 class Samples(NamedTuple):
@@ -85,18 +88,56 @@ class PerturbedRuns:
         while self._able and isinstance(graph, PerturbableGraph):
             backend = self._able[0]
             self._announce_runs(kinds, backend)
-            start = time.monotonic()
-            # Perturbed by far less than any number shows, so that the backend joins no operators which it runs one by
-            # one where they are perturbed: a wrong kernel for several of them would pass for noise.
-            still = graph.perturbed(dict.fromkeys(kinds, "float64"), 1) or graph
-            exact = _repeated(_run_all(backend, still.mark(outputs or graph.outputs), [feed, feed]))
-            if exact is not None:
-                _announce(kinds, backend, time.monotonic() - start)
-                perturbed = tuple(self._perturbed(backend, graph, feed, kinds, outputs or graph.outputs))
-                if len(perturbed) == SAMPLES:
-                    return Samples(exact, perturbed, backend.label)
+            names = outputs or graph.outputs
+            found = self._in_one_session(backend, graph, feed, kinds, names)
+            if found is None:
+                found = self._in_sessions(backend, graph, feed, kinds, names)
+            if found is not None:
+                return found
             del self._able[0]
         return self._of_inputs(feed, kinds) if outputs is None else None
+
+    @staticmethod
+    def _in_one_session(
+        backend: ResolvedBackend,
+        graph: PerturbableGraph,
+        feed: Feed,
+        kinds: Mapping[str, Rounding],
+        outputs: Sequence[str],
+    ) -> Samples | None:
+        """Return samples of which all come from one session, which the exact tensors end.
+
+        None where weights are rounded, which differ from model to model, and where random numbers start anew.
+        """
+        changed = None if _is_coarse(kinds) else graph.perturbed(kinds, 1, _AMOUNT)
+        if changed is None:
+            return None
+        moved = ({**item, _AMOUNT: np.float32(1.0)} for item in _moved_feeds(feed, kinds, range(1, 1 + SAMPLES)))
+        still = {**feed, _AMOUNT: np.float32(0.0)}
+        runs = _run_all(backend, changed.mark(outputs), chain(moved, (still, still)))
+        perturbed = _while_they_differ(islice(_announced(runs, kinds, backend), SAMPLES))
+        if len(perturbed) < SAMPLES:
+            return None
+        exact = _repeated(runs)
+        return None if exact is None else Samples(exact, tuple(perturbed), backend.label)
+
+    def _in_sessions(
+        self,
+        backend: ResolvedBackend,
+        graph: PerturbableGraph,
+        feed: Feed,
+        kinds: Mapping[str, Rounding],
+        outputs: Sequence[str],
+    ) -> Samples | None:
+        """Return samples of which the exact tensors have a session of their own."""
+        # Perturbed by far less than any number shows, so that the backend joins no operators which it runs one by
+        # one where they are perturbed: a wrong kernel for several of them would pass for noise.
+        still = graph.perturbed(dict.fromkeys(kinds, "float64"), 1) or graph
+        exact = _repeated(_announced(_run_all(backend, still.mark(outputs), [feed, feed]), kinds, backend))
+        if exact is None:
+            return None
+        perturbed = tuple(self._perturbed(backend, graph, feed, kinds, outputs))
+        return Samples(exact, perturbed, backend.label) if len(perturbed) == SAMPLES else None
 
     def _announce_runs(self, kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> None:
         """Log how often a large model will run; how long that takes is known when it has run once."""
@@ -107,11 +148,9 @@ class PerturbedRuns:
 
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for perturbed inputs, of the reference itself."""
-        start = time.monotonic()
-        exact = _repeated(_run_all(self._backend, None, [feed, feed]))
+        exact = _repeated(_announced(_run_all(self._backend, None, [feed, feed]), kinds, self._backend))
         if exact is None:
             return None
-        _announce(kinds, self._backend, time.monotonic() - start)
         feeds = (perturbed_inputs(feed, kinds, seed, all_types=True) for seed in range(1, SAMPLES + 1))
         perturbed = tuple(made for fed in feeds if (made := _run(self._backend, None, fed)) is not None)
         return Samples(exact, perturbed, self._backend.label, inside=False) if len(perturbed) == SAMPLES else None
@@ -125,20 +164,19 @@ class PerturbedRuns:
         outputs: Sequence[str],
     ) -> Iterator[Tensors]:
         """Yield samples: several of each session, whose random numbers go on, as making it is what takes long."""
-        is_coarse = unit_of(coarsest(kinds)) > UNITS["float32"]
-        seeds = range(1, 1 + (_MODELS if is_coarse else 1))  # weights that are rounded differ from model to model
+        models = _MODELS if _is_coarse(kinds) else 1  # weights that are rounded differ from model to model
+        seeds = range(1, 1 + models)
         for seed in seeds:
             changed = graph.perturbed(kinds, seed)
             if changed is None:
                 return
             count = SAMPLES // len(seeds)
-            feeds = [perturbed_inputs(feed, kinds, seed + len(seeds) * place) for place in range(count)]
-            made = list(_run_all(backend, changed.mark(outputs), feeds))
-            if len(made) > 1 and _are_equal(*made[:2]) and made[0]:
-                made = made[:1]  # its random numbers do not go on
-                others = (graph.perturbed(kinds, seed + len(seeds) * place) for place in range(1, count))
-                for place, other in enumerate(others, 1):
-                    made += _run_all(backend, (other or changed).mark(outputs), [feeds[place]])
+            own = [seed + len(seeds) * place for place in range(count)]
+            made = _while_they_differ(_run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, own)))
+            if len(made) == 1:
+                for one in own[1:]:
+                    other = graph.perturbed(kinds, one) or changed
+                    made += _run_all(backend, other.mark(outputs), _moved_feeds(feed, kinds, [one]))
             yield from made
 
 
@@ -160,11 +198,24 @@ def coarsest(kinds: Mapping[str, Rounding]) -> str:
     return max(names, key=unit_of)
 
 
-def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: float) -> None:
-    """Log an estimate of how long measuring takes, from the time of one run."""
-    if SAMPLES * seconds >= _NOTICEABLE:
-        about = coarsest(kinds), backend.label, SAMPLES * seconds
-        log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
+def _is_coarse(kinds: Mapping[str, Rounding]) -> bool:
+    return unit_of(coarsest(kinds)) > UNITS["float32"]
+
+
+def _moved_feeds(feed: Feed, kinds: Mapping[str, Rounding], seeds: Iterable[int]) -> Iterator[Feed]:
+    """Yield inputs moved with one seed after the other, made when they are asked for."""
+    return (perturbed_inputs(feed, kinds, seed) for seed in seeds)
+
+
+def _announced(runs: Iterator[Tensors], kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> Iterator[Tensors]:
+    """Yield what runs make, and log how long the others take, by the time of the first."""
+    start = time.monotonic()
+    for place, made in enumerate(runs):
+        seconds = time.monotonic() - start
+        if not place and SAMPLES * seconds >= _NOTICEABLE:
+            about = coarsest(kinds), backend.label, SAMPLES * seconds
+            log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
+        yield made
 
 
 def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Tensors | None:
@@ -172,7 +223,7 @@ def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Te
     return next(_run_all(backend, loader, [feed]), None)
 
 
-def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Sequence[Feed]) -> Iterator[Tensors]:
+def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterable[Feed]) -> Iterator[Tensors]:
     """Yield the outputs of a part, or the backend's own model, for several inputs, up to the first that fails."""
     run = BackendRun(
         BackendResult(backend.label, backend.plan.backend), lambda: backend.make_runner(loader), backend.needs
@@ -197,6 +248,14 @@ def _repeated(runs: Iterator[Tensors]) -> Tensors | None:
     if one is None or two is None or not all(same_but_rounding(array, two[name]) for name, array in one.items()):
         return None
     return one
+
+
+def _while_they_differ(runs: Iterator[Tensors]) -> list[Tensors]:
+    """Return what runs make, or the first alone where the second is equal: a backend's random numbers start anew."""
+    made = list(islice(runs, 2))
+    if len(made) > 1 and made[0] and _are_equal(*made):
+        return made[:1]
+    return [*made, *runs]
 
 
 def _are_equal(one: Tensors, two: Tensors) -> bool:

@@ -18,26 +18,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.judging.levels import Level, level_between, magnitudes, size_of, spread_of
-from polycmp.builtin.judging.limits import LEAST_OF_STEPS, LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
-from polycmp.compare import Scales, channel_axis, dead_channels, describe_dead, scales_of
+from polycmp.builtin.judging.levels import Extent, Level, Values, level_between, magnitudes
+from polycmp.builtin.judging.limits import LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
+from polycmp.compare import channel_axis, dead_channels, describe_dead
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 
 Array = NDArray[Any]
 Word = Literal["passed", "failed", "undecided"]
 
 _SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
-_KEPT = {
-    "factor": "all values together keep a factor that is {:.2g} away from 1",
-    "shift": "all values together are shifted by {:.2g} of their size",
-    "row": "a row or column is off by {:.2g} of its size, all in the same way",
-}
 
 
 @dataclass(frozen=True)
@@ -46,14 +42,12 @@ class Floor:
 
     Attributes:
         levels: The noise of each scale of the tensor.
-        scales: The scales of the tensor.
         kind: The coarsest type that either side rounds to.
         source: Origin of the noise, in words.
         finest: The noise of the side that rounds less, for each scale; none where that is not known.
     """
 
     levels: tuple[Level, ...]
-    scales: Scales
     kind: str
     source: str = ""
     finest: tuple[Level, ...] = ()
@@ -89,78 +83,83 @@ class Judgement:
     resolution: float = 0.0
 
 
-def judge(candidate: Array, reference: Array, floor: Floor, *, is_inner: bool = False) -> Judgement:
-    """Judge a tensor of real numbers.
+class Comparison:
+    """Two tensors of real numbers that are judged, and what is known of their errors, each found once.
 
     Args:
         candidate: The tensor to judge.
-        reference: The expected tensor, of the same shape.
+        expected: The expected tensor, of the same shape, and which of its numbers are judged.
+
+    Attributes:
+        candidate: The numbers to judge.
+        expected: The expected numbers.
+    """
+
+    def __init__(self, candidate: Array, expected: Values) -> None:
+        self.candidate, self.expected = expected.kept(candidate), expected
+
+    @cached_property
+    def errors(self) -> tuple[Level, ...]:
+        """The error of each scale."""
+        scales = self.expected.scales
+        pairs = zip(scales.parts(self.candidate), scales.parts(self.expected.array), strict=True)
+        return tuple(level_between(*pair) for pair in pairs)
+
+
+def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judgement:
+    """Judge a tensor of real numbers.
+
+    Args:
+        compared: The tensor and the expected one.
         floor: The noise of rounding.
         is_inner: Whether operators read the tensor, so that what a range of steps leaves out shows in what they make.
     """
-    scales, unit, in_steps = floor.scales, unit_of(floor.kind), is_steps(floor.kind)
-    least = least_error(reference)
+    expected, unit = compared.expected, unit_of(floor.kind)
+    least = least_error(expected)
     lost = [2.0 * level.largest for level in floor.levels] if is_inner else []
-    dead = _dead_channels(candidate, reference, scales, unit, least, lost)
+    dead = _dead_channels(compared, unit, least, lost)
     judged = []
-    for index, (level, own, other) in enumerate(
-        zip(floor.levels, scales.parts(candidate), scales.parts(reference), strict=True)
-    ):
+    for index, (level, error, extent) in enumerate(zip(floor.levels, compared.errors, expected.extents, strict=True)):
         useless = max(least, MARGIN * floor.finest[index].rms) if floor.finest else least
-        limits = level, least, useless, unit
-        judged.append(_judge_part(own, other, scales, index, limits, in_steps=in_steps, is_inner=is_inner))
+        limits = level, least, useless
+        item = _judge_part(error, extent, limits, floor.kind, is_inner=is_inner)
+        judged.append(replace(item, why=f"{item.why}{expected.scales.where(index)}" if item.why else ""))
     order = ("failed", "undecided", "passed")
     worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
     if dead:
         return Judgement("failed", dead, worst.error, worst.bound, worst.spread, worst.on_average)
-    return Judgement(**{**vars(worst), "resolution": max(item.resolution for item in judged)})
+    return replace(worst, resolution=max(item.resolution for item in judged))
 
 
 def _judge_part(
-    candidate: Array,
-    reference: Array,
-    scales: Scales,
-    index: int,
-    limits: tuple[Level, float, float, float],
-    *,
-    in_steps: bool,
-    is_inner: bool,
+    error: Level, extent: Extent, limits: tuple[Level, float, float], kind: str, *, is_inner: bool
 ) -> Judgement:
     """Judge the part of a tensor that has one scale.
 
     Args:
-        candidate: The part of the tensor to judge.
-        reference: The part of the expected tensor.
-        scales: The scales of the tensor.
-        index: The place of the part's scale.
-        limits: Its noise; the error that every tensor may have; that from which on half of the spread is too much; and
-            the unit roundoff of the type.
-        in_steps: Whether the type holds steps of a scale.
+        error: Its error.
+        extent: The extent of the expected numbers.
+        limits: Its noise; the error that every tensor may have; and that from which on half of the spread is too much.
+        kind: The coarsest type that either side rounds to.
         is_inner: Whether operators read the tensor.
     """
-    noise, least, useless, unit = limits
-    error = level_between(candidate, reference, gated=True)
-    deviation, reach = spread_of(reference, scales.axis)
-    where = scales.where(index)
+    (noise, least, useless), deviation, reach = limits, extent.deviation, extent.reach
+    in_steps = is_steps(kind)
     of_largest = Judgement("passed", "", error.largest, MARGIN * noise.largest, reach)
     of_rms = Judgement("passed", "", error.rms, MARGIN * noise.rms, deviation, on_average=True)
     # A range of steps leaves single numbers out; how much is lost with them shows on average, and in the outputs.
     looked_at = (of_rms,) if is_inner and in_steps else (of_largest, of_rms)
     for item in looked_at:
         if item.error > item.bound:
-            return _with(item, "failed", _off(item) + where)
+            return _with(item, "failed", _off(item))
     if not is_inner and error.rms > max(RUINED_SHARE * deviation, useless):
         why = f"off by {error.rms:.2g} on average, more than half of what its values vary by ({deviation:.2g})"
-        return _with(of_rms, "failed", why + where)
-    kept = _kept_by_all(error, noise, unit, in_steps=in_steps, alike=in_steps and reach <= 2.0 * noise.largest)
-    if kept:
-        return _with(of_rms, "failed", kept + where)
+        return _with(of_rms, "failed", why)
     for item in (of_largest, of_rms):
         if item.error > max(SMALL_SHARE * item.spread, least):
-            return _with(item, "undecided", _off(item) + where)
+            return _with(item, "undecided", _off(item))
     worst = max(looked_at, key=lambda item: _over(item.error, item.bound))
-    resolution = max(_over(item.bound, item.spread) for item in looked_at)
-    return Judgement(**{**vars(worst), "resolution": resolution})
+    return replace(worst, resolution=max(_over(item.bound, item.spread) for item in looked_at))
 
 
 def _with(item: Judgement, word: Word, why: str) -> Judgement:
@@ -171,22 +170,6 @@ def _off(item: Judgement) -> str:
     return f"off by {item.error:.3g} on average" if item.on_average else f"an element is off by {item.error:.3g}"
 
 
-def _kept_by_all(error: Level, noise: Level, unit: float, *, in_steps: bool, alike: bool) -> str:
-    """Return in words what all values, or a row of them, have in common of an error; empty if nothing beyond chance.
-
-    Errors of rounding are independent of each other. Numbers that vary by less than a step are all rounded alike, so
-    that the same error in all of them is no fault.
-    """
-    if unit <= UNITS["float32"] or alike:
-        return ""
-    least = LEAST_OF_STEPS if in_steps else LEAST_UNITS * unit
-    for figure, words in _KEPT.items():
-        share, of_noise = getattr(error, figure), getattr(noise, figure)
-        if math.isfinite(share) and share > max(MARGIN * of_noise, least):
-            return words.format(share)
-    return ""
-
-
 def is_ruined(candidate: Array, reference: Array) -> bool:
     """Return whether a tensor is off by more than half of what its values vary by, or dead, whatever explains it.
 
@@ -194,36 +177,35 @@ def is_ruined(candidate: Array, reference: Array) -> bool:
         candidate: The tensor to judge.
         reference: The expected tensor, of the same shape.
     """
-    least, scales = least_error(reference), scales_of(reference)
-    for own, other in zip(scales.parts(candidate), scales.parts(reference), strict=True):
-        if level_between(own, other).rms > max(RUINED_SHARE * spread_of(other, scales.axis)[0], least):
+    compared = Comparison(candidate, Values(reference))
+    least = least_error(compared.expected)
+    for error, extent in zip(compared.errors, compared.expected.extents, strict=True):
+        if error.rms > max(RUINED_SHARE * extent.deviation, least):
             return True
     return bool(lost_channels(candidate, reference))
 
 
-def least_error(reference: Array) -> float:
+def least_error(expected: Values) -> float:
     """Return the error that every tensor may have, however little it varies: a few roundings of float32.
 
     Numbers below the smallest normal one are a rounding themselves: backends may flush them to 0.
     """
-    return max(MARGIN * operator_rounding(UNITS["float32"]) * size_of(reference)[0], _SMALLEST_NORMAL)
+    return max(MARGIN * operator_rounding(UNITS["float32"]) * expected.largest, _SMALLEST_NORMAL)
 
 
-def _dead_channels(
-    candidate: Array, reference: Array, scales: Scales, unit: float, least: float, lost: Sequence[float]
-) -> str:
+def _dead_channels(compared: Comparison, unit: float, least: float, lost: Sequence[float]) -> str:
     """Return in words which slices of a tensor are constant in the candidate alone; empty while half of them are alive.
 
     Args:
-        candidate: The tensor to judge.
-        reference: The expected tensor.
-        scales: Its scales.
+        compared: The tensor and the expected one.
         unit: Unit roundoff of the coarser of the types of both.
         least: The error that every tensor may have.
         lost: For each scale, how large numbers may be that rounding makes 0 of; none where nothing may be lost.
     """
+    candidate, reference, scales = compared.candidate, compared.expected.array, compared.expected.scales
     axis = scales.axis if scales.axis is not None else channel_axis(reference.shape)
-    dead, every = (dead_channels(candidate, reference, axis, LEAST_UNITS * unit, size) for size in (least, 0.0))
+    dead = dead_channels(candidate, reference, axis, LEAST_UNITS * unit, least)
+    every = None if dead is None else dead_channels(candidate, reference, axis, LEAST_UNITS * unit, 0.0)
     if dead is None or every is None:
         return ""
     high = magnitudes(np.take(reference, np.flatnonzero(dead), axis=axis)).max(initial=0.0)
@@ -247,7 +229,8 @@ def lost_channels(candidate: Array, reference: Array) -> str:
     unit, axis = UNITS["float32"], channel_axis(reference.shape)
     if dead_channels(candidate, reference, axis, LEAST_UNITS * unit, 0.0) is None:
         return ""
-    return _dead_channels(candidate, reference, scales_of(reference), unit, least_error(reference), [])
+    compared = Comparison(candidate, Values(reference))
+    return _dead_channels(compared, unit, least_error(compared.expected), [])
 
 
 def _over(error: float, most: float) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 
 from polycmp.compare import Simple, SimpleOptions
 from polycmp.errors import ModelError
-from polycmp.judging import PerturbedRuns, RoundingTolerances
+from polycmp.judging import PerturbedRuns, RoundingTolerances, Values
 from polycmp.messages import only_errors
 from polycmp.plan import Plan
 from polycmp.precision import UNITS, unit_of
@@ -238,7 +238,7 @@ class _Rounding:
             if found.whole or found.problem or not reference.size:
                 continue
             for one, two in combinations(self._labels, 2):
-                floor = self._floors.between(one, two).floor(name, reference)
+                floor = self._floors.between(one, two).floor(name, Values(reference))
                 kinds.add(floor.kind)
                 found.add(max(level.largest for level in floor.levels), f"rounding to {floor.kind} on both sides")
         self._add_coarser(step.feed, max(kinds, key=unit_of))

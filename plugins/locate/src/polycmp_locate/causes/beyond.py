@@ -61,12 +61,13 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
         return judged
     network = whole.setting.network
     equalised = network is not None and network.equalised and not whole.failing
-    if judged.verdict in {EQUAL, WITHIN_ROUNDING} and not equalised:
+    trusted = judged.probe is None or judged.probe.trusted
+    is_open = judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted)
+    if is_open and not equalised:
         beyond = _first_beyond(judged, whole.setting, whole.feed, windows)
         if beyond is not None:
             return replace(judged, verdict=BEYOND, cause=beyond)
-    trusted = judged.probe is None or judged.probe.trusted
-    if judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted):
+    if is_open:
         rows = {row.tensor: row for row in judged.rows if not row.is_matched}
         off = next((item for item in judged.finals if item.verdict == "failed" and item.output in rows), None)
         if off is not None:

@@ -87,10 +87,10 @@ class Case:
             return None
         if all(self._probed.get(name, error) >= error for name, error in failing.items()):
             return None  # what rounding explains may take a run of the model
-        if not self.beyond:
+        if not self.whole.beyond:
             return None
-        error = max(self.beyond.values())
-        probed_error = max(self._probed.get(name, math.inf) for name in self.beyond)
+        error = max(self.whole.beyond.values())
+        probed_error = max(self._probed.get(name, math.inf) for name in self.whole.beyond)
         self.probe = replace(self.probe, error=error, probed_error=probed_error)
         return self.moved_side if is_fusion(error, probed_error) else None
 
@@ -107,22 +107,13 @@ class Case:
         return bool(gone) and all(gone) and math.isfinite(self.probe.error)
 
     @cached_property
-    def beyond(self) -> Mapping[str, float]:
-        """The failing outputs that are off by more than rounding explains on the way to them."""
-        return self.whole.beyond or (self.whole.failing if self._is_wrong_between_steps else {})
-
-    @cached_property
-    def _is_wrong_between_steps(self) -> bool:
-        return self.is_gone and self.whole.is_wrong_between_steps(self.rows)
-
-    @cached_property
     def probes(self) -> tuple[str, ...]:
         """Tensors that as further outputs make the fusing side right; none if only cutting the model does."""
         side = self.fusing_side
         if side is None:
             return ()
         self.whole.on_stage("looking for the operators that are wrong together")
-        removes = self.whole.removes(side, self.beyond, self.probe.error)
+        removes = self.whole.removes(side, self.whole.beyond, self.probe.error)
         return find_probes(side, self.whole.feed, self.measured.groups, final_outputs(side.graph), removes)
 
 

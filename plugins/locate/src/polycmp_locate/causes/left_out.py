@@ -57,7 +57,7 @@ def ask(case: Case) -> Judged | None:
     """Return the verdict on operators that a backend leaves out; None if there are none."""
     whole, side = case.whole, case.fusing_side
     if side is not None:
-        outputs, error, probes = case.beyond, case.probe.error, case.probes
+        outputs, error, probes = whole.beyond, case.probe.error, case.probes
     elif whole.failing and case.is_gone:
         side, outputs = case.moved_side, whole.failing
         error, probes = max(outputs.values()), tuple(_coarser_casts(case.rows))

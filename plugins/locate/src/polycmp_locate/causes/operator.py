@@ -300,6 +300,5 @@ class _Blame:
         off = next((row for row in self.rows if self._is_off(row) and self._reaches_outputs(row)), None)
         if steps is not None and (off is None or self.place[steps.tensor] <= self.place[off.tensor]):
             return self._finish(None, None, WITHIN_ROUNDING, steps)
-        if off is not None and is_right_alone(off):
-            return self._finish(None, None, ILL_CONDITIONED, off)
-        return self._finish(None, None, UNDECIDED, off)
+        # What operators amplify was measured with the outputs: where each is right, nothing explains them.
+        return self._finish(None, None, UNDECIDED, None if off is None or is_right_alone(off) else off)

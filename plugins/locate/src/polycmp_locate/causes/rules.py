@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from polycmp.tensors import Feed
 from polycmp_locate.causes import (
@@ -18,9 +19,7 @@ from polycmp_locate.causes import (
     other_network,
     own_reasons,
     saturation,
-    ties,
     together,
-    turned,
     unsteady,
 )
 from polycmp_locate.causes.case import Case
@@ -32,42 +31,39 @@ from polycmp_locate.values.swept import SweptWindow
 Ask = TypeVar("Ask", bound=Callable[..., object])
 
 
-class Rule(NamedTuple, Generic[Ask]):
+@dataclass(frozen=True)
+class Rule(Generic[Ask]):
     """A cause.
 
     Attributes:
         name: The heading of the page docs/causes.md that explains it.
         ask: The function that looks for it.
-        scenario: The scenario of `truth`, or the test, that fails without it.
     """
 
     name: str
     ask: Ask
-    scenario: str
 
 
 #: Asked where one side does not run the model.
-FAILS: Rule[Callable[[Setting, Feed, Stage], Judged]] = Rule("The backend fails here", failure.ask, "")
+FAILS: Rule[Callable[[Setting, Feed, Stage], Judged]] = Rule("The backend fails here", failure.ask)
 #: Asked before single operators are accused: what follows means nothing, or something else, where one of them is found.
 TOGETHER: tuple[Rule[Callable[[Case], Judged | None]], ...] = (
-    Rule("Other numbers in each run", unsteady.ask, ""),
-    Rule("Ties of rounding in a fused kernel", ties.ask, ""),
-    Rule("Operators that are left out", left_out.ask, ""),
-    Rule("A decision after a fused kernel", turned.ask, ""),
-    Rule("Wrong together, right one by one", together.ask, ""),
+    Rule("Other numbers in each run", unsteady.ask),
+    Rule("Operators that are left out", left_out.ask),
+    Rule("Wrong together, right one by one", together.ask),
 )
 #: Asked of a verdict that is else final: each returns it as it is, or one that accuses.
 SECOND_LOOKS: tuple[Rule[Callable[[Judged, WholeModel, Iterable[SweptWindow]], Judged]], ...] = (
-    Rule("Numbers that were made up", invented.ask, "tests/test_invented_numbers.py"),
-    Rule("A coarser type than the rest", narrowed.ask, ""),
-    Rule("Beyond rounding", beyond.ask, ""),
-    Rule("Another network", other_network.ask, ""),
+    Rule("Numbers that were made up", invented.ask),
+    Rule("A coarser type than the rest", narrowed.ask),
+    Rule("Beyond rounding", beyond.ask),
+    Rule("Another network", other_network.ask),
 )
 #: Asked of an accused operator: why it is wrong, in words.
 REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
-    Rule("The exporting program's own reasons", own_reasons.ask, ""),
-    Rule("A constant frozen from the example inputs", frozen_input.ask, ""),
-    Rule("Another constant", other_constant.ask, ""),
-    Rule("A bias clipped to 32 bits", clipped_bias.ask, ""),
-    Rule("Saturating 8-bit kernels", saturation.ask, ""),
+    Rule("The exporting program's own reasons", own_reasons.ask),
+    Rule("A constant frozen from the example inputs", frozen_input.ask),
+    Rule("Another constant", other_constant.ask),
+    Rule("A bias clipped to 32 bits", clipped_bias.ask),
+    Rule("Saturating 8-bit kernels", saturation.ask),
 )

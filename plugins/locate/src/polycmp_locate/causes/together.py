@@ -75,8 +75,8 @@ def ask(case: Case) -> Judged | None:
     target = whole.target(side)
 
     def is_right(variant: PartitionedRun) -> bool:
-        made = variant.run_whole(whole.feed, list(case.beyond))
-        return made is not None and all(whole.is_explained(name, made[name], target[name]) for name in case.beyond)
+        made = variant.run_whole(whole.feed, list(whole.beyond))
+        return made is not None and all(whole.is_explained(name, made[name], target[name]) for name in whole.beyond)
 
     return _blame(case.nobody(), case.probe, side.label, side.graph, probes, _find(side, probes, is_right))
 

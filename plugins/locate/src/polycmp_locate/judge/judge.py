@@ -61,8 +61,6 @@ def _judge_first(case: Case) -> Judged:
     """Return the verdict: whether operators are wrong together, then which one is by itself."""
     for rule in TOGETHER:
         judged = rule.ask(case)
-        if judged is not None and judged.verdict in BENIGN and case.of_operators().first_bad is not None:
-            break  # an operator that is wrong by itself outweighs what rounding may do
         if judged is not None:
             return judged
     found = case.of_operators()
@@ -76,7 +74,7 @@ def _is_unexplained(case: Case) -> bool:
     """Return whether the outputs are further off than rounding is told by, and operators not looked at closely."""
     if case.probe.plain_passed:
         return False
-    return bool(case.beyond) and any(row.standalone is None and needs_explaining(row) for row in case.rows)
+    return bool(case.whole.beyond) and any(row.standalone is None and needs_explaining(row) for row in case.rows)
 
 
 def _judge_operators(case: Case) -> Judged:
@@ -84,7 +82,7 @@ def _judge_operators(case: Case) -> Judged:
     found, probe = case.of_operators(), case.probe
     if found.verdict not in BENIGN or probe.plain_passed:
         return case.judged(found)
-    if case.beyond:
+    if case.whole.beyond:
         # The tensors of another computation explain nothing here.
         return case.judged(found) if probe.trusted else case.judged(found, verdict=UNDECIDED, turning=None)
     if probe.relative and not probe.trusted:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.judging import beside_masks
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, unit_of
 from polycmp.tensors import dtype_name, dtype_of, is_floating, to_numpy
@@ -18,9 +19,8 @@ from polycmp_locate.measure.compiled import run_together
 from polycmp_locate.measure.requantised import requantised
 from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rounds_to_steps, uncut_name
 from polycmp_locate.rounding.difference import distance
-from polycmp_locate.rounding.figures import figures, row_gain
+from polycmp_locate.rounding.figures import figures
 from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
-from polycmp_locate.rounding.masks import beside_masks
 from polycmp_locate.rounding.perturbing import jolted, nudged, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
@@ -33,7 +33,7 @@ from polycmp_locate.rounding.thresholds import (
     step_limit,
     worth_running,
 )
-from polycmp_locate.rounding.uneven import Parts, parts_of
+from polycmp_locate.rounding.uneven import Parts, gain_of, parts_of
 from polycmp_locate.setting import allowed_type
 from polycmp_locate.values.measured import Standalone
 from polycmp_locate.values.swept import SweptRow
@@ -426,13 +426,14 @@ def _parts_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any], allowed: st
 
 def _gain_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any]) -> float:
     """Return by which share a whole row or tensor is off alike, where types are so coarse that this tells more."""
-    return row_gain(own, other) if may_have_gain(row) else 0.0
+    return gain_of(own, other, row.node.op_type) if may_have_gain(row) else 0.0
 
 
 def _step_error(
     row: SweptRow, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
 ) -> StepError:
-    beside = beside_masks(other.reshape(-1).astype(np.float64))
+    flat = other.reshape(-1)
+    beside = beside_masks(flat, flat)
     calibrated = is_calibrated(row.node)
     return step_error(
         own, other, worth_running(row.unit), beside, least, last_step(row.node), measured, calibrated=calibrated

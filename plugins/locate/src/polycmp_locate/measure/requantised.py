@@ -23,8 +23,8 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
     """Yield the reference's results for tensors and weights that are rounded to steps.
 
     The steps are the finest that hold each tensor with one scale, on both sides of 0 alike for weights, as quantisers
-    make them: the candidate's own are not trusted. Weights of fewer than 8 bits have steps for each block of them, as
-    far as the candidate's operator says how large blocks are; all else counts as 8 bits.
+    make them: the candidate's own are not trusted. Weights of fewer than 8 bits have steps for each block of them;
+    nothing is yielded where the candidate's operator does not say how large blocks are. All else counts as 8 bits.
 
     Args:
         reference: The backend to believe.
@@ -32,16 +32,18 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
         inputs: Inputs of the part, from the reference.
     """
     levels = 1.0 / min(node.unit, UNITS["int8"]) - 1.0
-    block = int(node.attributes.get("block_size", 0)) if node.unit > UNITS["int8"] else 0
+    in_blocks = node.unit > UNITS["int8"]
+    block = int(node.attributes.get("block_size", 0)) if in_blocks else 0
     weights = weight_values(reference.graph, node.weights)
+    if in_blocks and not (block and any(is_floating(array.dtype) for array in weights.values())):
+        return  # the reference holds codes itself, or they lie further up
     for seed in _DRAWS:
         rng = None if seed is None else np.random.default_rng(seed)
         feed = {name: _in_steps(to_numpy(array), levels, rng) for name, array in inputs.items()}
         for name, array in weights.items():
-            in_blocks = block > 0 and array.ndim == 2 and is_floating(array.dtype)
             feed[name] = (
                 _in_blocks(array, block, node.unit, rng)
-                if in_blocks
+                if block > 0 and array.ndim == 2 and is_floating(array.dtype)
                 else _folded_in_steps(array, node.folded.get(name), levels, rng)
             )
         made = reference.run_part(feed, list(node.outputs))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.graph import Constant, DeclaredGraph, GraphNode
+from polycmp.judging import MASKING
 from polycmp.layerwise import same_operators
 from polycmp.precision import unit_of
 from polycmp.tensors import TensorMetadata
@@ -60,8 +61,6 @@ _SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Neg"})
 _NEAR = 0.1
 #: Relative difference of settings that float16 may have made of one.
 _SETTING = 2.0**-9
-#: Magnitude of settings that only mask.
-_MASKING = 9e3
 #: Constants of a file of which this many, and more than half, deviate hold other weights: it was trained again.
 _TRAINED_AGAIN = 3
 #: One constant in this many may hold other numbers for no reason that shows; where more do, something explains it.
@@ -533,7 +532,7 @@ def _is_equal(one: Any, two: Any, least: float = 0.0) -> bool:
     if isinstance(one, float) or isinstance(two, float):
         if min(one, two) > 0 and max(one, two) <= least:
             return True
-        if min(abs(one), abs(two)) >= _MASKING and (one > 0) == (two > 0):
+        if min(abs(one), abs(two)) >= MASKING and (one > 0) == (two > 0):
             return True
         return math.isclose(one, two, rel_tol=_SETTING)
     return bool(one == two)

@@ -12,6 +12,7 @@ from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 
 from polycmp.graph import Constant
+from polycmp.judging import MASKING
 from polycmp.tensors import dtype_class
 
 Floats = NDArray[np.float64]
@@ -26,7 +27,6 @@ FAULTS = frozenset({ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOL
 
 #: Large numbers that mask others: converters cut those that a type cannot hold at its end, or at 1e4.
 _MASKS = (1e4, 65504.0, np.inf, float(np.finfo(np.float32).max), 3.3895313892515355e38, 57344.0, 448.0)
-_MASKING = 9e3
 #: Magnitude up to which converters to float16 lift what would become 0 there: two of its smallest numbers.
 LIFTED = 2.0**-23
 #: Types to which files in float32 are rounded, to try what a backend would make of them.
@@ -229,7 +229,7 @@ class _Judge:
         one, two = np.abs(self.one), np.abs(self.two)
         same_sign = np.sign(self.one) == np.sign(self.two)
         masks = np.isin(one, _MASKS) | np.isin(two, _MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
-        found = same_sign & masks & (one >= _MASKING) & (two >= _MASKING)
+        found = same_sign & masks & (one >= MASKING) & (two >= MASKING)
         found |= np.isnan(one) & np.isnan(two)
         if "float16" in (self.mine.kind, self.other.kind):
             found |= (one <= LIFTED) & (two <= LIFTED)

@@ -19,6 +19,15 @@ def network_notes(network: NetworkComparison, causes: Collection[str] = ()) -> I
     if left:
         first, *more = left
         yield f"another network: {say.other_network(first.words, len(more))}"
+    yield from whole_notes(network)
+
+
+def whole_notes(network: NetworkComparison) -> Iterator[str]:
+    """Yield notes on two files as a whole.
+
+    Args:
+        network: The comparison.
+    """
     if network.rescaled:
         yield say.rescaled(network.rescaled)
     elif network.trained_again:

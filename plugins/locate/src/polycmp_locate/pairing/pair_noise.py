@@ -17,6 +17,7 @@ from polycmp.judging import (
     PerturbedRuns,
     Samples,
     Side,
+    Values,
     depths_of,
     floor_of,
     lost_in,
@@ -112,13 +113,13 @@ class PairedRounding:
         """Return the compare function that judges by this noise."""
         return MeasuredJudge(options, self, detail)
 
-    def floor(self, output: str, reference: NDArray[Any], keep: NDArray[np.bool_] | None = None) -> Floor:
+    def floor(self, output: str, expected: Values) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
         kind = self._on_the_way.get(output, "") or "float32"
         other = kind if unit_of(kind) <= UNITS["float32"] else "float32"  # both round to it, each in its own order
         sides = [Side(self._kinds, kind), Side(self._kinds, other)]
         samples = self._sampled()
-        return floor_of(self._own_name(output), reference, sides, [samples, samples], self._depth.get(output, 1), keep)
+        return floor_of(self._own_name(output), expected, sides, [samples, samples], self._depth.get(output, 1))
 
     def lost(self, output: str, reference: NDArray[Any]) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""

@@ -144,6 +144,8 @@ def step_error(
             coarser than these need: that makes more on average than was measured.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
+    if beside is not None:
+        beside = beside & np.isfinite(b)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
     known = np.isfinite(a) & np.isfinite(b)
     unlike = int(np.count_nonzero(np.isfinite(a) != np.isfinite(b)))

@@ -36,8 +36,6 @@ TIE_WIDTH = 8.0
 #: The same where all elements go in one direction, as a scale that was rounded to a coarse type makes them: x, scale
 #: and quotient are rounded once each (Higham, section 2.2); one more is a choice.
 TIE_WIDTH_ONE_SIDED = 4.0
-#: Measured on the static int8 models of `truth`: biases that fused kernels quantise move x / scale by 0.004. A choice.
-_TIE_STEPS = 2.0**-5
 #: Ties are no more than this share of a tensor, however coarse the type of what was quantised: a third of the elements
 #: lies on ties where one scale is twice another. More is a shift or another scale.
 _TIES_AT_MOST = 1.0 / 3.0
@@ -50,11 +48,6 @@ STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int1
 #: An error of a whole row by the same factor is a fault from so many units on: rounding of elements is independent
 #: (Higham and Mary), that of one factor makes half a unit. Measured without a fault: 0.4. A choice above that.
 _GAIN_MARGIN = 4.0
-#: From this magnitude on values may mask others; converters write -1e4 in place of -inf. A choice a little below.
-_MASKING = 9e3
-#: Values from this share of the largest on are large, and the others are far below if under that share (choice).
-LARGE = 2.0**-4
-FAR_BELOW = 2.0**-7
 #: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
 #: and is -3.3895e38 rounded to bfloat16.
 AT_LIMIT = 0.99
@@ -80,11 +73,6 @@ def least_scale(op_type: str, kind: str = "") -> float:
     return READ_BESIDE_ONE.get(op_type, _LEAST.get(kind.partition("[")[0], _VANISHING))
 
 
-def may_mask(scale: float) -> bool:
-    """Return whether values of this size may be there to mask others."""
-    return scale >= _MASKING
-
-
 def worth_running(unit: float) -> float:
     """Return the relative error up to which nothing needs an explanation in a type of this unit roundoff."""
     return MARGIN * operator_rounding(unit)
@@ -96,11 +84,6 @@ def step_limit(unit: float) -> float:
     x, the scale and their quotient are rounded once each (Higham, section 2.2).
     """
     return max(1.0, float(math.ceil(4.0 * _LEVELS * unit)))
-
-
-def tie_width(unit: float) -> float:
-    """Return the distance from a tie, in steps, within which a fused kernel may make another step of a number."""
-    return max(_TIE_STEPS, 4.0 * _LEVELS * unit)
 
 
 def bounded_floor(reference_error: float, moved: float, unit: float) -> float:

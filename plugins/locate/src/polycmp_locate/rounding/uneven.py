@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.judging import beside_masks
 from polycmp.tensors import is_floating
 from polycmp_locate.rounding.difference import PIECE, relative_to
-from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.figures import largest_of, row_gain
 from polycmp_locate.rounding.kinds import ELEMENTWISE
-from polycmp_locate.rounding.thresholds import AT_LIMIT, FAR_BELOW, LARGE, least_scale, may_mask, worth_running
+from polycmp_locate.rounding.thresholds import AT_LIMIT, least_scale, worth_running
 
 
 class Parts(NamedTuple):
@@ -34,7 +35,7 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
     """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
 
     Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
-    against the others.
+    against the others, and masks of both sides may be as large as they like.
 
     Args:
         own: The candidate's tensor.
@@ -49,23 +50,35 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
     a, b, border = own.reshape(-1), other.reshape(-1), _border(own, other, allowed)
 
     def pieces() -> Iterator[tuple[NDArray[Any], NDArray[Any], bool]]:
-        return (_gaps_and_sizes(a[at : at + PIECE], b[at : at + PIECE], border, unit) for at in range(0, a.size, PIECE))
+        return (_gaps_and_sizes(a[cut], b[cut], border, unit) for cut in cuts)
 
+    cuts = [slice(at, at + PIECE) for at in range(0, a.size, PIECE)]
     largest, scale, saturated = 0.0, 0.0, False
     for gap, size, beyond in pieces():
         largest, scale = max(largest, float(gap.max())), max(scale, float(size.max()))
         saturated = saturated or beyond
     least = least_scale(op_type, kind)
     relative = relative_to(largest, max(scale, least))
-    if op_type in ELEMENTWISE and may_mask(scale):
+    beside = beside_masks(a, b) if op_type in ELEMENTWISE else None
+    if beside is not None:
         rest, below = 0.0, 0.0
-        for gap, size, _ in pieces():
-            small = size < scale * LARGE
-            rest = max(rest, float(gap.max(initial=0.0, where=small)))
-            below = max(below, float(size.max(initial=0.0, where=small)))
-        if 0.0 < below < scale * FAR_BELOW:
-            relative = max(relative, relative_to(rest, max(below, least)))
+        for cut, (gap, size, _) in zip(cuts, pieces(), strict=True):
+            rest = max(rest, float(gap.max(initial=0.0, where=beside[cut])))
+            below = max(below, float(size.max(initial=0.0, where=beside[cut])))
+        largest, relative = rest, relative_to(rest, max(below, least))
     return Parts(relative, largest, saturated)
+
+
+def gain_of(own: NDArray[Any], other: NDArray[Any], op_type: str) -> float:
+    """Return by which share a whole row or tensor is off alike, beside what only masks others.
+
+    Args:
+        own: The candidate's tensor.
+        other: The reference's, of the same shape.
+        op_type: The type of the operator that makes it.
+    """
+    beside = beside_masks(own, other) if op_type in ELEMENTWISE else None
+    return row_gain(own if beside is None else np.where(beside, own, other), other)
 
 
 def _border(own: NDArray[Any], other: NDArray[Any], allowed: str) -> float:

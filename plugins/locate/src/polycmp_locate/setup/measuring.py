@@ -16,19 +16,23 @@ from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.setting import JudgeByRounding, Setting
 
 
-def rounding_of_outputs(resolved: Resolved, candidate: str, reference: str) -> JudgeByRounding:
+def rounding_of_outputs(
+    resolved: Resolved, candidate: str, reference: str, *, other_model: bool = False
+) -> JudgeByRounding:
     """Return what judges a model's outputs by measured rounding, as `polycmp run` does where nobody gave a tolerance.
 
     Args:
         resolved: The backends.
         candidate: Label of the run to judge.
         reference: Label of the run to believe.
+        other_model: Whether that is no backend, but a saved run of another model.
     """
     plan = resolved.plan.compare
     given = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
     options = given if is_measured(plan) and given is not None else SimpleOptions()
     by_one_name = replace(plan, map_output={})  # both sides are asked for outputs by one name
-    tolerances = RoundingTolerances(replace(resolved, plan=replace(resolved.plan, compare=by_one_name)), reference)
+    under_names = replace(resolved, plan=replace(resolved.plan, compare=by_one_name))
+    tolerances = RoundingTolerances(under_names, reference, other_model=other_model)
 
     def judge_by_rounding(feed: Feed, outputs: Sequence[str]) -> CompareFunction:
         tolerances.begin(feed, outputs)

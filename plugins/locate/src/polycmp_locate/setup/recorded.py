@@ -176,6 +176,7 @@ class Record:
         mine = {name: name for name in joint.to_reference}
         graph = SharedGraph(side, nodes, mine, outputs, side.graph.inputs)
         arrays = {name: tensors[record] for name, record in names.items()}
+        is_behind_codes = any(item.method == SAME_NAME and item.candidate != item.reference for item in matches)
         made = under_names(candidate, graph)
         partitioned_run = RecordedRun(self.result, graph, arrays, feed)
         return Setting(
@@ -186,7 +187,9 @@ class Record:
             self._plan.max_memory,
             pairing,
             is_measured=is_measured(self._plan.compare),
-            judge_by_rounding=rounding_of_outputs(self._resolved, candidate.label, self.result.label),
+            judge_by_rounding=rounding_of_outputs(
+                self._resolved, candidate.label, self.result.label, other_model=is_behind_codes
+            ),
         )
 
     def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:

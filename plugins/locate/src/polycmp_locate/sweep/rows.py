@@ -9,14 +9,15 @@ from typing import Any
 
 from polycmp.compare import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
+from polycmp.judging import MASKING
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, to_numpy
 from polycmp_locate.decisions import may_have_gain
 from polycmp_locate.pairing.parts import unit_inside
 from polycmp_locate.rounding.difference import coarser, relative_to
-from polycmp_locate.rounding.figures import Figures, figures, rounding, row_gain
-from polycmp_locate.rounding.thresholds import STEP_TYPES, least_scale, may_mask
-from polycmp_locate.rounding.uneven import parts_of
+from polycmp_locate.rounding.figures import Figures, figures, rounding
+from polycmp_locate.rounding.thresholds import STEP_TYPES, least_scale
+from polycmp_locate.rounding.uneven import gain_of, parts_of
 from polycmp_locate.values.swept import SweptRow
 
 
@@ -46,7 +47,7 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         return row
     row = replace(row, **_errors(row, item.stats, candidate, reference, allowed))
     own, other = to_numpy(candidate), to_numpy(reference)
-    return replace(row, gain=row_gain(own, other)) if may_have_gain(row) else row
+    return replace(row, gain=gain_of(own, other, node.op_type)) if may_have_gain(row) else row
 
 
 def _errors(row: SweptRow, stats: ErrorStats, candidate: Any, reference: Any, allowed: str) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def _is_uneven(row: SweptRow, *sides: Figures) -> bool:
     """Return whether a tensor holds infinities or NaN, or values as large as those that mask others."""
     if any(not side.is_finite for side in sides):
         return True
-    return bool(row.unit) and may_mask(max(side.scale for side in sides))
+    return bool(row.unit) and max(side.scale for side in sides) >= MASKING
 
 
 def after_inputs(row: SweptRow, before: list[SweptRow], fed: list[Any], coarsest: float, borrowed: bool) -> SweptRow:

@@ -14,7 +14,6 @@ from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import least_scale
 from polycmp_locate.setting import Setting, Stage, Tensors
-from polycmp_locate.trials.between_steps import is_wrong_between_steps
 from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.probing import explains, is_removed
 from polycmp_locate.values.measured import Row
@@ -53,7 +52,6 @@ class WholeModel:
         self.finals: Sequence[OutputComparison] = self._judged()
         self._nodes = {name: node for node in setting.reference.graph.nodes for name in node.outputs}
         self._trials = 0
-        self._wrong_between_steps: bool | None = None
 
     @cached_property
     def flow(self) -> Flow:
@@ -136,12 +134,6 @@ class WholeModel:
         names = sorted(outputs)
         made = self.setting.candidate.run_part(tensors, names)
         return None if made is None else max(self.error(name, made[name]) for name in names)
-
-    def is_wrong_between_steps(self, rows: Sequence[Row]) -> bool:
-        """Return whether operators are wrong together by so little that ties of rounding would explain it as well."""
-        if self._wrong_between_steps is None:
-            self._wrong_between_steps = is_wrong_between_steps(self.setting, self.feed, rows, self.failing.keys())
-        return self._wrong_between_steps
 
     def sides(self, first: PartitionedRun) -> tuple[PartitionedRun, PartitionedRun]:
         """Return both sides, this one first."""

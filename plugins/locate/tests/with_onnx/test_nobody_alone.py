@@ -1,0 +1,103 @@
+"""`polycmp locate` where no operator is wrong by itself: what many make together, and what the files alone show."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from small_models import graph_model
+
+from polycmp_onnx import convert_to_fp16
+
+FLOAT = TensorProto.FLOAT
+
+
+@pytest.fixture
+def located(polycmp, tmp_path):
+    """Search for what differs between two files, and return the exit status and the report."""
+
+    def run(new, old, *words):
+        done = polycmp(
+            "locate", new, "-b", "onnxrt", "-b", f"onnxrt:name=old,model={old}", *words, "--report", "f.json"
+        )
+        return done.status, json.loads((tmp_path / "f.json").read_text())
+
+    return run
+
+
+def scaled(path, op_type, off=0.0, layers=24):
+    """A chain of operators that multiply by constants, or divide by their inverses, each off by the same share."""
+    random = np.random.default_rng(0)
+    factors = [random.uniform(0.5, 2.0, 16) * (1.0 + off) for _ in range(layers)]
+    held = [(f"c{i}", (1 / item if op_type == "Div" else item).astype(np.float32)) for i, item in enumerate(factors)]
+    nodes = [
+        helper.make_node(op_type, [f"m{i - 1}" if i else "x", f"c{i}"], [f"m{i}"], name=f"n{i}") for i in range(layers)
+    ]
+    nodes.append(helper.make_node("Relu", [f"m{layers - 1}"], ["y"], name="end"))
+    onnx.save(graph_model(nodes, [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])], held), path)
+    return path
+
+
+def test_what_operators_make_together_is_found_although_none_is_wrong(located, polycmp, tmp_path):
+    """24 operators are off by 2e-6 each, as one kernel may be, and all in one direction: rounding explains 7e-6."""
+    new, old = scaled(tmp_path / "new.onnx", "Div", 2e-6), scaled(tmp_path / "old.onnx", "Mul")
+    assert polycmp("run", new, "-b", "onnxrt", "-b", f"onnxrt:model={old}").status == 1
+    status, found = located(new, old)
+    assert (status, found["words"]) == (1, "beyond rounding"), found["sentence"]
+    assert "no operator is wrong by itself" in found["sentence"]
+
+
+def test_operators_that_round_otherwise_together_are_no_fault(located, tmp_path):
+    status, found = located(scaled(tmp_path / "new.onnx", "Div"), scaled(tmp_path / "old.onnx", "Mul"))
+    assert status == 0, found["sentence"]
+
+
+def test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it(located, tmp_path):
+    """A small weight of a float16 file, one of 4,096, is 1.5 times the other file's: all others round by more."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w0"], ["h"], name="first"),
+        helper.make_node("Tanh", ["h"], ["t"], name="tanh"),
+        helper.make_node("MatMul", ["t", "w1"], ["y"], name="second"),
+    ]
+    held = [(name, (random.standard_normal((64, 64)) / 8).astype(np.float32)) for name in ("w0", "w1")]
+    model = graph_model(nodes, [("x", FLOAT, [8, 64])], [("y", FLOAT, [8, 64])], held)
+    onnx.save(model, tmp_path / "old.onnx")
+    half = convert_to_fp16(model)
+    weight = next(item for item in half.graph.initializer if item.dims == [64, 64] and item.name.startswith("w1"))
+    values = numpy_helper.to_array(weight).copy()
+    at = np.unravel_index(np.argsort(np.abs(values), axis=None)[200], values.shape)
+    values[at] *= np.float16(1.5)
+    weight.CopyFrom(numpy_helper.from_array(values, weight.name))
+    onnx.save(half, tmp_path / "new.onnx")
+    status, found = located(tmp_path / "new.onnx", tmp_path / "old.onnx")
+    assert (status, found["words"]) == (1, "another network"), found["sentence"]
+    assert "is not the float16 of the other file's" in found["sentence"]
+    assert "even so, the outputs are within tolerance" in found["sentence"]
+
+
+@pytest.mark.parametrize("order", ["new first", "old first"])
+def test_a_mask_that_a_converter_cut_is_no_fault(located, tmp_path, order):
+    """float16 holds no -3.4e38: what is -1e4 there hides the same numbers, and an Add of it is right."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["scores"], name="scores"),
+        helper.make_node("Add", ["scores", "mask"], ["masked"], name="mask"),
+        helper.make_node("Softmax", ["masked"], ["y"], name="softmax"),
+    ]
+    mask = np.where(np.tri(16, dtype=bool), 0.0, np.finfo(np.float32).min).astype(np.float32)
+    held = [("w", (random.standard_normal((16, 16)) / 4).astype(np.float32)), ("mask", mask)]
+    model = graph_model(nodes, [("x", FLOAT, [16, 16])], [("y", FLOAT, [16, 16])], held)
+    onnx.save(model, tmp_path / "old.onnx")
+    half = convert_to_fp16(model)
+    for item in half.graph.initializer:
+        values = numpy_helper.to_array(item)
+        if values.min() < -1e4:
+            item.CopyFrom(numpy_helper.from_array(np.maximum(values, values.dtype.type(-1e4)), item.name))
+    onnx.save(half, tmp_path / "new.onnx")
+    pair = [tmp_path / "new.onnx", tmp_path / "old.onnx"]
+    status, found = located(*(pair if order == "new first" else pair[::-1]))
+    assert status == 0, found["sentence"]

@@ -1,0 +1,66 @@
+"""Each cause of `locate` has a heading on the page, and a test that fails without it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polycmp_locate.causes import rules
+
+ROOT = Path(__file__).parents[1]
+LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
+NOBODY = f"{ONNX}test_nobody_alone.py"
+SATURATES = "test_a_kernel_that_saturates_is_accused_with_what_helps"
+#: The test that fails without each cause; those of other environments are run there, as they are.
+NEEDED_BY = {
+    "Other numbers in each run": f"{ONNX}test_locate_owners.py::test_a_side_whose_own_runs_differ_is_told_first",
+    "Numbers that were made up": "tests/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
+    "Operators that are left out": f"{ONNX}test_fusions.py::test_casts_that_are_left_out",
+    "Wrong together, right one by one": f"{LOCATE}test_locate_verdicts.py::test_a_fault_that_hides_from_probes",
+    "A coarser type than the rest": f"{ONNX}test_pairing.py::test_a_cast_to_a_coarser_type_than_the_rest_is_named",
+    "Beyond rounding": f"{NOBODY}::test_what_operators_make_together_is_found_although_none_is_wrong",
+    "Another network": f"{NOBODY}::test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it",
+    "Another constant": f"{ONNX}test_locate_owners.py",
+    "A bias clipped to 32 bits": "tests/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
+    "Saturating 8-bit kernels": f"{ONNX}test_locate_findings.py::{SATURATES}",
+}
+#: Tests of these need a framework.
+ELSEWHERE = {
+    "The exporting program's own reasons": "plugins/torch/tests/test_inside.py",
+    "A constant frozen from the example inputs": "plugins/torch/tests/test_inside.py",
+}
+ASKED = (*rules.TOGETHER, *rules.SECOND_LOOKS, *rules.REASONS)
+#: Runs pytest with a cause taken out of the lists.
+WITHOUT = """
+import sys
+from polycmp_locate.causes import rules
+from polycmp_locate.judge import judge
+for part in ("TOGETHER", "SECOND_LOOKS", "REASONS"):
+    setattr(judge, part, tuple(rule for rule in getattr(rules, part) if rule.name != sys.argv[1]))
+import pytest
+sys.exit(pytest.main(["-q", "-x", "-n0", "--no-header", *sys.argv[2:]]))
+"""
+
+
+def test_the_page_explains_every_cause_and_no_other():
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs" / "causes.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings == [rule.name for rule in (*rules.TOGETHER, rules.FAILS, *rules.SECOND_LOOKS, *rules.REASONS)]
+
+
+def test_every_cause_is_needed_by_a_test():
+    assert {rule.name for rule in ASKED} == {*NEEDED_BY, *ELSEWHERE}
+    assert [name for name in NEEDED_BY.values() if not (ROOT / name.partition("::")[0]).exists()] == []
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", NEEDED_BY)
+def test_the_test_fails_without_the_cause(name):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, name, NEEDED_BY[name]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
+    assert " failed" in done.stdout
