@@ -400,6 +400,10 @@ def still_fails(label: str, size: int, operators: int, steps: int, *, stopped: b
 
 
 NOTHING_TO_REDUCE: Final = "the whole model passes, so there is nothing to reduce"
+WHOLE_UNANSWERED: Final = {
+    "blind": "nothing could have differed in the whole model, so it is not known whether it fails",
+    "undecided": "whether the whole model fails could not be decided",
+}
 ONLY_WHOLE: Final = "the model fails, yet not when all of it is cut out of its file, so no part can be smaller"
 
 

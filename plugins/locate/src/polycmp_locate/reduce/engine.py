@@ -55,7 +55,12 @@ def reduce_with_backends(
         assert graph is not None  # or it could not have been opened
         found = Reduction(graph, notes=[f"compared on {whole.iterations} inputs"])
         failed = [item for item in whole.results if item.error]
-        found.problem = backend_failure(failed[0].label, failed[0].error, failed[0].hint) if failed else None
+        if failed:
+            found.problem = backend_failure(failed[0].label, failed[0].error, failed[0].hint)
+        elif whole.unanswered:
+            verdict, why = next(iter(whole.unanswered.items()))
+            judged = to_words(without_written_files(plan), registry)
+            found.problem = Problem(say.WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
     else:
         judge, graph = BackendJudge(failure, resolved), failure.reference.graph
         fixed = needs_outputs(plan.compare) and wishes.outputs

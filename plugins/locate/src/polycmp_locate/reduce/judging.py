@@ -24,6 +24,7 @@ from polycmp.tensors import Feed
 from polycmp_locate.reduce.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State
+from polycmp_locate.whole_outputs import why_failed
 
 Tensors = Mapping[str, Any]
 
@@ -69,11 +70,13 @@ class WholeModel:
     Attributes:
         results: Results of the backends.
         iterations: Number of inputs.
+        unanswered: Reason why it is not known whether the model fails, by the verdict: blind, or undecided.
     """
 
     def __init__(self, resolved: Resolved, plan: Plan, on_stage: Callable[[str], None] = lambda _: None) -> None:
         self.results: list[BackendResult] = []
         self.iterations = 0
+        self.unanswered: dict[str, str] = {}
         self._resolved, self._plan, self._on_stage = resolved, plan, on_stage
 
     def find(self) -> Failure | None:
@@ -112,6 +115,8 @@ class WholeModel:
         """Return the outputs that fail, as `polycmp run` judges them, with the reasons."""
         feeds = [(feed, copy_outputs(made), copy_outputs(expected))]
         found = judge_outputs(self._resolved, label, reference, feeds)
+        if found.verdict in {"blind", "undecided"}:
+            self.unanswered.setdefault(found.verdict, why_failed(found))
         if found.verdict != "failed":
             return {}
         invalid = {item.output: "it holds NaN or infinity" for item in found.invalid}
