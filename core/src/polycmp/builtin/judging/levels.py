@@ -271,5 +271,5 @@ def finite_places(array: Array) -> NDArray[np.bool_]:
     made = np.ones(array.shape, np.bool_)
     for cut, _ in cuts(array.shape):
         block = array[cut]
-        np.isfinite(wide(block) if is_low_bit(block.dtype) else block, out=made[cut])
+        made[cut] = np.isfinite(wide(block) if is_low_bit(block.dtype) else block)
     return made

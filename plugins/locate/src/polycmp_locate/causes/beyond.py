@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from polycmp.compare import SimpleOptions
 from polycmp.tensors import Feed, to_numpy
@@ -18,9 +17,6 @@ from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Judged
 from polycmp_locate.values.measured import Row
 from polycmp_locate.values.swept import SweptWindow
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 
 @dataclass(frozen=True)
@@ -37,9 +33,9 @@ class Beyond:
     why: str
     is_output: bool = False
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        del found
+        del judged, candidate, reference
         tensor, node = self.row.tensor, self.row.node.label
         if self.is_output:
             return f"{BEYOND}: no operator is wrong by itself; of {tensor!r}, the output of {node}: {self.why}"

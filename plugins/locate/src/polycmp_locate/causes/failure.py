@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows, final_outputs
@@ -22,9 +22,6 @@ from polycmp_locate.setting import Setting, Stage, all_tensors
 from polycmp_locate.trials.together import RunsTogether, find_together
 from polycmp_locate.values.judged import FAILS, Fused, Judged
 from polycmp_locate.values.measured import Row
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 #: Text that the core adds to the error of a backend that fails before its first run.
 _ACTIVATED = " (while it was activated)"
@@ -42,24 +39,24 @@ class Failure:
     error: str
     frozen_sizes: str = ""
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return on which operators the candidate fails; empty where nothing is known of that."""
-        row, fused = found.judged.first_bad, found.judged.fused
+        row, fused = judged.first_bad, judged.fused
         if row is None:
             return ""
         error = " ".join(self.error.removesuffix(_ACTIVATED).split())
         if fused is not None:
             one = len(fused.nodes) == 1
             what = f"{fused.labels} is where it fails" if one else f"{fused.labels} run one by one, but not together"
-            return f"{FAILS}: {found.candidate} cannot run the model: {error}; {what}{fused.hangs_on}{fused.way_round}"
+            return f"{FAILS}: {candidate} cannot run the model: {error}; {what}{fused.hangs_on}{fused.way_round}"
         says = not row.reason or (row.node.name and row.node.name in error)
         why = f", and says: {error}" if error and says else ""
-        why += reads_otherwise(row.node, found.candidate, found.reference) or self.frozen_sizes
+        why += reads_otherwise(row.node, candidate, reference) or self.frozen_sizes
         if row.reason:
-            return f"{FAILS}: {found.candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
+            return f"{FAILS}: {candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
         members = row.node.members if isinstance(row.node, PartNode) else ()
         node = say.with_nothing_between(members) if len(members) > 1 else row.node.label
-        return f"{FAILS}: {found.candidate} cannot run {node}, not even alone{why}"
+        return f"{FAILS}: {candidate} cannot run {node}, not even alone{why}"
 
 
 def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from polycmp.tensors import is_floating, to_numpy
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import NOT_FINITE, UNDECIDED, Judged
 from polycmp_locate.values.swept import SweptWindow
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 
 @dataclass(frozen=True)
@@ -31,9 +27,9 @@ class Invented:
 
     numbers: Mapping[str, float]
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        del found
+        del judged, candidate, reference
         return f"{UNDECIDED}: {made_up(self.numbers)}"
 
 

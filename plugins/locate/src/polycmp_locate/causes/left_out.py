@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from polycmp.graph import GraphNode
 from polycmp.layerwise import PartitionedRun
@@ -19,9 +18,6 @@ from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.fusion import around
 from polycmp_locate.values.judged import FUSION, Fused, Judged
 from polycmp_locate.values.measured import Row
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 #: Number of probes around which operators are looked for.
 _PROBES = 8
@@ -43,9 +39,9 @@ class LeftOut:
     made: str
     label: str
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        del found
+        del judged, candidate, reference
         them = "both" if len(self.nodes) == 2 else "them"
         return (
             f"{FUSION}: with {Fused(self.nodes).labels} together, {self.made!r} equals {self.read!r} bit by bit: "

@@ -17,6 +17,7 @@ from polycmp_locate.decisions import (
     is_off,
     is_refuted,
     is_right_alone,
+    operator_limit,
     reference_is_wrong,
     rounds_on_the_way,
 )
@@ -300,5 +301,9 @@ class _Blame:
         off = next((row for row in self.rows if self._is_off(row) and self._reaches_outputs(row)), None)
         if steps is not None and (off is None or self.place[steps.tensor] <= self.place[off.tensor]):
             return self._finish(None, None, WITHIN_ROUNDING, steps)
+        if off is None or not is_right_alone(off):
+            return self._finish(None, None, UNDECIDED, off)
+        if off.standalone is not None and off.standalone.relative > operator_limit(off):
+            return self._finish(None, None, ILL_CONDITIONED, off)  # a long sum that cancels, say
         # What operators amplify was measured with the outputs: where each is right, nothing explains them.
-        return self._finish(None, None, UNDECIDED, None if off is None or is_right_alone(off) else off)
+        return self._finish(None, None, UNDECIDED)

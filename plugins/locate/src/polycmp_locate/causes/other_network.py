@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from polycmp_locate import sentences as say
 from polycmp_locate.network.comparison import Finding
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import BENIGN, BEYOND, OTHER_NETWORK, UNDECIDED, Judged
 from polycmp_locate.values.swept import SweptWindow
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 
 @dataclass(frozen=True)
@@ -29,10 +25,10 @@ class OtherNetwork:
 
     findings: tuple[Finding, ...]
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
         first, *more = self.findings
-        agree = all(item.passed for item in found.judged.finals)
+        agree = all(item.passed for item in judged.finals)
         return f"{OTHER_NETWORK}: {say.other_network(first.words, len(more))}{say.OUTPUTS_AGREE if agree else ''}"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, a_few
@@ -19,9 +18,6 @@ from polycmp_locate.trials.rewriting import rewrites
 from polycmp_locate.trials.switches import TRIALS, Cured, find_cure
 from polycmp_locate.values.judged import FUSION, Fused, Judged, Probe
 from polycmp_locate.values.measured import Row
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 #: Operators that a backend rewrites in one go, from which on naming them tells nothing.
 _MOST = 24
@@ -37,9 +33,9 @@ class Together:
 
     label: str
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence: the operators, what proves it, and how to prevent it."""
-        judged, label = found.judged, self.label
+        label = self.label
         probe, fused = judged.seen_probe, judged.fused or Fused(())
         if probe is None:
             return ""

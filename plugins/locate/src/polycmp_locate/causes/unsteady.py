@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
@@ -19,9 +18,6 @@ from polycmp_locate.rounding.thresholds import worth_running
 from polycmp_locate.setting import Tensors
 from polycmp_locate.trials.probing import SHARE
 from polycmp_locate.values.judged import UNSTEADY, Judged
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 
 @dataclass(frozen=True)
@@ -40,10 +36,10 @@ class Unsteady:
     tensor: str = ""
     error: float = 0.0
 
-    def sentence(self, found: Located) -> str:
+    def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        row = found.judged.first_bad
-        who = f"{self.label}{', the reference,' if self.label == found.reference else ''}"
+        row = judged.first_bad
+        who = f"{self.label}{', the reference,' if self.label == reference else ''}"
         where = "although every tensor inside that can be looked at is the same"
         if row is not None:
             where = f"first in {row.tensor!r}, the output of {row.node.label}, {_by(self.error)}"

@@ -27,7 +27,7 @@ def report(judged: Judged, setting: Setting) -> Located:
         precision=_coarsest(setting.candidate, setting.reference),
         pairing=setting.pairing,
     )
-    found.sentence = judged.cause.sentence(found) if judged.cause is not None else ""
+    found.sentence = judged.cause.sentence(judged, found.candidate, found.reference) if judged.cause is not None else ""
     if not judged.finals:  # one side did not run the model
         return found
     if not judged.is_whole:

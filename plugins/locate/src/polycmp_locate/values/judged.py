@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from polycmp.compare import OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.spec import Switch
 from polycmp_locate.values.measured import Extent, Row
-
-if TYPE_CHECKING:
-    from polycmp_locate.values.located import Located
 
 #: The verdicts, each a key in reports.
 EQUAL = "equal"
@@ -123,8 +120,14 @@ class Fused:
 class Cause(Protocol):
     """Cause of a fault that is no single operator's arithmetic; each is in a file of its own in `causes`."""
 
-    def sentence(self, found: Located, /) -> str:
-        """Return the verdict as a sentence."""
+    def sentence(self, judged: Judged, candidate: str, reference: str, /) -> str:
+        """Return the verdict as a sentence.
+
+        Args:
+            judged: The verdict.
+            candidate: Label of the candidate.
+            reference: Label of the reference.
+        """
         ...
 
 
