@@ -101,3 +101,10 @@ def test_a_mask_that_a_converter_cut_is_no_fault(located, tmp_path, order):
     pair = [tmp_path / "new.onnx", tmp_path / "old.onnx"]
     status, found = located(*(pair if order == "new first" else pair[::-1]))
     assert status == 0, found["sentence"]
+
+
+def test_of_several_wrong_operators_the_first_is_named(located, tmp_path):
+    """Four factors are 1.1 times as large: no one of them makes half of the outputs' error."""
+    new, old = scaled(tmp_path / "new.onnx", "Mul", 0.1, layers=4), scaled(tmp_path / "old.onnx", "Mul", layers=4)
+    status, found = located(new, old)
+    assert (status, found["first_bad"], found["last_good"]) == (1, "m0", None), found["sentence"]

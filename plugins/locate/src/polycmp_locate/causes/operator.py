@@ -86,7 +86,7 @@ class _Blame:
         for row in self.rows:
             if row.tensor in inside_range:
                 if self._is_blamed(row):
-                    return self._blame(row)
+                    return self._blame(self.outdone or row)
                 continue
             region = self._region(row) if is_beyond_range(row) and not row.is_borrowed else set()
             if any(not is_beyond_range_alike(self.by_name[name]) for name in region & self.by_name.keys()):
@@ -95,7 +95,7 @@ class _Blame:
                 self._note_absorbed(row, region)
                 inside_range |= region
             elif self._is_blamed(row):
-                return self._blame(row)
+                return self._blame(self.outdone or row)  # the first that is wrong, however much those after it add
         return self._nobody()
 
     # --- infinities, NaN and saturated values
