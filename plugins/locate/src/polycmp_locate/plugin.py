@@ -40,7 +40,7 @@ def polycmp_pairings() -> Iterable[PairingSpec]:
     yield PairingSpec(
         "differing",
         "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
-        "polycmp_locate.pairing.side_by_side:pair_runs",
+        "polycmp_locate.setup.side_by_side:pair_runs",
     )
 
 

@@ -172,6 +172,8 @@ def open_windows(
     elif resolved.map_output:  # tensors of two names may be made in two windows
         notes.append(all_in_memory_note("--map-output"))
         return None
+    elif len(graphs) > 1 and all(inside) and _are_marked(backends):
+        paired = _paired(resolved, partitioned, reference) or paired
     if paired is None:
         return None
     partitioned = paired.partitioned_runs

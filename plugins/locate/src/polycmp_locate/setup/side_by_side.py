@@ -8,9 +8,11 @@ from typing import Any
 
 from polycmp.compare import OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
+from polycmp.graph import DeclaredGraph
 from polycmp.judging import PerturbedRuns
 from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer
+from polycmp_locate.network.comparison import compare_networks, compare_sides
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
 from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
@@ -28,6 +30,8 @@ def pair_runs(
     perturbed: Callable[[PartitionedRun], PerturbedRuns | None],
 ) -> Paired | None:
     """Return runs of two different models as ones of equal graphs; None for more models, or too little in common.
+
+    Models of equal graphs are returned as they are where only what their files hold tells how to judge their tensors.
 
     Args:
         partitioned_runs: The runs.
@@ -54,7 +58,9 @@ def pair_runs(
         if not same_structure(partitioned_run.graph, reference_run.graph)
     ]
     first = others[0] if others else None
-    if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
+    if first is None:
+        return _equalised(partitioned_runs, reference_run)
+    if not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
     pairs = input_pairs(first, reference_run, given.inputs, command)
     outputs = given_pairs(first, reference_run, given.outputs)
@@ -78,7 +84,25 @@ def pair_runs(
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
     to_reference = aligned.pairing.to_reference
-    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, outputs, ends), rounding, to_reference)
+    theirs = aligned.reference_graph.side
+    equalised = bool(compare_sides(mine.side, theirs, aligned.pairing.matches).equalised)
+
+    def judge(comparer: Comparer) -> Comparer:
+        return PairedComparer(comparer, outputs, ends, is_equalised=equalised)
+
+    return Paired(made, list(notes), judge, rounding, to_reference)
+
+
+def _equalised(runs: Sequence[PartitionedRun], reference: PartitionedRun) -> Paired | None:
+    """Return runs of two files of equal graphs, one of which holds channels multiplied; None if neither does."""
+    graph = reference.graph
+    others = [run.graph for run in runs if run.graph is not graph]
+    if not isinstance(graph, DeclaredGraph) or not others or any(other is not others[0] for other in others):
+        return None
+    if not isinstance(others[0], DeclaredGraph) or not compare_networks(others[0], graph).equalised:
+        return None
+    ends = final_outputs(graph)
+    return Paired(list(runs), [], lambda comparer: PairedComparer(comparer, {}, ends, is_equalised=True))
 
 
 class PairedComparer:
@@ -88,11 +112,14 @@ class PairedComparer:
         comparer: Compares them.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
         ends: The models' outputs that no operator reads.
+        is_equalised: Whether channels inside are multiplied in one file, as the operators that read them expect.
     """
 
-    def __init__(self, comparer: Comparer, given: Mapping[str, str], ends: Sequence[str] = ()) -> None:
+    def __init__(
+        self, comparer: Comparer, given: Mapping[str, str], ends: Sequence[str] = (), *, is_equalised: bool = False
+    ) -> None:
         self._comparer = comparer
-        self._ends = ends
+        self._ends, self._is_equalised = ends, is_equalised
         self._given = given
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
@@ -110,9 +137,18 @@ class PairedComparer:
         compared = self._comparer.result(candidate_iterations, reference_iterations)
         outputs = {name: self._named(item) for name, item in compared.outputs.items()}
         if all(outputs[name].passed for name in self._ends if name in outputs):
-            outputs = {name: _other(item) if _is_other(item) else item for name, item in outputs.items()}
+            outputs = {name: self._beside_right_outputs(item) for name, item in outputs.items()}
         verdict = "failed" if compared.reason else verdict_over(outputs.values())
         return replace(compared, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+
+    def _beside_right_outputs(self, item: OutputComparison) -> OutputComparison:
+        """Return the verdict on a tensor inside where all that is made of it agrees."""
+        if _is_other(item):
+            return _other(item, "another tensor of that name")
+        is_inner = self._is_equalised and item.output not in self._ends and item.stats is not None
+        if is_inner and item.verdict in {"failed", "undecided"}:
+            return _other(item, "channels are multiplied by factors of their own")
+        return item
 
 
 def _is_other(item: OutputComparison) -> bool:
@@ -121,8 +157,8 @@ def _is_other(item: OutputComparison) -> bool:
     return item.verdict == "failed" and item.stats is None and kinds[0][0] == kinds[1][0] and kinds[0] != kinds[1]
 
 
-def _other(item: OutputComparison) -> OutputComparison:
-    """Return the verdict on a name that an optimiser gave to another tensor, as all that is made of both agrees."""
+def _other(item: OutputComparison, why: str) -> OutputComparison:
+    """Return the verdict on a tensor that is another one on purpose, as all that is made of both agrees."""
     return replace(
-        item, passed=True, failed_iterations=0, reason=f"another tensor of that name: {item.reason}; all outputs agree"
+        item, passed=True, inconclusive="", failed_iterations=0, reason=f"{why}: {item.reason}; all outputs agree"
     )
