@@ -38,7 +38,7 @@ ASKED = (*rules.TOGETHER, *rules.SECOND_LOOKS, *rules.REASONS)
 WITHOUT = """
 import sys
 from polycmp_locate.causes import rules
-from polycmp_locate.judge import judge
+from polycmp_locate import judge
 for part in ("TOGETHER", "SECOND_LOOKS", "REASONS"):
     setattr(judge, part, tuple(rule for rule in getattr(rules, part) if rule.name != sys.argv[1]))
 import pytest

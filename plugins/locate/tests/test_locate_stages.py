@@ -12,7 +12,7 @@ from polycmp.layerwise import final_outputs, open_partitioned_runs
 from polycmp.plan import from_values
 from polycmp.plugins import Registry
 from polycmp.runs import make_functions, resolve
-from polycmp_locate.judge.judge import judge
+from polycmp_locate.judge import judge
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.report.report import report
 from polycmp_locate.setting import Setting

@@ -18,7 +18,7 @@ from polycmp.session import invented_numbers
 from polycmp.tensors import Feed
 from polycmp_locate.causes.failure import Failure
 from polycmp_locate.causes.rules import FAILS
-from polycmp_locate.judge.judge import judge, look_again
+from polycmp_locate.judge import judge, look_again
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
 from polycmp_locate.pairing.lacking import lacking_outputs

@@ -1,1 +1,0 @@
-"""The third stage: which tensor is wrong, and whose operator makes it so."""
