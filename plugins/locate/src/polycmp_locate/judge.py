@@ -63,7 +63,7 @@ def _judge_first(case: Case) -> Judged:
         judged = rule.ask(case)
         if judged is not None:
             return judged
-    found = case.of_operators()
+    found = case.of_operators
     if found.verdict == UNDECIDED or (found.first_bad is None and _is_unexplained(case)):
         postponed = found.turning is not None and found.turning.was_postponed
         return case.judged(found, open_until="all, any number" if postponed else "all")
@@ -79,7 +79,7 @@ def _is_unexplained(case: Case) -> bool:
 
 def _judge_operators(case: Case) -> Judged:
     """Return the verdict on single operators, as far as what was seen of them is evidence."""
-    found, probe = case.of_operators(), case.probe
+    found, probe = case.of_operators, case.probe
     if found.verdict not in BENIGN or probe.plain_passed:
         return case.judged(found)
     if case.whole.beyond:

@@ -59,16 +59,18 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     equalised = network is not None and network.equalised and not whole.failing
     trusted = judged.probe is None or judged.probe.trusted
     is_open = judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted)
-    if is_open and not equalised:
-        beyond = _first_beyond(judged, whole.setting, whole.feed, windows)
-        if beyond is not None:
-            return replace(judged, verdict=BEYOND, cause=beyond)
-    if is_open:
-        rows = {row.tensor: row for row in judged.rows if not row.is_matched}
-        off = next((item for item in judged.finals if item.verdict == "failed" and item.output in rows), None)
-        if off is not None:
-            return replace(judged, verdict=BEYOND, cause=Beyond(rows[off.output], off.reason, is_output=True))
-    return judged
+    if not is_open:
+        return judged
+    beyond = None if equalised else _first_beyond(judged, whole.setting, whole.feed, windows)
+    beyond = beyond or _output_beyond(judged)
+    return judged if beyond is None else replace(judged, verdict=BEYOND, cause=beyond)
+
+
+def _output_beyond(judged: Judged) -> Beyond | None:
+    """Return the first output that is off by more than rounding explains."""
+    rows = {row.tensor: row for row in judged.rows if not row.is_matched}
+    off = next((item for item in judged.finals if item.verdict == "failed" and item.output in rows), None)
+    return None if off is None else Beyond(rows[off.output], off.reason, is_output=True)
 
 
 def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Beyond | None:

@@ -38,12 +38,9 @@ class Case:
 
     # --- verdicts
 
-    def of_operators(self) -> Judgement:
-        """Return the verdict on single operators."""
-        return self._of_operators
-
     @cached_property
-    def _of_operators(self) -> Judgement:
+    def of_operators(self) -> Judgement:
+        """The verdict on single operators."""
         whole = self.whole
         final, network = frozenset(final_outputs(self.setting.reference.graph)), self.setting.network
         equalised = network.equalised if network is not None else ()
@@ -52,7 +49,7 @@ class Case:
     def nobody(self, **changes: Any) -> Judged:
         """Return a verdict that blames no operator."""
         none = {"first_bad": None, "origin": None, "last_good": None, "turning": None}
-        return self.judged(self._of_operators, **{**none, **changes})
+        return self.judged(self.of_operators, **{**none, **changes})
 
     def judged(self, judgement: Judgement, **changes: Any) -> Judged:
         """Return a verdict with all that it rests on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from polycmp.compare import OutputComparison, PairComparison, inconclusive, verdict_over
@@ -59,7 +60,7 @@ def pair_runs(
     ]
     first = others[0] if others else None
     if first is None:
-        return _equalised(partitioned_runs, reference_run)
+        return _of_equal_graphs(partitioned_runs, reference_run)
     if not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
     pairs = input_pairs(first, reference_run, given.inputs, command)
@@ -85,24 +86,30 @@ def pair_runs(
     ends = final_outputs(mine)
     to_reference = aligned.pairing.to_reference
     theirs = aligned.reference_graph.side
-    equalised = bool(compare_sides(mine.side, theirs, aligned.pairing.matches).equalised)
+
+    @cache
+    def is_equalised() -> bool:
+        return bool(compare_sides(mine.side, theirs, aligned.pairing.matches).equalised)
 
     def judge(comparer: Comparer) -> Comparer:
-        return PairedComparer(comparer, outputs, ends, is_equalised=equalised)
+        return PairedComparer(comparer, outputs, ends, is_equalised)
 
     return Paired(made, list(notes), judge, rounding, to_reference)
 
 
-def _equalised(runs: Sequence[PartitionedRun], reference: PartitionedRun) -> Paired | None:
-    """Return runs of two files of equal graphs, one of which holds channels multiplied; None if neither does."""
+def _of_equal_graphs(runs: Sequence[PartitionedRun], reference: PartitionedRun) -> Paired | None:
+    """Return runs of two files of equal graphs as they are; None where there are more files, or none."""
     graph = reference.graph
-    others = [run.graph for run in runs if run.graph is not graph]
-    if not isinstance(graph, DeclaredGraph) or not others or any(other is not others[0] for other in others):
+    other, *more = {id(run.graph): run.graph for run in runs if run.graph is not graph}.values() or [None]
+    if more or not isinstance(graph, DeclaredGraph) or not isinstance(other, DeclaredGraph):
         return None
-    if not isinstance(others[0], DeclaredGraph) or not compare_networks(others[0], graph).equalised:
-        return None
-    ends = final_outputs(graph)
-    return Paired(list(runs), [], lambda comparer: PairedComparer(comparer, {}, ends, is_equalised=True))
+    files, ends = (other, graph), final_outputs(graph)
+
+    @cache
+    def is_equalised() -> bool:
+        return bool(compare_networks(*files).equalised)
+
+    return Paired(list(runs), [], lambda comparer: PairedComparer(comparer, {}, ends, is_equalised))
 
 
 class PairedComparer:
@@ -112,11 +119,12 @@ class PairedComparer:
         comparer: Compares them.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
         ends: The models' outputs that no operator reads.
-        is_equalised: Whether channels inside are multiplied in one file, as the operators that read them expect.
+        is_equalised: Tells whether channels inside are multiplied in one file, as the operators that read them expect.
+            It reads all weights, and is asked only of tensors that differ beside outputs that agree.
     """
 
     def __init__(
-        self, comparer: Comparer, given: Mapping[str, str], ends: Sequence[str] = (), *, is_equalised: bool = False
+        self, comparer: Comparer, given: Mapping[str, str], ends: Sequence[str], is_equalised: Callable[[], bool]
     ) -> None:
         self._comparer = comparer
         self._ends, self._is_equalised = ends, is_equalised
@@ -145,8 +153,8 @@ class PairedComparer:
         """Return the verdict on a tensor inside where all that is made of it agrees."""
         if _is_other(item):
             return _other(item, "another tensor of that name")
-        is_inner = self._is_equalised and item.output not in self._ends and item.stats is not None
-        if is_inner and item.verdict in {"failed", "undecided"}:
+        is_inner = item.output not in self._ends and item.stats is not None
+        if is_inner and item.verdict in {"failed", "undecided"} and self._is_equalised():
             return _other(item, "channels are multiplied by factors of their own")
         return item
 
