@@ -142,3 +142,15 @@ def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
     promised = rows("What it costs")[place]
     asked = 1 if not words and statuses == [0] else 0  # whether outputs that pass move at all
     assert [str(called[sessions] - 2), str(called[runs] - 2 - asked)] == promised[1:]  # two are compared
+
+
+def test_a_search_runs_the_whole_model_once_on_each_side(polycmp, files):
+    """A side that made the same outputs while it was looked inside is not run again to see whether it repeats itself."""
+    inside = CORE / "builtin" / "layerwise" / "partitioned_run.py"
+    whole = inside, "PartitionedRun.run_repeatedly"
+    again = ROOT / "plugins" / "locate" / "src" / "polycmp_locate" / "causes" / "unsteady.py", "_find"
+    assert all(has(*stop) for stop in (whole, again))
+    statuses = []
+    called = calls([whole, again], lambda: statuses.append(polycmp("locate", "new.onnx", *PAIR).status))
+    assert statuses == [1]
+    assert (called[whole], called[again]) == (2, 0)
