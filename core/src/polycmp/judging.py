@@ -22,7 +22,7 @@ from polycmp.builtin.judging.types import (
     rounded_weights,
     types_inside,
 )
-from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, is_ruined, judge, lost_channels
+from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, is_ruined, judge, lost_channels
 
 __all__ = [
     "MARGIN",
@@ -33,6 +33,7 @@ __all__ = [
     "Judgement",
     "Level",
     "MeasuredJudge",
+    "Network",
     "PerturbedRuns",
     "RoundingTolerances",
     "Samples",

@@ -384,6 +384,52 @@ def test_packed_codes_of_four_bits_are_compared_with_the_weight(tmp_path, change
     assert bool(found.accusing) == accused
 
 
+def with_positions(path: Path, factor: float = 1.0) -> Path:
+    """Write x + (table @ w), of which the second half depends on weights alone."""
+    rng = np.random.default_rng(8)
+    held = {name: rng.standard_normal((4, 4)).astype(np.float32) for name in ("table", "w")}
+    held["w"] *= np.float32(factor)
+    nodes = [
+        helper.make_node("MatMul", ["table", "w"], ["positions"], "positions"),
+        helper.make_node("Add", ["x", "positions"], ["y"], "sum"),
+    ]
+    return save_graph(path, nodes, [("x", 1, [4, 4])], [("y", 1, [4, 4])], list(held.items()))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.02])
+def test_what_depends_on_weights_alone_is_compared_as_well(tmp_path, factor):
+    old, new = with_positions(tmp_path / "old.onnx"), with_positions(tmp_path / "new.onnx", factor)
+    found = compared(new, old)
+    assert found.is_same == (factor == 1.0)
+    assert [item.words for item in found.accusing] == (
+        [] if factor == 1.0 else ["the constant 'w' of MatMul 'positions' is not the other file's: 1.02 times"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        (lambda model: None, True),
+        (constant("q.w", lambda w: w * np.float32(1.02)), False),
+        (attribute("n", epsilon=0.1), False),
+        (without("t"), False),
+    ],
+    ids=["good", "constant", "setting", "operator"],
+)
+def test_files_are_the_same_only_if_nothing_differs(source, tmp_path, change, is_same):
+    made = edited(source, tmp_path / "made.onnx", change)
+    assert compared(made, source).is_same == is_same
+
+
+def test_a_calibration_is_not_told_by_the_other_file(source, tmp_path):
+    """Its steps are the file's own: a step that is too coarse is no constant of the network."""
+    quantised(source, tmp_path / "int8.onnx")
+    found = compared(tmp_path / "int8.onnx", source)
+    assert not found.accusing
+    assert found.covered[0] == found.covered[1] > 0
+    assert not found.is_same
+
+
 def test_transposes_that_an_optimiser_moved_accuse_no_permutation(tmp_path):
     """Tensors of one name are laid out otherwise: each permutation differs, and what both files compute is the same."""
     ends = [helper.make_tensor_value_info("x", 1, [2, 4, 4])], [helper.make_tensor_value_info("y", 1, [2, 4, 4])]

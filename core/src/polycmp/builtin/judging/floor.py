@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
 from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels, sampled_levels
 from polycmp.builtin.judging.measured import MeasuredJudge
@@ -46,12 +47,11 @@ from polycmp.builtin.judging.types import (
     types_inside,
     types_on_the_way,
 )
-from polycmp.builtin.judging.verdict import Floor
+from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
-from polycmp.runs import Resolved, ResolvedBackend
-from polycmp.sentences import decide_by_the_task
+from polycmp.runs import NetworkDifferences, Resolved, ResolvedBackend, compared_networks
 from polycmp.tensors import Feed
 
 Array = NDArray[Any]
@@ -194,6 +194,7 @@ class RoundingTolerances:
         self._moved: dict[str, PerturbedRuns] = {}
         self._samples: dict[tuple[str, frozenset[tuple[str, Rounding]]], Samples | None] = {}
         self._known: dict[tuple[str, str], tuple[Sides, list[Samples | None]]] = {}
+        self._networks: dict[tuple[str, str], tuple[Network, str]] = {}
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
         """Take other inputs, or the names of other tensors; None for the model's outputs."""
@@ -237,6 +238,21 @@ class RoundingTolerances:
             ]
             self._known[pair] = self._sides[pair], samples
         return self._known[pair]
+
+    def network(self, one: str, two: str) -> tuple[Network, str]:
+        """Return what the files of two runs hold, told without a run, and what is said of it.
+
+        Args:
+            one: Label of the run to judge.
+            two: Label of the run to believe.
+        """
+        if (one, two) not in self._networks:
+            backends = [backend for label in (one, two) for backend in self.resolved.backends if backend.label == label]
+            found = None
+            if len({backend.model.path for backend in backends}) > 1:
+                found = compared_networks(self._graph(backends[0]), self._graph(backends[1]), self.resolved.registry)
+            self._networks[one, two] = ("", "") if found is None else _told(found)
+        return self._networks[one, two]
 
     def _sampled(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return the tensors moved as rounding to these types moves them; None where nothing can.
@@ -346,6 +362,13 @@ class RoundingTolerances:
         return {} if graph is None else depths_of(graph)
 
 
+def _told(found: NetworkDifferences) -> tuple[Network, str]:
+    """Return what two files hold, and what is said of it."""
+    if found.faults:
+        return "other", sentences.different_networks(found.faults)
+    return ("same", sentences.same_network(found.compared)) if found.is_same else ("", "")
+
+
 class PairRounding:
     """The noise of the tensors of two runs, as `polycmp.builtin.judging.measured` asks for it.
 
@@ -377,10 +400,14 @@ class PairRounding:
         """Return whether operators read the tensor, which is no output of the model."""
         return self._tolerances.is_inner(output)
 
+    def network(self) -> tuple[Network, str]:
+        """Return what the files of both sides hold, told without a run, and what is said of it."""
+        return self._tolerances.network(*self._labels)
+
     def advice(self, output: str, reference: Array) -> str:
         """Return what to do where rounding may explain a difference that is no small one."""
         data = self._tolerances.resolved.plan.data
-        return decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
+        return sentences.decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
 
     def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""

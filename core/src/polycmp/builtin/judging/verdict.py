@@ -9,7 +9,9 @@ mean square).
   that is nothing about the other one.
 - Else off by at most a twentieth of its spread: passed. The bound over the spread says what that is worth: a fault
   below it would not show.
-- Else undecided: rounding explains it, and a fault of that size would look the same.
+- Else undecided: rounding explains it, and a fault of that size would look the same. Of two files, what they hold
+  decides this: failed where they hold different networks; passed where they hold the same one, up to the grids that
+  they declare, and the error is no larger than the noise itself, as it was measured.
 
 No value of a tensor is known more exactly than a few roundings of float32: an error below that is none.
 """
@@ -32,6 +34,8 @@ from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 
 Array = NDArray[Any]
 Word = Literal["passed", "failed", "undecided"]
+#: What two files hold, told without a run: nothing that is known, the same network, or another one.
+Network = Literal["", "same", "other"]
 
 _SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 
@@ -53,11 +57,14 @@ class Floor:
     finest: tuple[Level, ...] = ()
 
     @property
+    def noise(self) -> Level:
+        """The largest noise, and the largest root mean square, of any scale."""
+        return Level(max(level.largest for level in self.levels), max(level.rms for level in self.levels))
+
+    @property
     def bound(self) -> Level:
         """The largest error, and the largest root mean square, that rounding explains of any scale."""
-        return Level(
-            MARGIN * max(level.largest for level in self.levels), MARGIN * max(level.rms for level in self.levels)
-        )
+        return Level(MARGIN * self.noise.largest, MARGIN * self.noise.rms)
 
 
 @dataclass(frozen=True)
@@ -106,13 +113,14 @@ class Comparison:
         return tuple(level_between(*pair) for pair in pairs)
 
 
-def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judgement:
+def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False, network: Network = "") -> Judgement:
     """Judge a tensor of real numbers.
 
     Args:
         compared: The tensor and the expected one.
         floor: The noise of rounding.
         is_inner: Whether operators read the tensor, so that what a range of steps leaves out shows in what they make.
+        network: What the files of both sides hold.
     """
     expected, unit = compared.expected, unit_of(floor.kind)
     least = least_error(expected)
@@ -123,6 +131,8 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judg
         useless = max(least, MARGIN * floor.finest[index].rms) if floor.finest else least
         limits = level, least, useless
         item = _judge_part(error, extent, limits, floor.kind, is_inner=is_inner)
+        if item.word == "undecided" and network:
+            item = _by_files(item, error, extent, level, network)
         judged.append(replace(item, why=f"{item.why}{expected.scales.where(index)}" if item.why else ""))
     order = ("failed", "undecided", "passed")
     worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
@@ -160,6 +170,24 @@ def _judge_part(
             return _with(item, "undecided", _off(item))
     worst = max(looked_at, key=lambda item: _over(item.error, item.bound))
     return replace(worst, resolution=max(_over(item.bound, item.spread) for item in looked_at))
+
+
+def _by_files(item: Judgement, error: Level, extent: Extent, noise: Level, network: Network) -> Judgement:
+    """Judge by what two files hold what the outputs leave open.
+
+    Args:
+        item: The judgement by the outputs.
+        error: The error of the part.
+        extent: The extent of the expected numbers.
+        noise: Its noise.
+        network: What the files hold.
+    """
+    if network == "other":
+        return replace(item, word="failed")
+    if error.largest > noise.largest or error.rms > noise.rms:
+        return item
+    resolution = max(_over(noise.largest, extent.reach), _over(noise.rms, extent.deviation))
+    return replace(item, word="passed", why="", bound=item.bound / MARGIN, resolution=resolution)
 
 
 def _with(item: Judgement, word: Word, why: str) -> Judgement:
