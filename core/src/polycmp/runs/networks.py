@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from polycmp.errors import ModelError, PluginError
+from polycmp.errors import PluginError
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -43,20 +43,14 @@ class CompareNetworks(Protocol):
         """Compare two files; None where they do not tell what their operators calculate with."""
 
 
-def compared_networks(
-    candidate: ModelGraph | None, reference: ModelGraph | None, registry: Registry
-) -> NetworkDifferences | None:
-    """Compare two files without a run; None where nothing that is installed does, or they do not tell.
+def open_networks(registry: Registry) -> CompareNetworks | None:
+    """Return what compares two files without a run; None where nothing that is installed does.
 
     Args:
-        candidate: The file to judge; None where it has no graph.
-        reference: The file to believe; None where it has no graph.
         registry: The plugins.
     """
-    if candidate is None or reference is None:
-        return None
     try:
         compare: CompareNetworks = registry.load(registry.find_service("networks"))
-        return compare(candidate, reference)
-    except (ModelError, PluginError):
+    except PluginError:
         return None
+    return compare

@@ -37,6 +37,7 @@ from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
 from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels, sampled_levels
 from polycmp.builtin.judging.measured import MeasuredJudge
+from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
@@ -51,7 +52,7 @@ from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
-from polycmp.runs import NetworkDifferences, Resolved, ResolvedBackend, compared_networks
+from polycmp.runs import Resolved, ResolvedBackend, open_networks
 from polycmp.tensors import Feed
 
 Array = NDArray[Any]
@@ -247,12 +248,14 @@ class RoundingTolerances:
             two: Label of the run to believe.
         """
         if (one, two) not in self._networks:
-            backends = [backend for label in (one, two) for backend in self.resolved.backends if backend.label == label]
-            found = None
-            if len({backend.model.path for backend in backends}) > 1:
-                found = compared_networks(self._graph(backends[0]), self._graph(backends[1]), self.resolved.registry)
-            self._networks[one, two] = ("", "") if found is None else _told(found)
+            self._networks[one, two] = self._network(one, two)
         return self._networks[one, two]
+
+    def _network(self, *labels: str) -> tuple[Network, str]:
+        runs = [backend for label in labels for backend in self.resolved.backends if backend.label == label]
+        graphs = {backend.model.path: graph for backend in runs if (graph := self._graph(backend)) is not None}
+        compare = open_networks(self.resolved.registry) if len(graphs) > 1 else None
+        return ("", "") if compare is None else network_of(*graphs.values(), compare=compare)
 
     def _sampled(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return the tensors moved as rounding to these types moves them; None where nothing can.
@@ -360,13 +363,6 @@ class RoundingTolerances:
         others = (self._graph(backend) for backend in self.resolved.backends)
         graph = next((graph for graph in (self._graph(self._reference), *others) if graph is not None), None)
         return {} if graph is None else depths_of(graph)
-
-
-def _told(found: NetworkDifferences) -> tuple[Network, str]:
-    """Return what two files hold, and what is said of it."""
-    if found.faults:
-        return "other", sentences.different_networks(found.faults)
-    return ("same", sentences.same_network(found.compared)) if found.is_same else ("", "")
 
 
 class PairRounding:
