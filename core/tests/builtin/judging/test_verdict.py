@@ -203,3 +203,13 @@ def test_two_files_decide_what_rounding_may_explain(share, network, word):
     if (share, network) == (0.1, "same"):
         assert found.bound == noise.largest if not found.on_average else found.bound == noise.rms
         assert found.resolution == pytest.approx(0.2, rel=1e-3)
+
+
+@pytest.mark.parametrize(("network", "word"), [("", "passed"), ("same", "passed"), ("other", "failed")])
+@pytest.mark.parametrize(("times", "is_seen"), [(0.5, False), (4.0, True)])
+def test_another_network_fails_from_the_noise_itself_on(network, word, times, is_seen):
+    noise = noise_between(ROUNDED, REFERENCE)
+    candidate = REFERENCE + np.float32(times) * (ROUNDED - REFERENCE)
+    found = judge(Comparison(candidate, Values(REFERENCE)), floor(noise), network=network)
+    assert found.word == (word if is_seen else "passed")
+    assert (found.error <= found.bound) is (found.word == "passed")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
+from polycmp.builtin.judging.limits import MARGIN
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
@@ -119,10 +120,11 @@ class MeasuredJudge(OutputJudge):
                 compared = Comparison(candidate, expected)
             floor, is_inner = self.rounding.floor(output, expected), self.rounding.is_inner(output)
             judgement = judge(compared, floor, is_inner=is_inner)
-            if judgement.word == "undecided" and not is_inner:
+            is_open = judgement.word == "undecided" or (judgement.word == "passed" and not floor.covers(compared))
+            if is_open and not is_inner:
                 known, network = self.rounding.network()
                 judgement = judge(compared, floor, network=known)
-        most = floor.noise if network and judgement.word == "passed" else floor.bound
+        most = floor.bound(judgement.margin)
         if expected.keep is not None:
             candidate = np.where(expected.keep, candidate, reference)
         if expected.keep is not None or not _is_number(verdict):
@@ -147,7 +149,7 @@ class MeasuredJudge(OutputJudge):
     ) -> DetailedVerdict:
         """Return the verdict that follows from a judgement, with its figures and its sentence."""
         bound = sentences.explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average)
-        bound = f"{bound}; {network}" if network else bound
+        bound = f"{bound}; {network}" if judgement.margin < MARGIN else bound
         if judgement.word == "failed":
             return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")
         if not verdict.passed and not _is_number(verdict):
