@@ -13,7 +13,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.transformers.float16 import convert_float_to_float16
 from small_models import save_graph
 
@@ -261,6 +261,8 @@ CLEAN: dict[str, Callable[[Path, Path], object]] = {
     "bfloat16 in float32": lambda a, b: edited(a, b, as_bfloat16),
     "8 bits": lambda a, b: quantised(a, b, weight_type=QuantType.QInt8, activation_type=QuantType.QInt8),
     "8 bits by channel": lambda a, b: quantised(a, b, per_channel=True, reduce_range=True),
+    "8 bits while running": lambda a, b: quantize_dynamic(a, b, op_types_to_quantize=["MatMul", "Conv"]),
+    "8 bits while running, by channel": lambda a, b: quantize_dynamic(a, b, per_channel=True),
     "8 bits, operators": lambda a, b: quantised(a, b, ("Conv",), quant_format=QuantFormat.QOperator),
     "basic optimiser": lambda a, b: optimised(a, b, "ORT_ENABLE_BASIC"),
     "all optimisers": lambda a, b: optimised(a, b, "ORT_ENABLE_ALL"),
@@ -306,6 +308,20 @@ def test_a_fault_that_no_tool_makes_is_named(source, tmp_path, fault, after):
 def test_a_fault_that_steps_do_not_hide_is_named_in_eight_bits(source, tmp_path, fault, name, per_channel):
     made = edited(source, tmp_path / "made.onnx", FAULTS[fault][0])
     quantised(made, tmp_path / "after.onnx", weight_type=QuantType.QInt8, per_channel=per_channel)
+    found = compared(tmp_path / "after.onnx", source).accusing
+    assert any(f"'{name}" in item.words for item in found)
+
+
+@pytest.mark.parametrize(("fault", "name"), [("1.01 times", "d.w"), ("transposed", "q.w")])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_a_fault_is_named_where_codes_are_multiplied_out_behind_their_product(
+    source, tmp_path, fault, name, per_channel
+):
+    made = edited(source, tmp_path / "made.onnx", FAULTS[fault][0])
+    quantize_dynamic(
+        made, tmp_path / "after.onnx", per_channel=per_channel, op_types_to_quantize=["MatMul", "Conv"],
+        weight_type=QuantType.QUInt8,
+    )  # fmt: skip
     found = compared(tmp_path / "after.onnx", source).accusing
     assert any(f"'{name}" in item.words for item in found)
 
