@@ -5,7 +5,8 @@ numbers that operators only hand on stay. Where a side's type is coarser than th
 it, and inputs move, too.
 
 *By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums round
-several times, by up to two. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
+several times, by up to two; a product of two operands in float32 and wider as if each result were as large as the root
+of the sum of the squares of its terms, which is what cancellation leaves the rounding of. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
 (`polycmp.precision.BESIDE_ONE`) move by no less than a rounding of 1 in float32. Where a tensor is rounded to steps of
 a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
 range. Rounding is random: its errors have both signs, and they add up like a random walk (Higham and Mary, A New
