@@ -15,6 +15,7 @@ from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
 from polycmp.builtin.judging.masks import MASKING, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge
+from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
     folded_factors,
@@ -22,7 +23,7 @@ from polycmp.builtin.judging.types import (
     rounded_weights,
     types_inside,
 )
-from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, is_ruined, judge, lost_channels
+from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, is_ruined, judge, lost_channels
 
 __all__ = [
     "MARGIN",
@@ -33,6 +34,7 @@ __all__ = [
     "Judgement",
     "Level",
     "MeasuredJudge",
+    "Network",
     "PerturbedRuns",
     "RoundingTolerances",
     "Samples",
@@ -47,6 +49,7 @@ __all__ = [
     "judge",
     "lost_channels",
     "lost_in",
+    "network_of",
     "perturbed_runs",
     "quantised_tensors",
     "rounded_weights",

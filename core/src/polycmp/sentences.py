@@ -37,6 +37,7 @@ __all__ = [
     "channels_lost",
     "counted",
     "decide_by_the_task",
+    "different_networks",
     "elements_differ",
     "explained",
     "heading_of",
@@ -51,6 +52,7 @@ __all__ = [
     "outputs_inconclusive",
     "outputs_passed",
     "rounding_or_fault",
+    "same_network",
     "statistic_too_large",
     "too_small",
     "unmoved",
@@ -304,6 +306,19 @@ def rounding_or_fault(error: float, bound: float, spread: float, kind: str) -> s
     """Say of an error that rounding may make it, and that it is no small one."""
     could = f"rounding to {kind} alone could move it by {bound:.2g}"
     return f"it is off by {error:.2g}, {could}, and its values span {spread:.2g}"
+
+
+def same_network(compared: int) -> str:
+    """Say of two files that rounding alone is left to explain what their outputs differ by."""
+    return f"the files hold the same network, {counted(compared, 'constant')} compared up to their grids"
+
+
+def different_networks(faults: Sequence[str]) -> str:
+    """Say by what two files differ that no tool changes on purpose."""
+    more = len(faults) - 1
+    return f"the files hold different networks: {faults[0]}" + (
+        f", and {counted(more, 'more difference')}" if more else ""
+    )
 
 
 def decide_by_the_task(output: str, shape: Sequence[int], *, is_real: bool) -> str:

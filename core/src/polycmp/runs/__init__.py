@@ -11,7 +11,7 @@ from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
 from polycmp.runs.input_readers import compare_readers
 from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
 from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
-from polycmp.runs.networks import CompareNetworks, NetworkDifferences
+from polycmp.runs.networks import CompareNetworks, NetworkDifferences, open_networks
 from polycmp.runs.observers import ActiveObserver, Observers, Outputs, RunStep
 from polycmp.runs.pairing import (
     InputPairing,
@@ -78,6 +78,7 @@ __all__ = [
     "open_environments",
     "open_feedback",
     "open_feeds",
+    "open_networks",
     "open_sample_finder",
     "open_tolerances",
     "open_trial",

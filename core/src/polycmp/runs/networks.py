@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from polycmp.errors import PluginError
+
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
+    from polycmp.plugins import Registry
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,9 @@ class NetworkDifferences:
         notes: Remarks on the whole, such as that a file was trained again.
         other_weights: Whether the files hold weights of their own, as after training again.
         compared: Number of constants that were compared.
-        constants: Number of constants that the candidate's operators calculate with.
+        constants: Number of constants that the operators of that file calculate with of which more were compared.
+        is_same: Whether all of both files was compared, operators, settings and constants, and nothing differs by more
+            than the grids that the files declare.
     """
 
     faults: tuple[str, ...]
@@ -28,6 +33,7 @@ class NetworkDifferences:
     other_weights: bool
     compared: int
     constants: int
+    is_same: bool = False
 
 
 class CompareNetworks(Protocol):
@@ -35,3 +41,16 @@ class CompareNetworks(Protocol):
 
     def __call__(self, candidate: ModelGraph, reference: ModelGraph, /) -> NetworkDifferences | None:
         """Compare two files; None where they do not tell what their operators calculate with."""
+
+
+def open_networks(registry: Registry) -> CompareNetworks | None:
+    """Return what compares two files without a run; None where nothing that is installed does.
+
+    Args:
+        registry: The plugins.
+    """
+    try:
+        compare: CompareNetworks = registry.load(registry.find_service("networks"))
+    except PluginError:
+        return None
+    return compare

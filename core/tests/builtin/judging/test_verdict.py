@@ -175,3 +175,41 @@ def test_scores_beside_boxes_are_judged_by_what_scores_round(rows, error, word):
     candidate[:, rows] += np.float32(error)
     expected = Values(reference)
     assert judge(Comparison(candidate, expected), few_roundings(candidate.dtype, expected)).word == word
+
+
+@pytest.mark.parametrize(
+    ("share", "network", "word"),
+    [
+        (0.1, "", "undecided"),
+        (0.1, "same", "passed"),
+        (0.3, "same", "undecided"),  # beyond the noise as it was measured
+        (0.6, "same", "failed"),  # of no use, whatever explains it
+        (0.1, "other", "failed"),
+        (0.01, "other", "passed"),  # the outputs do not show it
+        (0.0, "same", "passed"),
+    ],
+)
+def test_two_files_decide_what_rounding_may_explain(share, network, word):
+    error = np.random.default_rng(2).uniform(-1, 1, REFERENCE.shape)
+    error *= share * REFERENCE.std() / np.sqrt(np.mean(error**2))
+    deviation = float(REFERENCE.astype(np.float64).std())
+    noise = Level(0.4 * deviation, 0.2 * deviation)
+    found = judge(
+        Comparison((REFERENCE + error).astype(np.float32), Values(REFERENCE)), floor([noise], "int8"), network=network
+    )
+    assert found.word == word, found
+    if word == "passed":
+        assert found.error <= found.bound
+    if (share, network) == (0.1, "same"):
+        assert found.bound == noise.largest if not found.on_average else found.bound == noise.rms
+        assert found.resolution == pytest.approx(0.2, rel=1e-3)
+
+
+@pytest.mark.parametrize(("network", "word"), [("", "passed"), ("same", "passed"), ("other", "failed")])
+@pytest.mark.parametrize(("times", "is_seen"), [(0.5, False), (4.0, True)])
+def test_another_network_fails_from_the_noise_itself_on(network, word, times, is_seen):
+    noise = noise_between(ROUNDED, REFERENCE)
+    candidate = REFERENCE + np.float32(times) * (ROUNDED - REFERENCE)
+    found = judge(Comparison(candidate, Values(REFERENCE)), floor(noise), network=network)
+    assert found.word == (word if is_seen else "passed")
+    assert (found.error <= found.bound) is (found.word == "passed")

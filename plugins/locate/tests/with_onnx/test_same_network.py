@@ -13,7 +13,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.transformers.float16 import convert_float_to_float16
 from small_models import save_graph
 
@@ -261,6 +261,8 @@ CLEAN: dict[str, Callable[[Path, Path], object]] = {
     "bfloat16 in float32": lambda a, b: edited(a, b, as_bfloat16),
     "8 bits": lambda a, b: quantised(a, b, weight_type=QuantType.QInt8, activation_type=QuantType.QInt8),
     "8 bits by channel": lambda a, b: quantised(a, b, per_channel=True, reduce_range=True),
+    "8 bits while running": lambda a, b: quantize_dynamic(a, b, op_types_to_quantize=["MatMul", "Conv"]),
+    "8 bits while running, by channel": lambda a, b: quantize_dynamic(a, b, per_channel=True),
     "8 bits, operators": lambda a, b: quantised(a, b, ("Conv",), quant_format=QuantFormat.QOperator),
     "basic optimiser": lambda a, b: optimised(a, b, "ORT_ENABLE_BASIC"),
     "all optimisers": lambda a, b: optimised(a, b, "ORT_ENABLE_ALL"),
@@ -306,6 +308,20 @@ def test_a_fault_that_no_tool_makes_is_named(source, tmp_path, fault, after):
 def test_a_fault_that_steps_do_not_hide_is_named_in_eight_bits(source, tmp_path, fault, name, per_channel):
     made = edited(source, tmp_path / "made.onnx", FAULTS[fault][0])
     quantised(made, tmp_path / "after.onnx", weight_type=QuantType.QInt8, per_channel=per_channel)
+    found = compared(tmp_path / "after.onnx", source).accusing
+    assert any(f"'{name}" in item.words for item in found)
+
+
+@pytest.mark.parametrize(("fault", "name"), [("1.01 times", "d.w"), ("transposed", "q.w")])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_a_fault_is_named_where_codes_are_multiplied_out_behind_their_product(
+    source, tmp_path, fault, name, per_channel
+):
+    made = edited(source, tmp_path / "made.onnx", FAULTS[fault][0])
+    quantize_dynamic(
+        made, tmp_path / "after.onnx", per_channel=per_channel, op_types_to_quantize=["MatMul", "Conv"],
+        weight_type=QuantType.QUInt8,
+    )  # fmt: skip
     found = compared(tmp_path / "after.onnx", source).accusing
     assert any(f"'{name}" in item.words for item in found)
 
@@ -382,6 +398,52 @@ def test_packed_codes_of_four_bits_are_compared_with_the_weight(tmp_path, change
     found = compared(tmp_path / "made.onnx", tmp_path / "source.onnx")
     assert found.constants == 1
     assert bool(found.accusing) == accused
+
+
+def with_positions(path: Path, factor: float = 1.0) -> Path:
+    """Write x + (table @ w), of which the second half depends on weights alone."""
+    rng = np.random.default_rng(8)
+    held = {name: rng.standard_normal((4, 4)).astype(np.float32) for name in ("table", "w")}
+    held["w"] *= np.float32(factor)
+    nodes = [
+        helper.make_node("MatMul", ["table", "w"], ["positions"], "positions"),
+        helper.make_node("Add", ["x", "positions"], ["y"], "sum"),
+    ]
+    return save_graph(path, nodes, [("x", 1, [4, 4])], [("y", 1, [4, 4])], list(held.items()))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.02])
+def test_what_depends_on_weights_alone_is_compared_as_well(tmp_path, factor):
+    old, new = with_positions(tmp_path / "old.onnx"), with_positions(tmp_path / "new.onnx", factor)
+    found = compared(new, old)
+    assert found.is_same == (factor == 1.0)
+    assert [item.words for item in found.accusing] == (
+        [] if factor == 1.0 else ["the constant 'w' of MatMul 'positions' is not the other file's: 1.02 times"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        (lambda model: None, True),
+        (constant("q.w", lambda w: w * np.float32(1.02)), False),
+        (attribute("n", epsilon=0.1), False),
+        (without("t"), False),
+    ],
+    ids=["good", "constant", "setting", "operator"],
+)
+def test_files_are_the_same_only_if_nothing_differs(source, tmp_path, change, is_same):
+    made = edited(source, tmp_path / "made.onnx", change)
+    assert compared(made, source).is_same == is_same
+
+
+def test_a_calibration_is_not_told_by_the_other_file(source, tmp_path):
+    """Its steps are the file's own: a step that is too coarse is no constant of the network."""
+    quantised(source, tmp_path / "int8.onnx")
+    found = compared(tmp_path / "int8.onnx", source)
+    assert not found.accusing
+    assert found.covered[0] == found.covered[1] > 0
+    assert not found.is_same
 
 
 def test_transposes_that_an_optimiser_moved_accuse_no_permutation(tmp_path):

@@ -66,6 +66,8 @@ _BIASES: Mapping[str, tuple[int, ...]] = {
     "Conv": (2,), "ConvTranspose": (2,), "FusedConv": (2,), "Gemm": (2,), "FusedGemm": (2,), "QLinearConv": (8, 1, 4),
     "QGemm": (6, 1, 4),
 }  # fmt: skip
+#: Products of codes that are multiplied out behind them.
+_INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
 #: Numbers of a setting that are read from a tensor.
 _FEW = 64
 #: An end of a slice that means all the rest.
@@ -89,6 +91,7 @@ class Declarations:
         self._types, self._values = types, values
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
         self._maker = {name: node for node in model.graph.node for name in node.output if name}
+        self._readers = {name: node for node in model.graph.node for name in node.input}
         self._weights = {item.name for item in model.graph.initializer}
         self._sizes = {item.name: math.prod(item.dims) for item in model.graph.initializer}
         self._known = self._weights | {name for name, node in self._maker.items() if node.op_type == "Constant"}
@@ -132,6 +135,9 @@ class Declarations:
             weight = self._packed(proto, attributes)
             found = {} if weight is None else {"weight": weight}
             return found | self._others(proto, taken={0, 1, 2, 3})
+        if proto.op_type in _INTEGER:
+            weight = self._integer(proto)
+            return {} if weight is None else {"weight": weight}
         found = {}
         places, scale = _WEIGHTS.get(proto.op_type, ()), 1.0
         if places:
@@ -254,6 +260,28 @@ class Declarations:
             return None
         one, two = (item.values.reshape(-1).astype(np.float64) for item in scales if item is not None)
         return _multiplied(constant, one * two, None, 0, 0)
+
+    def _integer(self, proto: NodeProto) -> Constant | None:
+        """Return the weight of a product of codes, by the scale that its result is multiplied by."""
+        codes, zero = self._static(_input(proto, 1)), self._static(_input(proto, 3))
+        scale = self._scale_behind(proto)
+        if codes is None or scale is None or (_input(proto, 3) and zero is None):
+            return None
+        axis = 0 if proto.op_type == "ConvInteger" else codes.values.ndim - 1
+        return _multiplied(codes, scale.values, None if zero is None else zero.values, axis, 0)
+
+    def _scale_behind(self, proto: NodeProto) -> Constant | None:
+        """Return the constant that the result of a product of codes is multiplied by, beside the scale of its input."""
+        cast = self._readers.get(proto.output[0])
+        scaled = None if cast is None or cast.op_type != "Cast" else self._readers.get(cast.output[0])
+        if cast is None or scaled is None or scaled.op_type != "Mul":
+            return None
+        (other,) = [name for name in scaled.input if name != cast.output[0]] or [""]
+        scales = self._maker.get(other)
+        if scales is None or scales.op_type != "Mul":
+            return None
+        known = [item for name in scales.input if (item := self._static(name)) is not None]
+        return known[0] if len(known) == 1 else None
 
     def _packed(self, proto: NodeProto, attributes: Mapping[str, Any]) -> Constant | None:
         """Return the weight of a MatMulNBits, the inner dimension first."""

@@ -55,6 +55,22 @@ _APART = 7919
 _FEWEST_LEVELS = 255.0
 
 
+_OF_WINDOWS = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+#: Operators that add up products of two operands, what else they are called, and the attributes that say how.
+_PRODUCTS: Mapping[str, tuple[str, frozenset[str]]] = {
+    "MatMul": ("MatMul", frozenset()),
+    "Gemm": ("Gemm", frozenset({"alpha", "transA", "transB"})),
+    "FusedGemm": ("Gemm", frozenset({"alpha", "transA", "transB"})),
+    "FusedMatMul": ("FusedMatMul", frozenset({"alpha", "transA", "transB", "transBatchA", "transBatchB"})),
+    "Conv": ("Conv", _OF_WINDOWS),
+    "FusedConv": ("Conv", _OF_WINDOWS),
+    "ConvTranspose": ("ConvTranspose", _OF_WINDOWS | {"output_padding", "output_shape"}),
+    "Einsum": ("Einsum", frozenset({"equation"})),
+}
+#: Activations behind a product that make no error of it larger, and leave its size as it is.
+_STRAIGHT = frozenset({"", "Relu", "Clip", "LeakyRelu"})
+
+
 class _Tensor(NamedTuple):
     """A tensor to move.
 
@@ -64,6 +80,8 @@ class _Tensor(NamedTuple):
         element: Element type, a value of `TensorProto.DataType`.
         beside_one: Whether it is approximated as exactly as numbers around 1 need.
         rank: Number of dimensions of a weight.
+        terms: Name of a tensor of the same shape with the root of the sum of the squares of the terms that each number
+            adds up; empty where it is no sum.
     """
 
     name: str
@@ -71,6 +89,7 @@ class _Tensor(NamedTuple):
     element: int
     beside_one: bool = False
     rank: int = 1
+    terms: str = ""
 
     @property
     def steps(self) -> NDArray[np.float64]:
@@ -156,7 +175,11 @@ def _move_graph(
             moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
             if name and kind and moves and element in _REAL:
                 node.output[place] = f"{name}/exact"
-                nodes += _moved(_Tensor(name, kind, element, node.op_type in BESIDE_ONE), seed + len(nodes))
+                terms = list(_terms(node, name, kind, element, amount))
+                tensor = _Tensor(
+                    name, kind, element, node.op_type in BESIDE_ONE, terms=f"{name}/terms" if terms else ""
+                )
+                nodes += [*terms, *_moved(tensor, seed + len(nodes))]
     del graph.node[:]
     graph.node.extend(_tidied(nodes, frozenset(id(node) for node in own), amount))
 
@@ -301,6 +324,45 @@ def _rounded(name: str, element: int, kind: int) -> Iterator[Any]:
     yield helper.make_node("Cast", [f"{name}/coarse"], [name], to=element)
 
 
+def _terms(node: Any, name: str, kind: Rounding, element: int, amount: str) -> Iterator[Any]:
+    """Yield the operators that make the size of what a product adds up; none for any other operator.
+
+    A sum is rounded as its terms and partial sums are, which may be far larger than what is left of them: its error is
+    a share of |A||x| at most (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5). Partial
+    sums of terms of both signs are as large as the root of the sum of their squares, and so are the errors in all.
+    Coarser types than float32 round the result more than that.
+
+    Args:
+        node: The operator.
+        name: What it makes.
+        kind: The type that it is rounded to.
+        element: The element type.
+        amount: Name of an input of float32 that is 1 where tensors move; empty for none.
+    """
+    known = {item.name: item for item in node.attribute}
+    activation = known["activation"].s.decode() if "activation" in known else ""
+    plain, kept = _PRODUCTS.get(node.op_type, ("", frozenset[str]()))
+    is_fine = isinstance(kind, str) and kind not in _STEPS and unit_of(kind) <= UNITS["float32"]
+    if not plain or not is_fine or element not in _WIDE or activation not in _STRAIGHT:
+        return
+    if len(node.input) < 2 or (plain == "Einsum" and len(node.input) != 2):
+        return
+    squares = [f"{name}/squares_{place}" for place in (0, 1)]
+    for read, square in zip(node.input, squares, strict=False):
+        once = read
+        if amount and element == TensorProto.FLOAT:  # so that no backend keeps squares of weights beside the weights
+            once = f"{square}/once"
+            yield helper.make_node("Mul", [read, amount], [once])
+        yield helper.make_node("Mul", [once, once], [square])
+    made = helper.make_node(plain, squares, [f"{name}/sum_of_squares"])
+    made.domain = node.domain if plain == node.op_type else ""
+    made.attribute.extend(item for key, item in known.items() if key in kept and key != "alpha")
+    if "alpha" in known:
+        made.attribute.append(helper.make_attribute("alpha", known["alpha"].f ** 2))
+    yield made
+    yield helper.make_node("Sqrt", [f"{name}/sum_of_squares"], [f"{name}/terms"])
+
+
 def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
     """Yield the operators that make a tensor of its exact numbers."""
     node, name = helper.make_node, tensor.name
@@ -334,6 +396,10 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
         least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
         yield constant(least, "least")
         yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}{_AT_LEAST}"])
+        size_of_sum = f"{name}{_AT_LEAST}"
+        if tensor.terms:
+            yield node("Max", [size_of_sum, tensor.terms], [f"{name}/size_of_sum"])
+            size_of_sum = f"{name}/size_of_sum"
         if beside_one:
             size = f"{name}{_AT_LEAST}"
         else:  # whole numbers that the type holds are often exact, and what counts or compares them jumps
@@ -346,7 +412,7 @@ def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
             yield node("Floor", [f"{name}/units"], [f"{name}/is_large"])
             yield node("Add", [f"{name}/is_broken", f"{name}/is_large"], [f"{name}/either"])
             yield node("Min", [f"{name}/either", f"{name}/one"], [f"{name}/is_rounded"])
-            yield node("Mul", [f"{name}{_AT_LEAST}", f"{name}/is_rounded"], [size])
+            yield node("Mul", [size_of_sum, f"{name}/is_rounded"], [size])
     yield node(
         "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=_scattered(seed)
     )

@@ -5,12 +5,13 @@ numbers that operators only hand on stay. Where a side's type is coarser than th
 it, and inputs move, too.
 
 *By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums round
-several times, by up to two. Whole numbers stay, being mostly exact, and results of functions that kernels approximate
-(`polycmp.precision.BESIDE_ONE`) move by no less than a rounding of 1 in float32. Where a tensor is rounded to steps of
-a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
-range. Rounding is random: its errors have both signs, and they add up like a random walk (Higham and Mary, A New
-Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved
-tensors measures their effect, however it is amplified or damped.
+several times, by up to two; a product of two operands in float32 and wider as if each result were as large as the root
+of the sum of the squares of its terms, which is what cancellation leaves the rounding of. Whole numbers stay, being
+mostly exact, and results of functions that kernels approximate (`polycmp.precision.BESIDE_ONE`) move by no less than a
+rounding of 1 in float32. Where a tensor is rounded to steps of a scale, each number moves by up to half a step: that of
+the file where it is known, or else of 255 over the tensor's range. Rounding is random: its errors have both signs, and
+they add up like a random walk (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci.
+Comput. 41(5), 2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
 of any sample, and the root mean square of all.
@@ -33,9 +34,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
 from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels, sampled_levels
 from polycmp.builtin.judging.measured import MeasuredJudge
+from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
@@ -46,12 +49,11 @@ from polycmp.builtin.judging.types import (
     types_inside,
     types_on_the_way,
 )
-from polycmp.builtin.judging.verdict import Floor
+from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
-from polycmp.runs import Resolved, ResolvedBackend
-from polycmp.sentences import decide_by_the_task
+from polycmp.runs import Resolved, ResolvedBackend, open_networks
 from polycmp.tensors import Feed
 
 Array = NDArray[Any]
@@ -194,6 +196,7 @@ class RoundingTolerances:
         self._moved: dict[str, PerturbedRuns] = {}
         self._samples: dict[tuple[str, frozenset[tuple[str, Rounding]]], Samples | None] = {}
         self._known: dict[tuple[str, str], tuple[Sides, list[Samples | None]]] = {}
+        self._networks: dict[tuple[str, str], tuple[Network, str]] = {}
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
         """Take other inputs, or the names of other tensors; None for the model's outputs."""
@@ -237,6 +240,23 @@ class RoundingTolerances:
             ]
             self._known[pair] = self._sides[pair], samples
         return self._known[pair]
+
+    def network(self, one: str, two: str) -> tuple[Network, str]:
+        """Return what the files of two runs hold, told without a run, and what is said of it.
+
+        Args:
+            one: Label of the run to judge.
+            two: Label of the run to believe.
+        """
+        if (one, two) not in self._networks:
+            self._networks[one, two] = self._network(one, two)
+        return self._networks[one, two]
+
+    def _network(self, *labels: str) -> tuple[Network, str]:
+        runs = [backend for label in labels for backend in self.resolved.backends if backend.label == label]
+        graphs = {backend.model.path: graph for backend in runs if (graph := self._graph(backend)) is not None}
+        compare = open_networks(self.resolved.registry) if len(graphs) > 1 else None
+        return ("", "") if compare is None else network_of(*graphs.values(), compare=compare)
 
     def _sampled(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return the tensors moved as rounding to these types moves them; None where nothing can.
@@ -377,10 +397,14 @@ class PairRounding:
         """Return whether operators read the tensor, which is no output of the model."""
         return self._tolerances.is_inner(output)
 
+    def network(self) -> tuple[Network, str]:
+        """Return what the files of both sides hold, told without a run, and what is said of it."""
+        return self._tolerances.network(*self._labels)
+
     def advice(self, output: str, reference: Array) -> str:
         """Return what to do where rounding may explain a difference that is no small one."""
         data = self._tolerances.resolved.plan.data
-        return decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
+        return sentences.decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
 
     def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
+from polycmp.builtin.judging.limits import MARGIN
 from polycmp.builtin.judging.masks import beside_masks
-from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, judge
+from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
 from polycmp.options import pick
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
@@ -48,6 +49,10 @@ class RoundingSource(Protocol):
 
     def is_inner(self, output: str) -> bool:
         """Return whether operators read the tensor, which is no output of the model."""
+        ...
+
+    def network(self) -> tuple[Network, str]:
+        """Return what the files of both sides hold, told without a run, and what is said of it."""
         ...
 
     def advice(self, output: str, reference: Array) -> str:
@@ -101,7 +106,7 @@ class MeasuredJudge(OutputJudge):
             return verdict  # nothing but NaN and infinities, of which options decide
         expected = Values(reference, beside_masks(candidate, reference))
         compared = Comparison(candidate, expected)
-        floor = few_roundings(candidate.dtype, expected)
+        floor, network = few_roundings(candidate.dtype, expected), ""
         judgement = judge(compared, floor)
         if judgement.word != "passed" or stats.nan_mismatched:
             lost = self.rounding.lost(output, reference)
@@ -113,9 +118,13 @@ class MeasuredJudge(OutputJudge):
             elif lost is not None:
                 expected = expected.without(lost)
                 compared = Comparison(candidate, expected)
-            floor = self.rounding.floor(output, expected)
-            judgement = judge(compared, floor, is_inner=self.rounding.is_inner(output))
-        most = floor.bound
+            floor, is_inner = self.rounding.floor(output, expected), self.rounding.is_inner(output)
+            judgement = judge(compared, floor, is_inner=is_inner)
+            is_open = judgement.word == "undecided" or (judgement.word == "passed" and not floor.covers(compared))
+            if is_open and not is_inner:
+                known, network = self.rounding.network()
+                judgement = judge(compared, floor, network=known)
+        most = floor.bound(judgement.margin)
         if expected.keep is not None:
             candidate = np.where(expected.keep, candidate, reference)
         if expected.keep is not None or not _is_number(verdict):
@@ -123,17 +132,24 @@ class MeasuredJudge(OutputJudge):
         else:
             verdict = _within(verdict, candidate, reference, most.largest)
         verdict = replace(verdict, tolerance={"atol": most.largest, "rms": most.rms})
-        return self._said(verdict, output, reference, floor, judgement)
+        return self._said(verdict, output, reference, floor, judgement, network)
 
     def _simply(self, candidate: Array, reference: Array, output: str, atol: float) -> DetailedVerdict:
         options = replace(self.options, atol={"": atol}, rtol={"": 0.0}, scale_atol=False)
         return Simple(options, self.detail).judge(candidate, reference, output)
 
     def _said(
-        self, verdict: DetailedVerdict, output: str, reference: Array, floor: Floor, judgement: Judgement
+        self,
+        verdict: DetailedVerdict,
+        output: str,
+        reference: Array,
+        floor: Floor,
+        judgement: Judgement,
+        network: str,
     ) -> DetailedVerdict:
         """Return the verdict that follows from a judgement, with its figures and its sentence."""
         bound = sentences.explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average)
+        bound = f"{bound}; {network}" if judgement.margin < MARGIN else bound
         if judgement.word == "failed":
             return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")
         if not verdict.passed and not _is_number(verdict):

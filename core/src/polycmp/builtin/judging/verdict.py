@@ -11,6 +11,10 @@ mean square).
   below it would not show.
 - Else undecided: rounding explains it, and a fault of that size would look the same.
 
+What two files hold is evidence where it is known, and the bound is then the noise itself, as it was measured. If they
+hold different networks, an error beyond it failed, and so did what is undecided. If they hold the same one, up to the
+grids that they declare, what is undecided passed within it.
+
 No value of a tensor is known more exactly than a few roundings of float32: an error below that is none.
 """
 
@@ -32,6 +36,8 @@ from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 
 Array = NDArray[Any]
 Word = Literal["passed", "failed", "undecided"]
+#: What two files hold, told without a run: nothing that is known, the same network, or another one.
+Network = Literal["", "same", "other"]
 
 _SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 
@@ -52,12 +58,19 @@ class Floor:
     source: str = ""
     finest: tuple[Level, ...] = ()
 
-    @property
-    def bound(self) -> Level:
-        """The largest error, and the largest root mean square, that rounding explains of any scale."""
-        return Level(
-            MARGIN * max(level.largest for level in self.levels), MARGIN * max(level.rms for level in self.levels)
-        )
+    def covers(self, compared: Comparison) -> bool:
+        """Return whether the error of no scale is larger than the noise itself."""
+        pairs = zip(compared.errors, self.levels, strict=True)
+        return all(error.largest <= noise.largest and error.rms <= noise.rms for error, noise in pairs)
+
+    def bound(self, margin: float) -> Level:
+        """Return the largest error, and the largest root mean square, that rounding explains of any scale.
+
+        Args:
+            margin: How many times the noise that is.
+        """
+        largest, rms = max(level.largest for level in self.levels), max(level.rms for level in self.levels)
+        return Level(margin * largest, margin * rms)
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,7 @@ class Judgement:
         spread: By how much the values vary that it is an error of.
         on_average: Whether these three are root mean squares.
         resolution: The largest fault that need not show, as a share of what the values vary by.
+        margin: How many times the noise the bound is: 1 where what two files hold decided.
     """
 
     word: Word
@@ -81,6 +95,7 @@ class Judgement:
     spread: float
     on_average: bool = False
     resolution: float = 0.0
+    margin: float = MARGIN
 
 
 class Comparison:
@@ -106,13 +121,14 @@ class Comparison:
         return tuple(level_between(*pair) for pair in pairs)
 
 
-def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judgement:
+def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False, network: Network = "") -> Judgement:
     """Judge a tensor of real numbers.
 
     Args:
         compared: The tensor and the expected one.
         floor: The noise of rounding.
         is_inner: Whether operators read the tensor, so that what a range of steps leaves out shows in what they make.
+        network: What the files of both sides hold.
     """
     expected, unit = compared.expected, unit_of(floor.kind)
     least = least_error(expected)
@@ -121,8 +137,11 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judg
     judged = []
     for index, (level, error, extent) in enumerate(zip(floor.levels, compared.errors, expected.extents, strict=True)):
         useless = max(least, MARGIN * floor.finest[index].rms) if floor.finest else least
-        limits = level, least, useless
+        limits = _Limits(level, MARGIN, least, useless)
         item = _judge_part(error, extent, limits, floor.kind, is_inner=is_inner)
+        if network and (item.word == "undecided" or network == "other"):
+            within = _judge_part(error, extent, replace(limits, margin=1.0), floor.kind, is_inner=is_inner)
+            item = _by_files(item, within, network)
         judged.append(replace(item, why=f"{item.why}{expected.scales.where(index)}" if item.why else ""))
     order = ("failed", "undecided", "passed")
     worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
@@ -131,39 +150,69 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False) -> Judg
     return replace(worst, resolution=max(item.resolution for item in judged))
 
 
-def _judge_part(
-    error: Level, extent: Extent, limits: tuple[Level, float, float], kind: str, *, is_inner: bool
-) -> Judgement:
+@dataclass(frozen=True)
+class _Limits:
+    """What the error of a part is compared with.
+
+    Attributes:
+        noise: Its noise.
+        margin: By how many times that it may be larger.
+        least: The error that every tensor may have.
+        useless: The error from which on half of the spread is too much.
+    """
+
+    noise: Level
+    margin: float
+    least: float
+    useless: float
+
+    @property
+    def bound(self) -> Level:
+        """What rounding explains."""
+        return Level(self.margin * self.noise.largest, self.margin * self.noise.rms)
+
+
+def _judge_part(error: Level, extent: Extent, limits: _Limits, kind: str, *, is_inner: bool) -> Judgement:
     """Judge the part of a tensor that has one scale.
 
     Args:
         error: Its error.
         extent: The extent of the expected numbers.
-        limits: Its noise; the error that every tensor may have; and that from which on half of the spread is too much.
+        limits: What the error is compared with.
         kind: The coarsest type that either side rounds to.
         is_inner: Whether operators read the tensor.
     """
-    (noise, least, useless), deviation, reach = limits, extent.deviation, extent.reach
+    deviation, reach = extent.deviation, extent.reach
     in_steps = is_steps(kind)
-    of_largest = Judgement("passed", "", error.largest, MARGIN * noise.largest, reach)
-    of_rms = Judgement("passed", "", error.rms, MARGIN * noise.rms, deviation, on_average=True)
+    of_largest = Judgement("passed", "", error.largest, limits.bound.largest, reach, margin=limits.margin)
+    of_rms = replace(of_largest, error=error.rms, bound=limits.bound.rms, spread=deviation, on_average=True)
     # A range of steps leaves single numbers out; how much is lost with them shows on average, and in the outputs.
     looked_at = (of_rms,) if is_inner and in_steps else (of_largest, of_rms)
     for item in looked_at:
         if item.error > item.bound:
-            return _with(item, "failed", _off(item))
-    if not is_inner and error.rms > max(RUINED_SHARE * deviation, useless):
+            return replace(item, word="failed", why=_off(item))
+    if not is_inner and error.rms > max(RUINED_SHARE * deviation, limits.useless):
         why = f"off by {error.rms:.2g} on average, more than half of what its values vary by ({deviation:.2g})"
-        return _with(of_rms, "failed", why)
+        return replace(of_rms, word="failed", why=why)
+    resolution = max(_over(item.bound, item.spread) for item in looked_at)
     for item in (of_largest, of_rms):
-        if item.error > max(SMALL_SHARE * item.spread, least):
-            return _with(item, "undecided", _off(item))
+        if item.error > max(SMALL_SHARE * item.spread, limits.least):
+            return replace(item, word="undecided", why=_off(item), resolution=resolution)
     worst = max(looked_at, key=lambda item: _over(item.error, item.bound))
-    return replace(worst, resolution=max(_over(item.bound, item.spread) for item in looked_at))
+    return replace(worst, resolution=resolution)
 
 
-def _with(item: Judgement, word: Word, why: str) -> Judgement:
-    return Judgement(word, why, item.error, item.bound, item.spread, item.on_average)
+def _by_files(item: Judgement, within: Judgement, network: Network) -> Judgement:
+    """Judge a part by what two files hold.
+
+    Args:
+        item: The judgement by what rounding explains.
+        within: That by the noise itself.
+        network: What the files hold.
+    """
+    if within.word == "undecided":
+        return replace(within, word="passed", why="") if network == "same" else replace(within, word="failed")
+    return item if network == "same" else within
 
 
 def _off(item: Judgement) -> str:

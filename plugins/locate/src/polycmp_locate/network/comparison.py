@@ -28,14 +28,15 @@ from polycmp_locate.network.deviation import (
     VALUE,
     ZERO,
     Deviation,
+    are_alike,
     deviation,
     same_grid,
 )
 from polycmp_locate.pairing.absorbed import has_bias
 from polycmp_locate.pairing.matching import pair_sides
-from polycmp_locate.pairing.parts import Part, join, part_of
+from polycmp_locate.pairing.parts import Part, join, part_of, rounds_to_given_steps
 from polycmp_locate.pairing.result import SAME_NAME, Match
-from polycmp_locate.pairing.side import ACTIVATIONS, MOVING, Side
+from polycmp_locate.pairing.side import ACTIVATIONS, CONTROL_FLOW, MOVING, Side, calculates
 
 #: Operators that add a bias to their product, and what that is without it.
 _PRODUCTS = {"Gemm": "MatMul", "Conv": "Conv", "ConvTranspose": "ConvTranspose", "MatMul": "MatMul"}
@@ -67,6 +68,10 @@ _TRAINED_AGAIN = 3
 _LONE = 4
 
 
+#: Where a file holds a constant: the first result of the operator that reads it, and the part that it plays there.
+Source = tuple[str, str]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A difference between an operator of one file and its counterpart in the other.
@@ -94,6 +99,8 @@ class NetworkComparison:
         deviating: Number of those that deviate by more than a step.
         trained_again: Whether the files hold weights of their own, as after training again.
         rescaled: Number of constants of which slices were multiplied by factors of their own.
+        covered: Number of constants of the file of which more were compared, and how many of its constants there are.
+        is_same: Whether all that both files calculate with was compared, and nothing differs by more than a step.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -101,6 +108,8 @@ class NetworkComparison:
     deviating: int = 0
     trained_again: bool = False
     rescaled: int = 0
+    covered: tuple[int, int] = (0, 0)
+    is_same: bool = False
 
     @property
     def accusing(self) -> tuple[Finding, ...]:
@@ -174,6 +183,10 @@ class _Step:
         """Return what the operator is told to do."""
         return self.graph.settings(self.node)
 
+    def sources(self, role: str) -> Iterator[Source]:
+        """Yield what the file holds a constant of the operator in, or the constants that it is made of."""
+        yield self.node.outputs[0], "bias" if self.is_bias else role
+
 
 @dataclass(frozen=True)
 class _Folded(_Step):
@@ -210,6 +223,14 @@ class _Folded(_Step):
         values = (before - mean) * factors + shift
         step = 2 * self.unit * ((np.abs(before) + np.abs(mean)) * np.abs(factors) + np.abs(shift))
         return {"constant": Constant(weight.name, values, self.unit, step, weight.kind)}
+
+    def sources(self, role: str) -> Iterator[Source]:
+        """Yield the constants of the product, or of the bias, and those of the normalisation."""
+        if not self.is_bias:
+            yield self.node.outputs[0], "weight"
+        for step in filter(None, (self.norm, self.bias if self.is_bias else None)):
+            for part in step.constants():
+                yield from step.sources(part)
 
 
 def _folded(steps: Sequence[_Step], unit: float) -> list[_Step]:
@@ -305,10 +326,12 @@ class _Comparison:
             self.first.setdefault(target, name)
         self.pairs: dict[str, _Pair] = {}
         self.compared = 0
+        self.covered: tuple[set[Source], set[Source]] = set(), set()
         self.is_coded = False
         for match in matches:
             if self.first[match.reference] == match.candidate:
                 self.pairs[match.candidate] = self._pair(match)
+        self.pairs.update(self._static_pairs())
         for pair in self.pairs.values():
             for name in pair.reads:
                 if name in self.pairs:
@@ -325,7 +348,9 @@ class _Comparison:
         for pair in self.pairs.values():
             found += self._settings(pair) if pair.is_same else self._operators(pair)
         found.sort(key=lambda item: self.place.get(item.tensor, -1))
-        return NetworkComparison(tuple(found), self.compared, len(beyond), again, scaled)
+        covered, is_whole = self._coverage()
+        is_same = is_whole and all(item.deviation.kind == STEP for item in off) and len(found) == len(off)
+        return NetworkComparison(tuple(found), self.compared, len(beyond), again, scaled, covered, is_same)
 
     # --- parts
 
@@ -349,6 +374,61 @@ class _Comparison:
             reads == set(theirs.inputs),
         )
 
+    def _static_pairs(self) -> Iterator[tuple[str, _Pair]]:
+        """Yield what makes tensors of one name of weights alone, such as a table of positions, in both files."""
+        for name, node in self.mine.maker.items():
+            twin = self.other.maker.get(name)
+            if twin is None or name not in self.mine.static or name not in self.other.static or name in self.pairs:
+                continue
+            if name != node.outputs[0] or not calculates(node) or not calculates(twin):
+                continue
+            steps = [
+                list(_steps_of(side.kind(made), made, graph))
+                for side, made, graph in zip((self.mine, self.other), (node, twin), self.graphs, strict=True)
+            ]
+            yield name, _Pair(name, steps[0], steps[1], (), wired=True)
+
+    def _coverage(self) -> tuple[tuple[int, int], bool]:
+        """Return how many constants of the file of which more were compared were, of how many, and whether all was."""
+        pairs = self.pairs.values()
+        counts, is_whole = [], all(map(self._is_alike, pairs))
+        steps = ([step for pair in pairs for step in pair.mine], [step for pair in pairs for step in pair.other])
+        for side, graph, compared, own in zip((self.mine, self.other), self.graphs, self.covered, steps, strict=True):
+            held = {node.outputs[0]: graph.constants(node) for node in graph.nodes if node.outputs}
+            sources = {(name, role) for name, roles in held.items() for role in roles}
+            counts.append((len(sources & compared), len(sources)))
+            paired = {id(step.node) for step in own}
+            is_whole = is_whole and all(
+                id(node) in paired and not self._is_untold(side, node, held[node.outputs[0]]) for node in side.nodes
+            )
+            # Steps for what is calculated come of a calibration, which no constant of the other file tells of.
+            is_whole = is_whole and not any(
+                rounds_to_given_steps(node.op_type) and not side.static.issuperset(node.outputs) for node in graph.nodes
+            )
+        best = min(counts, key=lambda item: (item[1] - item[0], -item[1]))
+        return best, is_whole and best[0] == best[1]
+
+    @staticmethod
+    def _is_untold(side: Side, node: GraphNode, constants: Mapping[str, Constant]) -> bool:
+        """Return whether an operator calculates with numbers that are not told: graphs inside, or a weight of any size.
+
+        Args:
+            side: Its graph.
+            node: The operator.
+            constants: The constants that are told.
+        """
+        reads_weights = side.kind(node) in _PRODUCTS and not side.graph.weights.keys().isdisjoint(node.inputs)
+        return node.op_type in CONTROL_FLOW or (reads_weights and not constants)
+
+    @staticmethod
+    def _is_alike(pair: _Pair) -> bool:
+        """Return whether both files make a tensor with the same operators, which are told the same."""
+        return pair.calculating is not None and all(
+            one.is_bias or _are_told_alike(one.settings(), two.settings())
+            for one, two in pair.calculating
+            if (one.node.op_type, one.node.domain) == (two.node.op_type, two.node.domain)
+        )
+
     def _is_clean(self, pair: _Pair) -> bool:
         """Return whether neither what makes the tensors of a part nor what reads them calculates otherwise."""
         around = (self.pairs[name] for name in (*pair.reads, *pair.readers) if name in self.pairs)
@@ -364,9 +444,11 @@ class _Comparison:
             beside = two.constants()
             for role, constant in one.constants().items():
                 counterpart = beside.get(role)
-                if counterpart is None:
+                if counterpart is None or not are_alike(constant, counterpart):
                     continue
                 self.compared += 1
+                for known, step in zip(self.covered, (one, two), strict=True):
+                    known.update(step.sources(role))
                 self.is_coded = self.is_coded or constant.coded or counterpart.coded
                 found = deviation(constant, counterpart)
                 if found is not None:
@@ -437,7 +519,7 @@ class _Comparison:
             if one.is_bias or (node.op_type, node.domain) != (twin.op_type, twin.domain):
                 continue
             told, beside = one.settings(), two.settings()
-            kinds = {self.mine.type_name(pair.tensor), self.other.type_name(self.to[pair.tensor])}
+            kinds = {self.mine.type_name(pair.tensor), self.other.type_name(self.to.get(pair.tensor, pair.tensor))}
             least = LIFTED if "float16" in kinds else 0.0
             for name, value in told.items():
                 if name in beside and not _is_equal(value, beside[name], least):
@@ -496,10 +578,13 @@ def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_Step]:
     for node in part.nodes:
         if not any(side.is_root(name) for name in node.outputs):
             continue
-        kind = side.kind(node)
-        yield _Step(_PRODUCTS.get(kind, kind), node, graph)
-        if kind in _PRODUCTS and has_bias(node):
-            yield _Step("Add", node, graph, is_bias=True)
+        yield from _steps_of(side.kind(node), node, graph)
+
+
+def _steps_of(kind: str, node: GraphNode, graph: DeclaredGraph) -> Iterator[_Step]:
+    yield _Step(_PRODUCTS.get(kind, kind), node, graph)
+    if kind in _PRODUCTS and has_bias(node):
+        yield _Step("Add", node, graph, is_bias=True)
 
 
 def _named(step: _Step) -> str:
@@ -536,6 +621,11 @@ def _is_equal(one: Any, two: Any, least: float = 0.0) -> bool:
             return True
         return math.isclose(one, two, rel_tol=_SETTING)
     return bool(one == two)
+
+
+def _are_told_alike(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+    """Return whether what is said in both settings is the same, but for rounding to float16."""
+    return all(_is_equal(value, two[name]) for name, value in one.items() if name in two)
 
 
 def _shown(value: Any) -> str:

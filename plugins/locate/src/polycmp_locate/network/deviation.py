@@ -72,6 +72,17 @@ class Deviation:
     factor: float = 0.0
 
 
+def are_alike(candidate: Constant, reference: Constant) -> bool:
+    """Return whether two constants have one shape, and both hold real numbers or neither does.
+
+    Args:
+        candidate: One.
+        reference: The other.
+    """
+    classes = {dtype_class(item.values.dtype) == "float" for item in (candidate, reference)}
+    return len(classes) == 1 and _alike(candidate, reference) is not None
+
+
 def deviation(candidate: Constant, reference: Constant) -> Deviation | None:
     """Return how a constant deviates from its counterpart; None where both grids explain it, or they are not alike.
 

@@ -23,6 +23,6 @@ def compare_files(candidate: ModelGraph, reference: ModelGraph) -> NetworkDiffer
         tuple(item.words for item in found.findings if not item.accuses),
         tuple(whole_notes(found)),
         found.trained_again,
-        found.constants,
-        sum(len(candidate.constants(node)) for node in candidate.nodes),
+        *found.covered,
+        is_same=found.is_same,
     )

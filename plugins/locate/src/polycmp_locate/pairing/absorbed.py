@@ -12,7 +12,7 @@ from polycmp_locate.pairing.codes import Steps
 from polycmp_locate.pairing.side import ACTIVATIONS, Side
 
 #: The place of the bias among what operators read that add one to their product.
-_BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8}
+_BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8, "QGemm": 6}
 #: Normalisations by fixed numbers, whole and written out.
 _SCALING = frozenset({"BatchNormalization", "Mul"})
 

@@ -11,14 +11,11 @@ from polycmp.tensors import TensorMetadata
 from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded, has_bias
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
-from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
+from polycmp_locate.pairing.side import COMMUTATIVE, CONTROL_FLOW, Side, plain_type
 
 Key = TypeVar("Key")
 #: Number of operators after a tensor that tell it from others like it.
 _DEPTH = 4
-#: Operators that run other graphs. What two of them read is not the same because their results are: a condition may be
-#: inverted together with its branches, or part of a branch be moved out of it.
-_CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
 _MOST = 0.95
 
@@ -392,7 +389,7 @@ class _Matching:
             node, twin = self.mine.node(mine), self.other.node(other)
             if node is None or twin is None or self.mine.kind(node) != self.other.kind(twin):
                 continue
-            if node.op_type in _CONTROL_FLOW:
+            if node.op_type in CONTROL_FLOW:
                 continue
             if any(self._join_read(*pair) for pair in self._read_alike(node, twin)):
                 return True

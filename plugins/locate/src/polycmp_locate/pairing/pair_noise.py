@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from polycmp.judging import (
     Decisions,
     Floor,
     MeasuredJudge,
+    Network,
     PerturbedRuns,
     Samples,
     Side,
@@ -75,6 +76,7 @@ class PairedRounding:
         perturbed: Runs it with its tensors moved; None where nothing can.
         kinds: Types and steps that its tensors are rounded to in the candidate's model, by its names.
         is_real: Whether the inputs are the user's own.
+        network: Tells what the files of both sides hold, and what is said of it.
     """
 
     def __init__(
@@ -85,7 +87,9 @@ class PairedRounding:
         kinds: Mapping[str, Rounding],
         *,
         is_real: bool = False,
+        network: Callable[[], tuple[Network, str]] = lambda: ("", ""),
     ) -> None:
+        self._network = network
         self._own = graph.own
         self._reference = reference
         self._moved = perturbed
@@ -133,6 +137,10 @@ class PairedRounding:
     def is_inner(self, output: str) -> bool:
         """Return whether operators read the tensor, which is no output of the model."""
         return output in self._read and self._own_name(output) not in self._ends
+
+    def network(self) -> tuple[Network, str]:
+        """Return what the files of both sides hold, told without a run, and what is said of it."""
+        return self._network()
 
     def advice(self, output: str, reference: NDArray[Any]) -> str:
         """Return what to do where rounding may explain a difference that is no small one."""

@@ -109,7 +109,12 @@ def last_step(node: GraphNode) -> float:
 def is_calibrated(node: GraphNode) -> bool:
     """Return whether the candidate rounds to steps in a part that do not follow from the numbers themselves."""
     kinds = node.candidate_ops if isinstance(node, PartNode) else ()
-    return any(kind in {"QuantizeLinear", "QGemm", "QAttention"} or kind.startswith("QLinear") for kind in kinds)
+    return any(map(rounds_to_given_steps, kinds))
+
+
+def rounds_to_given_steps(kind: str) -> bool:
+    """Return whether an operator of a type rounds to steps that do not follow from the numbers themselves."""
+    return kind in {"QuantizeLinear", "QGemm", "QAttention"} or kind.startswith("QLinear")
 
 
 def rounds_to_steps(node: GraphNode, unit: float) -> bool:

@@ -38,7 +38,15 @@ _DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3)
          "Split": (0,)}  # fmt: skip
 #: Operators that only cut what they read.
 ACTIVATIONS = frozenset({"Relu", "Clip"})
+#: Operators that run other graphs. What two of them read is not the same because their results are: a condition may be
+#: inverted together with its branches, or part of a branch be moved out of it.
+CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal", "Xor", "Mean"})
+
+
+def calculates(node: GraphNode) -> bool:
+    """Return whether an operator does more than to move or round elements."""
+    return node.op_type not in _ROUNDING | MOVING
 
 
 def plain_type(node: GraphNode) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 from polycmp.compare import OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
 from polycmp.graph import DeclaredGraph
-from polycmp.judging import PerturbedRuns
+from polycmp.judging import PerturbedRuns, network_of
 from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer
 from polycmp_locate.network.comparison import compare_networks, compare_sides
+from polycmp_locate.network.service import compare_files
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
 from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
@@ -81,7 +82,14 @@ def pair_runs(
     ]
     under = made[list(partitioned_runs).index(reference_run)]
     kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
-    rounding = PairedRounding(aligned.reference_graph, under, perturbed(reference_run), kinds)
+    files = others[0].graph, reference_run.graph
+    rounding = PairedRounding(
+        aligned.reference_graph,
+        under,
+        perturbed(reference_run),
+        kinds,
+        network=cache(lambda: network_of(*files, compare=compare_files)),
+    )
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
     to_reference = aligned.pairing.to_reference

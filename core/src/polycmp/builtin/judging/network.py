@@ -1,0 +1,34 @@
+"""What two files hold, told without a run, as evidence on a difference that rounding may explain."""
+
+from __future__ import annotations
+
+from polycmp import sentences
+from polycmp.builtin.judging.types import types_inside
+from polycmp.builtin.judging.verdict import Network
+from polycmp.errors import ModelError
+from polycmp.graph import ModelGraph
+from polycmp.runs import CompareNetworks
+
+
+def network_of(one: ModelGraph, two: ModelGraph, *, compare: CompareNetworks) -> tuple[Network, str]:
+    """Return what two files hold, and what is said of it.
+
+    A file of codes is judged by one without, since quantisers change some constants on purpose, and the order of the
+    files changes no word.
+
+    Args:
+        one: The file to judge.
+        two: The file to believe, if both hold codes, or neither does.
+        compare: Compares them.
+    """
+    coded = ["int8" in types_inside(graph, {}) for graph in (one, two)]
+    candidate, reference = (two, one) if coded == [False, True] else (one, two)
+    try:
+        found = compare(candidate, reference)
+    except ModelError:
+        return "", ""
+    if found is None:
+        return "", ""
+    if found.faults:
+        return "other", sentences.different_networks(found.faults)
+    return ("same", sentences.same_network(found.compared)) if found.is_same else ("", "")

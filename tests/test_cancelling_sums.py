@@ -1,0 +1,100 @@
+"""Sums that cancel: what another order of summation makes of them is rounding of their terms, not of their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+INNER, OUTER = 512, 24
+PARTS = (37, 191, 284)
+MATRICES = ("MatMul", "Gemm", "FusedMatMul", "FusedGemm", "Einsum")
+KINDS = (*MATRICES, "Conv", "FusedConv")
+#: What is left of sums of 300 and more: a few numbers within this range, the others at its ends.
+RANGE = 6.0
+ATTRIBUTES = {
+    "Einsum": {"equation": "ij,jk->ik"},
+    "FusedConv": {"activation": "Clip", "activation_params": [-RANGE, RANGE]},
+    "FusedGemm": {"activation": "LeakyRelu", "activation_alpha": 1.0, "alpha": 1.0, "beta": 1.0},
+}
+
+
+def at_once(kind: str) -> Iterator[onnx.NodeProto]:
+    """Yield operators that add up all terms and cut the sums."""
+    domain = "com.microsoft" if kind.startswith("Fused") else ""
+    made = "y" if kind == "FusedConv" else "sums"
+    yield helper.make_node(kind, ["x", "w"], [made], domain=domain, **ATTRIBUTES.get(kind, {}))
+    if made != "y":
+        yield helper.make_node("Clip", ["sums", "low", "high"], ["y"])
+
+
+def in_parts(kind: str) -> Iterator[onnx.NodeProto]:
+    """Yield operators that do the same by parts of the terms."""
+    for name, axis in (("x", 1), ("w", 0 if kind in MATRICES else 1)):
+        parts = [f"{name}{place}" for place in range(len(PARTS))]
+        yield helper.make_node("Split", [name, "sizes"], parts, axis=axis)
+    for place in range(len(PARTS)):
+        plain = "MatMul" if kind in MATRICES else "Conv"
+        yield helper.make_node(plain, [f"x{place}", f"w{place}"], [f"part{place}"])
+    yield helper.make_node("Sum", [f"part{place}" for place in range(len(PARTS))], ["sums"])
+    yield helper.make_node("Clip", ["sums", "low", "high"], ["y"])
+
+
+def model(kind: str, nodes: Iterable[onnx.NodeProto], fault: float = 0.0) -> onnx.ModelProto:
+    """Return sums that are cut to a small range, with the weights of one term moved by a fault."""
+    random = np.random.default_rng(0)
+    weight = (13 * random.standard_normal((INNER, OUTER))).astype(np.float32)
+    weight[0] += np.float32(fault)
+    shape = [48, INNER] if kind in MATRICES else [1, INNER, 6, 8]
+    held = {
+        "w": weight if kind in MATRICES else np.ascontiguousarray(weight.T[..., None, None]),
+        "sizes": np.array(PARTS, np.int64),
+        "low": np.float32(-RANGE),
+        "high": np.float32(RANGE),
+    }
+    graph = helper.make_graph(
+        list(nodes),
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()],
+        value_info=[helper.make_tensor_value_info("sums", TensorProto.FLOAT, None)],  # as optimisers note it
+    )
+    np.savez("x.npz", x=random.random(shape, dtype=np.float32))
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def judged(polycmp, *words: str) -> tuple[int, float, float]:
+    """Return the status of `run` over two files, the error of the output and its bound."""
+    said = polycmp(
+        "run", "new.onnx", "old.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", "--report", "r.json", *words
+    )
+    output = json.loads(Path("r.json").read_text())["comparison_results"][0]["outputs"]["y"]
+    return said.status, output["max_error"], output["functions"]["simple"]["tolerance"]["atol"]
+
+
+@pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["run", "mark-all"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_order_of_summation_passes_and_a_fault_above_its_bound_fails(polycmp, tmp_path, kind, words):
+    onnx.save(model(kind, at_once(kind)), tmp_path / "old.onnx")
+    onnx.save(model(kind, in_parts(kind)), tmp_path / "new.onnx")
+    status, error, bound = judged(polycmp, *words)
+    assert error > 0.0, "both orders make the same bits: nothing is shown"
+    assert status == 0
+    onnx.save(model(kind, in_parts(kind), 3 * bound), tmp_path / "new.onnx")
+    status, error, _ = judged(polycmp, *words)
+    assert (status, error < 6 * bound) == (1, True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_locate_accuses_nobody_of_another_order(polycmp, tmp_path, kind):
+    onnx.save(model(kind, at_once(kind)), tmp_path / "old.onnx")
+    onnx.save(model(kind, in_parts(kind)), tmp_path / "new.onnx")
+    said = polycmp("locate", "new.onnx", "old.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
+    assert said.status == 0, said.out
