@@ -133,6 +133,16 @@ def test_types_are_found_out_once_for_all_tensors_that_differ(polycmp, files):
     assert counts[0] == counts[1] > 0
 
 
+@pytest.mark.parametrize("words", [("run",), ("run", "--mark-all"), ("locate",)], ids=" ".join)
+def test_what_a_file_holds_is_found_out_once_for_all_that_ask(polycmp, files, words):
+    graphs = ROOT / "plugins" / "onnx" / "src" / "polycmp_onnx" / "model_graph.py"
+    made, inferred = (graphs, "open_graph"), (graphs, "OnnxGraph._infer")
+    assert all(has(*stop) for stop in (made, inferred))
+    command, *more = words
+    called = calls([made, inferred], lambda: polycmp(command, "new.onnx", *PAIR, *more))
+    assert (called[made], called[inferred]) == (2, 2)
+
+
 @pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["outputs", "mark-all"])
 @pytest.mark.parametrize(("model", "place"), [("old.onnx", 0), ("new.onnx", 1), ("half.onnx", 2)])
 def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
