@@ -17,6 +17,7 @@ from polycmp.layerwise import same_operators
 from polycmp.precision import unit_of
 from polycmp.tensors import TensorMetadata
 from polycmp_locate.network.deviation import (
+    EMPTIED,
     FACTOR,
     FAULTS,
     LIFTED,
@@ -62,6 +63,8 @@ _SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Neg"})
 _NEAR = 0.1
 #: Relative difference of settings that float16 may have made of one.
 _SETTING = 2.0**-9
+#: A code from which on a bias fills its 32 bits.
+_FULL_BIAS = 2.0**30
 #: Constants of a file of which this many, and more than half, deviate hold other weights: it was trained again.
 _TRAINED_AGAIN = 3
 #: One constant in this many may hold other numbers for no reason that shows; where more do, something explains it.
@@ -461,6 +464,8 @@ class _Comparison:
         accuses = item.is_clean and not again and (kind in FAULTS or kind == OTHER)
         if accuses and kind in {TRANSPOSED, REORDERED} and not self._is_laid_out_alike:
             accuses = False
+        elif accuses and kind == EMPTIED:
+            accuses = not self._has_full_bias(item.step)
         elif accuses and kind == FACTOR:
             accuses = not self._is_moved_factor(item, beyond)
         elif accuses and kind == OTHER:
@@ -471,6 +476,12 @@ class _Comparison:
         if accuses and kind in {OTHER, REORDERED, VALUE} and self._is_swapped(item, beyond):
             accuses = False
         return Finding(item.step.node, item.pair.tensor, f"{item.words}: {item.deviation.words}", accuses)
+
+    @staticmethod
+    def _has_full_bias(step: _Step) -> bool:
+        """Return whether an operator's bias fills its 32 bits, for which quantisers enlarge the weight's step."""
+        bias = step.graph.constants(step.node).get("bias")
+        return bias is not None and bool(np.any(np.abs(bias.values) >= _FULL_BIAS * bias.step)) and bias.coded
 
     def _is_moved_factor(self, item: _Off, beyond: Sequence[_Off]) -> bool:
         """Return whether an operator that scales was taken out or put in, or another constant has the inverse."""

@@ -24,9 +24,9 @@ _Rows: TypeAlias = "slice | EllipsisType"
 ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE = (
     "zero", "factor", "shift", "transposed", "reordered", "few", "value", "whole numbers",
 )  # fmt: skip
-STEP, SCALED_SLICES, OTHER = "by a step", "scaled by slices", "other numbers"
+STEP, EMPTIED, SCALED_SLICES, OTHER = "by a step", "below a step", "scaled by slices", "other numbers"
 #: Those that no tool makes on purpose, where nothing around the constant was changed.
-FAULTS = frozenset({ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE})
+FAULTS = frozenset({ZERO, EMPTIED, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE})
 
 #: Large numbers that mask others: converters cut those that a type cannot hold at its end, or at 1e4.
 _MASKS = (1e4, 65504.0, np.inf, float(np.finfo(np.float32).max), 3.3895313892515355e38, 57344.0, 448.0)
@@ -158,7 +158,7 @@ def _emptied(mine: Constant, other: Constant) -> Deviation | None:
         return None
     words = f"only 0 in place of up to {np.max(reach, where=lost, initial=0.0):.4g}"
     where = f" in {np.count_nonzero(lost)} of {lost.size} slices" if lost.size > 1 else ""
-    return Deviation(ZERO, words + where, coded=True, rank=mine.values.ndim)
+    return Deviation(EMPTIED, words + where, coded=True, rank=mine.values.ndim)
 
 
 def _blocks(mine: Constant, other: Constant) -> Iterator[tuple[Constant, Constant]]:
