@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from polycmp._builtin_options import SimpleOptions
 from polycmp._inputs import PlanSource, SampleFeeds, SampleFinder, Silent, asked_shapes
@@ -91,7 +91,7 @@ class Resolved:
     def compare_networks(self) -> CompareNetworks | None:
         """Compares what the files of two models hold, each pair once; None where nothing that is installed does."""
         compare = open_networks(self.registry)
-        return None if compare is None else cache(compare)
+        return None if compare is None else cast("CompareNetworks", cache(compare))
 
     @property
     def data_loader(self) -> Contributed[DataLoaderSpec]:
