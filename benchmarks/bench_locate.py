@@ -6,7 +6,8 @@
 has no such command, compares all tensors of the unchanged chain with themselves. That the time grows with the number
 of tensors and the memory does not is shown by a chain of half the length. That a weight costs no memory is shown by a
 model with one of 2.5 GB, beside `run` of the same model; 1 GB of weights in 64 products is looked at beside one run of
-ONNX Runtime alone, and a chain with the candidate in another environment beside the same in this one.
+ONNX Runtime alone, and so are two such files that differ in one weight; a chain with the candidate in another
+environment stands beside the same in this one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 import models
-from measuring import Row, as_table, beside, in_turn
+from measuring import Row, accepting, as_table, beside, in_turn
 
 #: One session of ONNX Runtime and one run.
 ALONE = """
@@ -61,7 +62,16 @@ def main() -> None:
         of_big = in_turn({name: [polycmp, name, *twice] for name in ("locate", "run")}, given.repeats)
         many = models.write_apart("products", Path(folder) / "products.onnx")
         sides = [many, "-b", "onnxrt", "-b", "onnxrt:optimization=off"]
-        of_many = in_turn({"locate": [polycmp, "locate", *sides], "alone": [sys.executable, "-c", ALONE, many]}, 1)
+        altered = models.write_apart("altered", Path(folder) / "altered.onnx")
+        pair = [altered, "-b", "onnxrt", "-b", f"onnxrt:model={many}"]
+        of_many = in_turn(
+            {
+                "locate": [polycmp, "locate", *sides],
+                "pair": accepting("1", [polycmp, "locate", *pair]),
+                "alone": [sys.executable, "-c", ALONE, many],
+            },
+            1,
+        )
         places = {"here": "onnxrt:name=one", "there": f"onnxrt:python={sys.executable}"}
         of_places = in_turn(
             {name: [polycmp, "locate", half, "-b", spec, "-b", "onnxrt"] for name, spec in places.items()}, 1
@@ -79,6 +89,9 @@ def main() -> None:
     locate, alone = of_many["locate"], of_many["alone"]
     rows.append(Row("locate, 64 products of 1 GB", locate.seconds, alone.seconds, "s", "ONNX Runtime alone", "≤ 4"))
     rows.append(Row("locate, 64 products: peak memory", locate.peak, alone.peak, "B", "ONNX Runtime alone", "≤ 2"))
+    pair_of = of_many["pair"]
+    rows.append(Row("locate, two files of 1 GB", pair_of.seconds, alone.seconds, "s", "ONNX Runtime alone", "≤ 4"))
+    rows.append(Row("locate, two files: peak memory", pair_of.peak, alone.peak, "B", "ONNX Runtime alone", "≤ 2"))
     here, there = of_places["here"], of_places["there"]
     rows.append(Row("locate, candidate in another environment", there.seconds, here.seconds, "s", "in this one"))
     print(as_table(rows))

@@ -1,10 +1,11 @@
 """Models to measure on, built with random weights; nothing is downloaded.
 
-    python benchmarks/models.py chain|changed|half|resnet50|big|products FILE.onnx
+    python benchmarks/models.py chain|changed|half|resnet50|big|products|altered FILE.onnx
 
 `chain` is 60 convolutions 1x1 with Relus on 64x184x184, `changed` the same with one weight of the 38th changed, `half`
 30 pairs. `big` looks rows up in a table of 2.5 GB, which lies beside the model in a file with a hole for content.
-`products` is 64 products with matrices of 2048x2048, 1 GB beside the model.
+`products` is 64 products with matrices of 2048x2048, 1 GB beside the model, `altered` the same with a row of the 43rd
+multiplied by 1.3.
 """
 
 from __future__ import annotations
@@ -147,17 +148,22 @@ def big(path: str | Path, rows: int = 610_352, width: int = 1024) -> None:
     onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), str(path))
 
 
-def products(path: str | Path, length: int = 64, width: int = 2048) -> None:
+def products(path: str | Path, length: int = 64, width: int = 2048, altered: int | None = None) -> None:
     """Write a chain of products with weights that are far larger than its tensors.
 
     Args:
         path: Where to; the weights go beside it.
         length: How many products.
         width: Rows and columns of each matrix.
+        altered: Number of a matrix, counted from 0, of which a row is multiplied by 1.3.
     """
     builder, source = _Builder(), "x"
     for number in range(length):
         weight = builder.weight(f"w{number}", width, width, scale=width**-0.5)
+        if number == altered:
+            values = numpy_helper.to_array(builder.weights[-1]).copy()
+            values[3] *= np.float32(1.3)
+            builder.weights[-1].CopyFrom(numpy_helper.from_array(values, weight))
         source = builder.add("MatMul", [source, weight], f"product{number}")
     builder.save(path, {"x": [1, width]}, [source])
     onnx.save(onnx.load(path), path, save_as_external_data=True, location=f"{Path(path).name}.data")
@@ -180,6 +186,8 @@ if __name__ == "__main__":
     wanted, file = sys.argv[1:]
     if wanted in {"resnet50", "big", "products"}:
         {"resnet50": resnet50, "big": big, "products": products}[wanted](file)
+    elif wanted == "altered":
+        products(file, altered=42)
     else:
         lengths = {"chain": (60, None), "changed": (60, 38), "half": (30, None)}
         length, changed_at = lengths[wanted]

@@ -137,10 +137,12 @@ def test_types_are_found_out_once_for_all_tensors_that_differ(polycmp, files):
 def test_what_a_file_holds_is_found_out_once_for_all_that_ask(polycmp, files, words):
     graphs = ROOT / "plugins" / "onnx" / "src" / "polycmp_onnx" / "model_graph.py"
     made, inferred = (graphs, "open_graph"), (graphs, "OnnxGraph._infer")
-    assert all(has(*stop) for stop in (made, inferred))
+    network = ROOT / "plugins" / "locate" / "src" / "polycmp_locate" / "network" / "comparison.py", "compare_networks"
+    assert all(has(*stop) for stop in (made, inferred, network))
     command, *more = words
-    called = calls([made, inferred], lambda: polycmp(command, "new.onnx", *PAIR, *more))
+    called = calls([made, inferred, network], lambda: polycmp(command, "new.onnx", *PAIR, *more))
     assert (called[made], called[inferred]) == (2, 2)
+    assert called[network] == 1
 
 
 @pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["outputs", "mark-all"])
@@ -155,7 +157,7 @@ def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
 
 
 def test_a_search_runs_the_whole_model_once_on_each_side(polycmp, files):
-    """A side that made the same outputs while it was looked inside is not run again to see whether it repeats itself."""
+    """A side that made the same outputs while it was looked inside is not run again to see if it repeats itself."""
     inside = CORE / "builtin" / "layerwise" / "partitioned_run.py"
     whole = inside, "PartitionedRun.run_repeatedly"
     again = ROOT / "plugins" / "locate" / "src" / "polycmp_locate" / "causes" / "unsteady.py", "_find"

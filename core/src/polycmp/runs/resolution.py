@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from polycmp._builtin_options import SimpleOptions
 from polycmp._inputs import PlanSource, SampleFeeds, SampleFinder, Silent, asked_shapes
@@ -17,6 +17,7 @@ from polycmp.model import Model, ModelSettings
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.runs.compare_functions import PlannedFunctions
+from polycmp.runs.networks import CompareNetworks, open_networks
 from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.runs.workers import make_workers
@@ -85,6 +86,12 @@ class Resolved:
         functions = {name: item for name, item in self.functions.by_name.items() if is_ours(item)}
         functions = functions or {DEFAULT_COMPARE: Simple(SimpleOptions())}
         return silent_outputs(outputs, functions, self.plan.compare.allow_blind)
+
+    @cached_property
+    def compare_networks(self) -> CompareNetworks | None:
+        """Compares what the files of two models hold, each pair once; None where nothing that is installed does."""
+        compare = open_networks(self.registry)
+        return None if compare is None else cast("CompareNetworks", cache(compare))
 
     @property
     def data_loader(self) -> Contributed[DataLoaderSpec]:

@@ -53,7 +53,7 @@ from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
-from polycmp.runs import Resolved, ResolvedBackend, open_networks
+from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed
 
 Array = NDArray[Any]
@@ -255,7 +255,7 @@ class RoundingTolerances:
     def _network(self, *labels: str) -> tuple[Network, str]:
         runs = [backend for label in labels for backend in self.resolved.backends if backend.label == label]
         graphs = {backend.model.path: graph for backend in runs if (graph := self._graph(backend)) is not None}
-        compare = open_networks(self.resolved.registry) if len(graphs) > 1 else None
+        compare = self.resolved.compare_networks if len(graphs) > 1 else None
         return ("", "") if compare is None else network_of(*graphs.values(), compare=compare)
 
     def _sampled(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:

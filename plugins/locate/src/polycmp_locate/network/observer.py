@@ -29,10 +29,9 @@ class SameNetwork(RunObserver):
 
     def finish(self, outcome: Outcome) -> None:
         """Add the notes before all others, those on two files once."""
-        from polycmp.graph import DeclaredGraph  # a run of one file needs none of this
-        from polycmp_locate.network.comparison import compare_networks
-        from polycmp_locate.network.words import network_notes
+        from polycmp_locate.network.words import network_notes  # a run of one file needs none of this
 
+        compare = self._resolved.compare_networks
         models = {backend.label: backend.model for backend in self._resolved.backends}
         notes: dict[str, None] = {}
         for pair in outcome.comparisons:
@@ -41,8 +40,9 @@ class SameNetwork(RunObserver):
                 continue
             try:
                 mine, other = one.graph(), two.graph()
-                if isinstance(mine, DeclaredGraph) and isinstance(other, DeclaredGraph):
-                    notes.update(dict.fromkeys(network_notes(compare_networks(mine, other))))
+                found = compare(mine, other) if compare is not None and mine is not None and other is not None else None
             except ModelError:
                 continue  # the run itself says what is wrong with a file
+            if found is not None:
+                notes.update(dict.fromkeys(network_notes(found.faults, found.notes)))
         outcome.notes[:0] = notes

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from polycmp_locate import sentences as say
 from polycmp_locate.network.comparison import NetworkComparison
 
 
-def network_notes(network: NetworkComparison, causes: Collection[str] = ()) -> Iterator[str]:
+def network_notes(faults: Sequence[str], notes: Iterable[str]) -> Iterator[str]:
     """Yield notes on what two files differ by.
 
     Args:
-        network: The comparison.
-        causes: What is said already, in words.
+        faults: What no tool makes on purpose, in words.
+        notes: Remarks on the whole.
     """
-    left = [item for item in network.accusing if item.words not in causes]
-    if left:
-        first, *more = left
-        yield f"another network: {say.other_network(first.words, len(more))}"
-    yield from whole_notes(network)
+    if faults:
+        first, *more = faults
+        yield f"another network: {say.other_network(first, len(more))}"
+    yield from notes
 
 
 def whole_notes(network: NetworkComparison) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.precision import UNITS
-from polycmp_locate.network.words import network_notes
+from polycmp_locate.network.words import network_notes, whole_notes
 from polycmp_locate.report.words import explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
 from polycmp_locate.values.judged import CAUSE, LACKING, NOT_JUDGED, OTHER_NETWORK, Judged
@@ -45,7 +45,9 @@ def report(judged: Judged, setting: Setting) -> Located:
     found.explain = explanation(found)
     found.notes += [*notes_of(found), *judged.hints]
     if setting.network is not None and judged.verdict != OTHER_NETWORK:
-        found.notes += network_notes(setting.network, [hint.removeprefix(CAUSE) for hint in judged.hints])
+        causes = {hint.removeprefix(CAUSE) for hint in judged.hints}
+        left = [item.words for item in setting.network.accusing if item.words not in causes]
+        found.notes += network_notes(left, whole_notes(setting.network))
     for run in (setting.candidate, setting.reference):
         found.notes += [f"{run.label} {note}" for note in run.result.notes]
     if setting.lacking is not None and not found.exit_code:
