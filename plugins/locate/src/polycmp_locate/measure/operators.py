@@ -111,7 +111,8 @@ class OperatorTester:
             return None
         own, other = to_numpy(made[row.tensor]), to_numpy(expected)
         if own.shape != other.shape:
-            return Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
+            other_shape = Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
+            return None if _is_shaped_alike(row) else other_shape
         allowed = allowed_type(self.candidate, self.reference)
         before = self._range_before(row, inputs)
         result = _difference(row, own, other, bool(passed(own, expected)), allowed, before)
@@ -188,7 +189,7 @@ class OperatorTester:
             return None
         own, other = to_numpy(made), to_numpy(expected[row.tensor])
         if own.shape != other.shape:
-            return math.inf, math.inf, 0.0
+            return None if _is_shaped_alike(row) else (math.inf, math.inf, 0.0)
         parts = _parts_of(row, own, other, allowed_type(self.candidate, self.reference))
         return parts.relative, parts.max_abs, _gain_of(row, own, other)
 
@@ -418,6 +419,15 @@ def _difference(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain_of(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
     )  # fmt: skip
+
+
+def _is_shaped_alike(row: SweptRow) -> bool:
+    """Return whether a tensor has one shape in both models.
+
+    If its operator makes another one of the other side's tensors, these have other shapes than those that they are
+    paired with: the pair is in doubt, and not the operator.
+    """
+    return row.stats is not None
 
 
 def _parts_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any], allowed: str) -> Parts:
