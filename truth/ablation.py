@@ -166,7 +166,6 @@ LIMITS = tuple(
         (f"{_LOCATE}.rounding.thresholds", "MARGIN", "by how many times its noise an operator's error may be larger"),
         (f"{_LOCATE}.rounding.thresholds", "BEYOND_EIGHT_BITS", "error that no type of eight bits explains"),
         (f"{_LOCATE}.rounding.thresholds", "TIE_WIDTH", "units by which a quotient may be off"),
-        (f"{_LOCATE}.rounding.thresholds", "TIE_WIDTH_ONE_SIDED", "the same where all go in one direction"),
         (f"{_LOCATE}.rounding.thresholds", "_TIES_AT_MOST", "share of a tensor that ties are"),
         (f"{_LOCATE}.rounding.thresholds", "_SHIFTED_FROM", "numbers whose common direction is no chance"),
         (f"{_LOCATE}.rounding.thresholds", "_LEVELS", "levels of a tensor of 8 bits"),

@@ -26,7 +26,6 @@ from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
     MARGIN,
     TIE_WIDTH,
-    TIE_WIDTH_ONE_SIDED,
     bounded_floor,
     is_one_sided,
     least_scale,
@@ -120,9 +119,8 @@ class OperatorTester:
             if not result.max_abs:
                 return result
             result = replace(result, saturates=self._saturates(row, feed))
-            width = TIE_WIDTH_ONE_SIDED if result.one_sided else TIE_WIDTH
             near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
-            ties = near and self._are_ties(row, inputs, (own, other), width)
+            ties = near and self._are_ties(row, inputs, (own, other), TIE_WIDTH)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own, kinds), are_ties=ties)
         if result.steps is not None:
             if not (result.steps.is_doubtful and isinstance(row.node, PartNode)):
