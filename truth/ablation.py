@@ -139,8 +139,6 @@ LIMITS = tuple(
         (f"{_LOCATE}.network.deviation", "LIFTED", "magnitude up to which converters to float16 lift numbers"),
         (f"{_LOCATE}.network.deviation", "_FOLDED", "slack for constants that one file computes of several"),
         (f"{_LOCATE}.network.deviation", "_ROUNDED_TWICE", "steps of a number that was rounded twice"),
-        (f"{_LOCATE}.network.deviation", "_CODED_ONCE", "steps by which a code may be off"),
-        (f"{_LOCATE}.network.deviation", "_STRAY", "share of codes that may be off by more"),
         (f"{_LOCATE}.network.deviation", "_IN_PLACE", "correlation of numbers that are at their places"),
         (f"{_LOCATE}.network.deviation", "_FEW", "share of a constant's numbers up to which they are few"),
         (f"{_LOCATE}.network.deviation", "_FEW_CODES", "the same of codes"),
