@@ -158,7 +158,7 @@ def test_saved_outputs_are_compared_by_a_command_of_their_own(polycmp, tmp_path)
 
 
 def test_words_that_people_try(polycmp):
-    assert polycmp("-V").out == polycmp("version").out == polycmp("--version").out
+    assert polycmp("-V").out == polycmp("-v").out == polycmp("version").out == polycmp("--version").out
     assert polycmp("help", "run").out == polycmp("run", "--help").out
     assert polycmp("help").out == polycmp("--help").out
     assert "did you mean 'run'?" in polycmp("rn", "x").err

@@ -133,6 +133,16 @@ def test_types_are_found_out_once_for_all_tensors_that_differ(polycmp, files):
     assert counts[0] == counts[1] > 0
 
 
+@pytest.mark.parametrize("words", [("run",), ("run", "--mark-all"), ("locate",)], ids=" ".join)
+def test_what_a_file_holds_is_found_out_once_for_all_that_ask(polycmp, files, words):
+    graphs = ROOT / "plugins" / "onnx" / "src" / "polycmp_onnx" / "model_graph.py"
+    made, inferred = (graphs, "open_graph"), (graphs, "OnnxGraph._infer")
+    assert all(has(*stop) for stop in (made, inferred))
+    command, *more = words
+    called = calls([made, inferred], lambda: polycmp(command, "new.onnx", *PAIR, *more))
+    assert (called[made], called[inferred]) == (2, 2)
+
+
 @pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["outputs", "mark-all"])
 @pytest.mark.parametrize(("model", "place"), [("old.onnx", 0), ("new.onnx", 1), ("half.onnx", 2)])
 def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
@@ -142,3 +152,15 @@ def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
     promised = rows("What it costs")[place]
     asked = 1 if not words and statuses == [0] else 0  # whether outputs that pass move at all
     assert [str(called[sessions] - 2), str(called[runs] - 2 - asked)] == promised[1:]  # two are compared
+
+
+def test_a_search_runs_the_whole_model_once_on_each_side(polycmp, files):
+    """A side that made the same outputs while it was looked inside is not run again to see whether it repeats itself."""
+    inside = CORE / "builtin" / "layerwise" / "partitioned_run.py"
+    whole = inside, "PartitionedRun.run_repeatedly"
+    again = ROOT / "plugins" / "locate" / "src" / "polycmp_locate" / "causes" / "unsteady.py", "_find"
+    assert all(has(*stop) for stop in (whole, again))
+    statuses = []
+    called = calls([whole, again], lambda: statuses.append(polycmp("locate", "new.onnx", *PAIR).status))
+    assert statuses == [1]
+    assert (called[whole], called[again]) == (2, 0)

@@ -25,10 +25,9 @@ _CRASHES = tuple(
 _PASSED_ON = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)
 )
-#: Commands that go on by themselves, with backends in processes of their own, and the option for that.
-_GOES_ON = ("locate",)
-#: Commands that do so where several backends were at work, so that the one that died is not known.
-_ISOLATES = ("run",)
+#: Commands that go on by themselves, with backends in processes of their own, and the option for that: the backends
+#: that did not die still get an answer, and a second one that dies is named, too.
+_GOES_ON = ("locate", "run")
 _ISOLATED = "--use-subprocess"
 
 
@@ -37,8 +36,8 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
 
     Where the system cannot copy processes, the command runs here. Its exit status is what it says itself at its end:
     another one is given by a library or a script that ends the process, and counts as a crash. After a crash one line
-    says what was going on and what to type; `locate`, and `run` where several backends were at work, is run again at
-    once, with each backend in a process of its own.
+    says what was going on and what to type; `locate` and `run` are run again at once, with each backend in a process of
+    its own.
 
     Args:
         command: Runs the command and returns its exit status; called in the child, where this function returns, too.
@@ -124,8 +123,7 @@ def _after_death(command: Callable[[], int], status: int, doing: Sequence[str], 
     _say(f"polycmp: died {during} ({_how(status)})")
     if _ISOLATED in words or not doing:
         return EXIT_FAILED
-    is_unclear = len(doing) > 1 and words[0] in _ISOLATES  # alone, each tells by itself whether it dies
-    if status != -signal.SIGKILL and (words[0] in _GOES_ON or is_unclear):
+    if status != -signal.SIGKILL and words[0] in _GOES_ON:
         _say(f"  continuing with each backend in its own process ({_ISOLATED})")
         again = [*words, _ISOLATED]
         sys.argv[1:] = again

@@ -175,9 +175,15 @@ class Model:
     def graph(self) -> ModelGraph | None:
         """Return the model, as the loader's options make it, as a graph; None if its loader has no view of it.
 
+        It is made once, so that what is known of it is found out once.
+
         Raises:
             ModelError: The file cannot be read.
         """
+        return self._graph
+
+    @cached_property
+    def _graph(self) -> ModelGraph | None:
         spec: LoaderSpec = self._reader.spec
         if not spec.graph:
             return None
@@ -200,6 +206,7 @@ class Model:
         """
         part = copy.copy(self)
         part._loader = loader  # noqa: SLF001 - its own
+        part.__dict__.pop("_graph", None)
         if not same_inputs:
             part.input_shapes = {}
             part.data_loader = None

@@ -239,7 +239,7 @@ class ProgramGroup(CommandGroup):
 
 
 cli = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-click.version_option(__version__, "-V", "--version", prog_name="polycmp", message="%(prog)s %(version)s")(cli)
+click.version_option(__version__, "-V", "-v", "--version", prog_name="polycmp", message="%(prog)s %(version)s")(cli)
 
 
 def main(args: Sequence[str] | None = None, registry: Registry | None = None) -> int:

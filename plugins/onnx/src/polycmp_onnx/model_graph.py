@@ -52,6 +52,7 @@ class OnnxGraph:
     def __init__(self, model: ModelProto, external: ExternalModel | None = None) -> None:
         self.model = model
         self.external = external
+        self._inferred: dict[tuple[Any, ...], TensorMetadata] = {}
 
     @cached_property
     def inputs(self) -> TensorMetadata:
@@ -94,6 +95,13 @@ class OnnxGraph:
         Args:
             inputs: Name, type and shape of what will be fed.
         """
+        entries = [inputs.get(value.name) for value in self.model.graph.input]
+        fed = tuple(None if item is None else (item.dtype, item.shape and tuple(item.shape)) for item in entries)
+        if fed not in self._inferred:
+            self._inferred[fed] = self._infer(inputs)
+        return TensorMetadata(self._inferred[fed])
+
+    def _infer(self, inputs: TensorMetadata) -> TensorMetadata:
         small = structure(self.model)
         for value in small.graph.input:
             entry = inputs.get(value.name)

@@ -236,7 +236,8 @@ def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterab
                 made = run.infer(feed)
             if made is None:
                 return
-            yield {name: to_numpy(array) for name, array in copy_outputs(made).items()}
+            lasting = made if run.outputs_stay_valid else copy_outputs(made)
+            yield {name: to_numpy(array) for name, array in lasting.items()}
     finally:
         with only_errors():
             run.deactivate()

@@ -1,7 +1,7 @@
 """A side that makes other numbers in each run on the same inputs: which one, and where that begins.
 
-Asked first: nothing else means anything where a backend differs from itself. It takes one run more of each side, and
-two of each window where they differ.
+Asked first: nothing else means anything where a backend differs from itself. A side that made the same outputs while it
+was looked inside does not; else it takes one run more, and two of each window where runs differ.
 """
 
 from __future__ import annotations
@@ -54,10 +54,13 @@ def ask(case: Case) -> Judged | None:
     whole, rows = case.whole, case.rows
     if not whole.failing:
         return None
-    whole.on_stage("comparing two runs of the whole model on each side")
     units = {row.tensor: worth_running(row.unit) for row in rows}
     sides = (case.setting.candidate, case.setting.reference)
-    for side, made, again in zip(sides, (whole.plain, whole.expected), whole.again, strict=True):
+    swept = (case.measured.finals, case.measured.expected)
+    for side, made, inside, again in zip(sides, (whole.plain, whole.expected), swept, whole.again, strict=True):
+        if whole.failing.keys() <= inside.keys() and not _moved(made, inside, whole.failing):
+            continue
+        whole.on_stage(f"comparing two runs of the whole model on {side.label}")
         found = _find(
             side, whole.feed, made, whole.failing, case.measured.groups, lambda name: units.get(name, 0.0), again
         )
@@ -93,8 +96,7 @@ def _find(
     """
     if again is None:
         again = partitioned_run.run_part(feed, list(made)) or {}
-    gaps = {name: distance(again[name], made[name]) for name in errors if name in again and name in made}
-    moved = max((gap for name, gap in gaps.items() if gap > SHARE * min(errors[name], 1.0)), default=0.0)
+    moved = _moved(made, again, errors)
     if not moved:
         return None
     for group in groups:
@@ -104,6 +106,12 @@ def _find(
             if gap > rounding(name):
                 return Unsteady(partitioned_run.label, moved, name, gap)
     return Unsteady(partitioned_run.label, moved)
+
+
+def _moved(made: Tensors, again: Tensors, errors: Mapping[str, float]) -> float:
+    """Return by how much outputs differ between two runs, relative; 0 where that is little beside their errors."""
+    gaps = {name: distance(again[name], made[name]) for name in errors if name in again and name in made}
+    return max((gap for name, gap in gaps.items() if gap > SHARE * min(errors[name], 1.0)), default=0.0)
 
 
 def _twice(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> Sequence[Tensors]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from types import EllipsisType
+from typing import Any, TypeAlias
 
 import numpy as np
 from ml_dtypes import bfloat16
@@ -16,6 +18,7 @@ from polycmp.judging import MASKING
 from polycmp.tensors import dtype_class
 
 Floats = NDArray[np.float64]
+_Rows: TypeAlias = "slice | EllipsisType"
 
 #: Kinds of deviation.
 ZERO, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE = (
@@ -160,20 +163,28 @@ def _emptied(mine: Constant, other: Constant) -> Deviation | None:
 
 def _blocks(mine: Constant, other: Constant) -> Iterator[tuple[Constant, Constant]]:
     """Yield two constants of one shape by as many slices along the first axis as fit the cache."""
-    shape = mine.values.shape
-    rows = max(1, _BLOCK // max(1, math.prod(shape[1:]))) if shape else 1
-    for start in range(0, shape[0], rows) if shape else ():
-        yield _rows(mine, start, start + rows), _rows(other, start, start + rows)
+    for rows in _places(mine.values.shape):
+        yield _rows(mine, rows), _rows(other, rows)
+
+
+def _places(shape: tuple[int, ...]) -> Iterator[_Rows]:
+    """Yield the places of as many slices along the first axis as fit the cache."""
     if not shape:
-        yield mine, other
+        yield ...
+        return
+    rows = max(1, _BLOCK // max(1, math.prod(shape[1:])))
+    yield from (slice(start, start + rows) for start in range(0, shape[0], rows))
 
 
-def _rows(constant: Constant, start: int, end: int) -> Constant:
-    def rows(item: NDArray[Any]) -> NDArray[Any]:
-        return item[start:end] if item.ndim == constant.values.ndim and item.shape[0] > 1 else item
+def _rows(constant: Constant, rows: _Rows) -> Constant:
+    shape = constant.values.shape
+    clipped = None if constant.clipped is None else _part(constant.clipped, shape, rows)
+    return replace(constant, values=constant.values[rows], step=_part(constant.step, shape, rows), clipped=clipped)
 
-    clipped = None if constant.clipped is None else rows(constant.clipped)
-    return replace(constant, values=constant.values[start:end], step=rows(constant.step), clipped=clipped)
+
+def _part(item: NDArray[Any], shape: tuple[int, ...], rows: _Rows) -> NDArray[Any]:
+    """Return the slices of what is broadcast to a shape."""
+    return item[rows] if item.ndim == len(shape) and item.ndim and item.shape[0] > 1 else item
 
 
 def _is_rounded(one: Constant, two: Constant) -> bool:
@@ -203,7 +214,9 @@ class _Judge:
         self.one = mine.values.astype(np.float64)
         self.two = other.values.astype(np.float64)
         self.coded = mine.coded or other.coded
-        self.excused = self._excused()
+        self.excused = np.empty(self.one.shape, np.bool_)
+        for rows in _places(self.one.shape):
+            self.excused[rows] = self._excused(rows)
 
     @property
     def is_off(self) -> bool:
@@ -224,29 +237,41 @@ class _Judge:
             expected: The numbers to compare with.
             steps: The steps by which a number may be off on its grid.
         """
-        size = np.maximum(np.abs(self.one), np.abs(expected))
-        bounds = [2 * steps * item.unit * size + steps * item.step for item in (self.mine, self.other)]
-        alike = self.mine.kind == self.other.kind and self.mine.step.shape == self.other.step.shape
-        if alike and np.array_equal(self.mine.step, self.other.step):
-            bound = np.maximum(*bounds)  # numbers of one grid are rounded once
-        else:
-            bound = bounds[0] + bounds[1]
-        bound = bound * (1 + 2.0**-10) + _FOLDED * size
-        gap = np.abs(self.one - expected)
-        return np.asarray(~(gap <= bound) & ~self.excused & (self.one != expected))
+        found = np.empty(self.one.shape, np.bool_)
+        for rows in _places(self.one.shape):
+            found[rows] = self._off_in(rows, expected[rows], steps)
+        return found
 
-    def _excused(self) -> NDArray[np.bool_]:
-        """Return which numbers tools change on purpose, or that are no numbers on both sides."""
-        one, two = np.abs(self.one), np.abs(self.two)
-        same_sign = np.sign(self.one) == np.sign(self.two)
-        masks = np.isin(one, _MASKS) | np.isin(two, _MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
-        found = same_sign & masks & (one >= MASKING) & (two >= MASKING)
+    def _off_in(self, rows: _Rows, expected: Floats, steps: float) -> NDArray[np.bool_]:
+        """Return which numbers of some slices are off."""
+        one = self.one[rows]
+        size = np.maximum(np.abs(one), np.abs(expected))
+        bounds = [
+            2 * steps * item.unit * size + steps * _part(item.step, self.one.shape, rows)
+            for item in (self.mine, self.other)
+        ]
+        # Numbers of one grid are rounded once.
+        bound = np.maximum(*bounds) if self._is_one_grid else bounds[0] + bounds[1]
+        bound = bound * (1 + 2.0**-10) + _FOLDED * size
+        return np.asarray(~(np.abs(one - expected) <= bound) & ~self.excused[rows] & (one != expected))
+
+    @cached_property
+    def _is_one_grid(self) -> bool:
+        return self.mine.kind == self.other.kind and np.array_equal(self.mine.step, self.other.step)
+
+    def _excused(self, rows: _Rows) -> NDArray[np.bool_]:
+        """Return which numbers of some slices tools change on purpose, or that are no numbers on both sides."""
+        one, two = np.abs(self.one[rows]), np.abs(self.two[rows])
+        same_sign = np.sign(self.one[rows]) == np.sign(self.two[rows])
+        found = same_sign & (one >= MASKING) & (two >= MASKING)
+        if found.any():
+            found &= np.isin(one, _MASKS) | np.isin(two, _MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
         found |= np.isnan(one) & np.isnan(two)
         if "float16" in (self.mine.kind, self.other.kind):
             found |= (one <= LIFTED) & (two <= LIFTED)
         for item, own, beside in ((self.mine, one, two), (self.other, two, one)):
             if item.clipped is not None:
-                found |= item.clipped & same_sign & (own < beside)
+                found |= _part(item.clipped, self.one.shape, rows) & same_sign & (own < beside)
         return np.asarray(found)
 
     def _kind(self, off: NDArray[np.bool_]) -> tuple[str, str]:
