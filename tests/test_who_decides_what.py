@@ -155,7 +155,7 @@ def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
 
 
 def test_a_search_runs_the_whole_model_once_on_each_side(polycmp, files):
-    """A side that made the same outputs while it was looked inside is not run again to see whether it repeats itself."""
+    """A side that made the same outputs while looked inside is not run again to see whether it repeats itself."""
     inside = CORE / "builtin" / "layerwise" / "partitioned_run.py"
     whole = inside, "PartitionedRun.run_repeatedly"
     again = ROOT / "plugins" / "locate" / "src" / "polycmp_locate" / "causes" / "unsteady.py", "_find"
