@@ -26,7 +26,6 @@ from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
     MARGIN,
     TIE_WIDTH,
-    TIE_WIDTH_ONE_SIDED,
     bounded_floor,
     is_one_sided,
     least_scale,
@@ -111,7 +110,8 @@ class OperatorTester:
             return None
         own, other = to_numpy(made[row.tensor]), to_numpy(expected)
         if own.shape != other.shape:
-            return Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
+            other_shape = Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
+            return None if _is_shaped_alike(row) else other_shape
         allowed = allowed_type(self.candidate, self.reference)
         before = self._range_before(row, inputs)
         result = _difference(row, own, other, bool(passed(own, expected)), allowed, before)
@@ -119,9 +119,8 @@ class OperatorTester:
             if not result.max_abs:
                 return result
             result = replace(result, saturates=self._saturates(row, feed))
-            width = TIE_WIDTH_ONE_SIDED if result.one_sided else TIE_WIDTH
             near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
-            ties = near and self._are_ties(row, inputs, (own, other), width)
+            ties = near and self._are_ties(row, inputs, (own, other), TIE_WIDTH)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own, kinds), are_ties=ties)
         if result.steps is not None:
             if not (result.steps.is_doubtful and isinstance(row.node, PartNode)):
@@ -188,7 +187,7 @@ class OperatorTester:
             return None
         own, other = to_numpy(made), to_numpy(expected[row.tensor])
         if own.shape != other.shape:
-            return math.inf, math.inf, 0.0
+            return None if _is_shaped_alike(row) else (math.inf, math.inf, 0.0)
         parts = _parts_of(row, own, other, allowed_type(self.candidate, self.reference))
         return parts.relative, parts.max_abs, _gain_of(row, own, other)
 
@@ -418,6 +417,15 @@ def _difference(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain_of(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
     )  # fmt: skip
+
+
+def _is_shaped_alike(row: SweptRow) -> bool:
+    """Return whether a tensor has one shape in both models.
+
+    If its operator makes another one of the other side's tensors, these have other shapes than those that they are
+    paired with: the pair is in doubt, and not the operator.
+    """
+    return row.stats is not None
 
 
 def _parts_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any], allowed: str) -> Parts:

@@ -36,9 +36,9 @@ LIFTED = 2.0**-23
 _ROUNDED = (np.dtype(bfloat16), np.dtype(np.float16))
 #: Slack for arithmetic in float32: constants that one file holds, and the other computes of several.
 _FOLDED = 2.0**-20
-#: Steps by which a number may be off that was rounded, multiplied and rounded again; and of codes, with the share that
-#: may be off by more.
-_ROUNDED_TWICE, _CODED_ONCE, _STRAY = 1.01, 0.75, 2.0**-7
+#: Steps by which a number may be off that was rounded, multiplied by a factor that is known to a hundredth of a step,
+#: and rounded again.
+_ROUNDED_TWICE = 1.01
 #: Correlation from which on numbers are at their places.
 _IN_PLACE = 0.9
 #: Share of a constant's numbers, or slices, up to which they are few; of codes, which learnt rounding moves, less.
@@ -307,9 +307,7 @@ class _Judge:
         factor = float((self.one[known] * self.two[known]).sum()) / norm
         if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
             return None
-        # The factor is known but for what rounding leaves of it, and codes are clipped at both ends.
-        off = self._off(self.two * factor, _CODED_ONCE if self.coded else _ROUNDED_TWICE).mean()
-        return None if off > (_STRAY if self.coded else 0.0) else factor
+        return None if self._off(self.two * factor, _ROUNDED_TWICE).any() else factor
 
     def _is_shifted(self) -> bool:
         gap = float(np.median(self.one - self.two))

@@ -30,12 +30,9 @@ BEYOND_EIGHT_BITS = 2.0**-6
 _ALWAYS_SUSPECT = 0.5
 #: Size of an error that a coarser type makes: a unit or two of 2**-11, or of 2**-8 (choice).
 _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16"))
-#: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
-#: quantised has a few of its own (Higham, section 2.2); how many is a choice.
-TIE_WIDTH = 8.0
-#: The same where all elements go in one direction, as a scale that was rounded to a coarse type makes them: x, scale
-#: and quotient are rounded once each (Higham, section 2.2); one more is a choice.
-TIE_WIDTH_ONE_SIDED = 4.0
+#: So many units of roundoff may a quotient x / scale be off: x, scale and quotient are rounded once each (Higham,
+#: section 2.2), as where a scale was rounded to a coarse type; one more is a choice.
+TIE_WIDTH = 4.0
 #: Ties are no more than this share of a tensor, however coarse the type of what was quantised: a third of the elements
 #: lies on ties where one scale is twice another. More is a shift or another scale.
 _TIES_AT_MOST = 1.0 / 3.0
