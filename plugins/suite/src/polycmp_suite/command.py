@@ -1,4 +1,4 @@
-"""`polycmp suite SUITE.toml` and `polycmp suite FOLDER`, with `polycmp suite diff OLD NEW` and `polycmp suite schema` beside it."""
+"""`polycmp suite SUITE.toml|FOLDER`, with `polycmp suite diff OLD NEW` and `polycmp suite schema` beside it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ run_command = BackendCommand(
     options=(FolderSection, ChoiceSection, RunningSection, TrustSection, HistorySection, "result.report", "log"),
     plugins=("report",),
     params=[click.Argument(["suite"], metavar="SUITE.toml|FOLDER"), *common_params()[1:]],
-    help="Run the cases of SUITE.toml, or compare each model of FOLDER on the backends, and print one verdict."
-    + SUITE_EXAMPLES,
+    help="Run the cases of SUITE.toml, or compare each model of FOLDER, and print one verdict." + SUITE_EXAMPLES,
     epilog=EPILOG,
 )
 

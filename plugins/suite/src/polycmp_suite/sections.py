@@ -26,7 +26,7 @@ class FolderSection:
 
     pattern: str = opt(
         "**/*.onnx",
-        help="With FOLDER: a case for each model in it whose path fits; ** means any folders.",
+        help="With FOLDER: a case for each model whose path in it fits.",
         metavar="GLOB",
     )
     settings: str = opt(

@@ -53,7 +53,7 @@ def _polycmp() -> Callable[..., None]:
 
 
 def _carry_out(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
-    """Run a command line with its messages in a file; say how it ended, and whether this process is as it was before."""
+    """Run a command line with its messages in a file; say how it ended, and whether nothing is left of it here."""
     environment, path = dict(os.environ), list(sys.path)
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     for descriptor in (1, 2):
