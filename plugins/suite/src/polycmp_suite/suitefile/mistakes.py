@@ -23,7 +23,7 @@ class Mistakes:
         return len(self._found)
 
     def add(self, line: int, text: str) -> None:
-        """Note a mistake, in line 0 where there are none; the same in a line counts once, however many cases have it."""
+        """Note a mistake, in line 0 where there are none; the same in a line counts once, whichever cases have it."""
         self._found[line, text] = None
 
     def add_error(self, line: int, error: PolycmpError) -> None:
