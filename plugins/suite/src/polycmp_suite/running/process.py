@@ -52,7 +52,10 @@ class CaseProcess:
         self._asked = 0.0
         self._left: tuple[int, Any] | None = None
         self._begun = time.monotonic()
-        self._channel, theirs = socket.socketpair() if job.shares_process else (None, None)
+        self._channel: socket.socket | None = None
+        theirs: socket.socket | None = None
+        if job.shares_process:
+            self._channel, theirs = socket.socketpair()
         words = code_words(_ONE_AFTER_ANOTHER if theirs else _ALONE)
         with (Path(job.output) / LOG).open("wb") as log:
             self._process = subprocess.Popen(

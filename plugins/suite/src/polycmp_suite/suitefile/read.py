@@ -53,7 +53,12 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
 
 
 def read_folder(
-    path: str, pattern: str, backends: Sequence[str], settings: str, registry: Registry, rules: Rules | None = None
+    path: str,
+    pattern: str,
+    backends: Sequence[str | Mapping[str, Any]],
+    settings: str,
+    registry: Registry,
+    rules: Rules | None = None,
 ) -> Suite:
     """Return a suite of a folder: a case for each model, in the order of their paths; none of them is read yet.
 
