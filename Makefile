@@ -208,6 +208,7 @@ truth-history: $(TRUTH)/installed
 truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.ort_optimiser
 	$(TRUTH)/bin/python -m truth.outside.ulp
+	$(TRUTH)/bin/python -m truth.found
 
 clean:
 	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache
