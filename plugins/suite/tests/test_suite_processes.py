@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from polycmp_suite.node import Shipped, execute
+from polycmp_suite.spec import Job
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 #: A backend that notes which process runs which model, and does what the model is called after.
@@ -177,3 +182,31 @@ def test_results_are_those_of_the_commands_alone(suite):
         results = suite.results()
         told.append([{key: results[name][key] for key in ("state", "reason", "status", "max_error")} for name in names])
     assert told[0] == told[1]
+
+
+def test_a_machine_of_a_cluster_leaves_no_process_behind(suite, tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    job = Job(
+        "one",
+        ("run", "one.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "/there/report.json"),
+        str(suite.folder),
+        "/there",
+        shares_process=True,
+    )
+    content = (suite.folder / "one.onnx").read_bytes()
+    shipped = Shipped("one.onnx", hashlib.sha256(content).hexdigest())
+    ended, files, _ = execute(job, [shipped], lambda _: content, "node")
+    assert (ended.status, ended.stopped) == (0, "")
+    assert json.loads(files["report.json"])["verdict"] == "passed"
+    assert working_below(tmp_path) == []
+
+
+def working_below(folder: Path) -> list[Path]:
+    """Return the folders below this one in which processes work, there or removed."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if str(place.readlink()).startswith(f"{folder}/"):
+                found.append(place.readlink())
+    return found
