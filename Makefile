@@ -206,6 +206,7 @@ truth-history: $(TRUTH)/installed
 
 # ORT_OPTIMISER_FILES names the folder of ONNX Runtime's optimiser tests; without it that page is skipped in words.
 truth-outside: $(TRUTH)/installed
+	@$(TRUTH)/bin/python -m truth.preparing
 	$(TRUTH)/bin/python -m truth.outside.ort_optimiser
 	$(TRUTH)/bin/python -m truth.outside.ulp
 	$(TRUTH)/bin/python -m truth.found

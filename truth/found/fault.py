@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The versions of the format that models are written in: what onnx.parser reads and every runtime takes.
-_HEAD = '<ir_version: 8, opset_import: ["" : {}]>'
+#: The version of the format that brought 8-bit floats comes with this version of the operators.
+_FLOAT8 = 19
 #: What runs `model` on `feeds`, by product.
 RUNS = {
     "onnx": ("from onnx.reference import ReferenceEvaluator", "ReferenceEvaluator(model).run(None, feeds)[0]"),
@@ -14,8 +14,9 @@ RUNS = {
         "onnxruntime.InferenceSession(model.SerializeToString()).run(None, feeds)[0]",
     ),
     "openvino": (
-        "import openvino",
-        "openvino.compile_model(openvino.Core().read_model(model.SerializeToString()), 'CPU')(feeds)[0]",
+        "from openvino import Core, compile_model",
+        "compile_model(Core().read_model(model.SerializeToString()), 'CPU', "
+        "{'INFERENCE_PRECISION_HINT': 'f32'})(feeds)[0]",
     ),
 }
 
@@ -47,8 +48,9 @@ class Fault:
     def code(self, product: str = "") -> str:
         """Return the lines that show what a product computes, by default the one that has the fault."""
         imports, run = RUNS[product or self.product]
+        head = f'<ir_version: {9 if self.opset >= _FLOAT8 else 8}, opset_import: ["" : {self.opset}]>'
         return (
             f"import numpy as np, onnx.parser\n{imports}\n"
-            f"model = onnx.parser.parse_model('''{_HEAD.format(self.opset)} {self.graph}''')\n"
+            f"model = onnx.parser.parse_model('''{head} {self.graph}''')\n"
             f"feeds = {self.feeds}\nprint({run})"
         )

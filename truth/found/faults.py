@@ -97,7 +97,131 @@ _LOOP = (
     '{ d = Identity(c) t = Add(s, x) u = Identity(t) }> (n, "", x) }'
 )
 
+_OUT_OF_RANGE = "Cast: “floating point: +/- infinity if OOR (out of range)”; infinity is in every such type"
+_SATURATE = (
+    "Cast: saturate “is true by default”; what is beyond FLT_MAX, for {} {}, becomes FLT_MAX in the standard's table"
+)
+_AXES = "{}: “Computes the {} of the input tensor's elements along the provided axes”"
+_EMPTY = "{}: “Reduction over an empty set of values yields {} (if supported by the datatype)”"
+_NUMPY = (
+    "{}: “The above behavior is similar to numpy”, whose {} of what holds NaN is NaN; so it is here if NaN comes first"
+)
+
+
+def _reduced(operator: str, values: str, expected: str) -> Fault:
+    return Fault(
+        f"{operator} along one axis, opset 13", "openvino", "reduces over all axes", 13,
+        f"g (float[2,3] x) => (float[2,1] y) {{ y = {operator}<axes = [1]>(x) }}",
+        "{'x': np.float32([[1, 2, 3], [4, 5, 6]])}", expected, _AXES.format(operator, values),
+    )  # fmt: skip
+
+
+def _of_none(operator: str, word: str, expected: str) -> Fault:
+    return Fault(
+        f"{operator} of nothing", "openvino", "gives the largest number in place of infinity", 18,
+        f"g (float[2,0] x) => (float[2,1] y) {{ a = Constant<value_ints = [1]>() y = {operator}(x, a) }}",
+        "{'x': np.zeros((2, 0), np.float32)}", expected, _EMPTY.format(operator, word),
+    )  # fmt: skip
+
+
+def _cast(name: str, source: str, target: str, code: int) -> Fault:
+    kind = {"float": "float32", "double": "float64"}[source]
+    return Fault(
+        name, "openvino", "gives the largest number of float32", 13,
+        f"g ({source}[2] x) => ({target}[2] y) {{ y = Cast<to = {code}>(x) }}",
+        f"{{'x': np.{kind}([np.inf, -np.inf])}}",
+        "[np.inf, -np.inf]", _OUT_OF_RANGE,
+    )  # fmt: skip
+
+
+def _float8(kind: str, code: int, largest: int) -> Fault:
+    return Fault(
+        f"Cast to {kind}", "openvino", "does not saturate", 19,
+        f"g (float[2] x) => (float[2] y) {{ z = Cast<to = {code}>(x) y = Cast<to = 1>(z) }}",
+        "{'x': np.float32([1e6, -1e6])}", f"[{largest}, -{largest}]", _SATURATE.format(kind, largest),
+    )  # fmt: skip
+
+
+def _shift(direction: str, numbers: str, amounts: str, expected: str, what: str, why: str) -> Fault:
+    return Fault(
+        f"BitShift to the {direction.lower()}", "openvino", what, 11,
+        f'g (uint8[2] x, uint8[2] s) => (uint8[2] y) {{ y = BitShift<direction = "{direction}">(x, s) }}',
+        f"{{'x': np.uint8({numbers}), 's': np.uint8({amounts})}}", expected, why,
+    )  # fmt: skip
+
+
+def _behind(operator: str, word: str) -> Fault:
+    return Fault(
+        f"{operator} with NaN behind a number", "onnxruntime", "drops the NaN", 18,
+        f"g (float[1,3] x) => (float[1,1] y) {{ a = Constant<value_ints = [1]>() y = {operator}(x, a) }}",
+        "{'x': np.float32([[1, 2, np.nan]])}", "[[np.nan]]", _NUMPY.format(operator, word),
+    )  # fmt: skip
+
+
 FAULTS: tuple[Fault, ...] = (
+    _reduced("ReduceL1", "L1 norm", "[[6], [15]]"),
+    _reduced("ReduceLogSum", "log sum", "np.log([[6], [15]])"),
+    _reduced("ReduceLogSumExp", "log sum exponent", "np.log(np.exp([[1, 2, 3], [4, 5, 6]]).sum(1, keepdims=True))"),
+    _of_none("ReduceMax", "minus infinity", "[[-np.inf], [-np.inf]]"),
+    _of_none("ReduceMin", "plus infinity", "[[np.inf], [np.inf]]"),
+    _cast("Cast of infinity to double", "float", "double", 11),
+    _cast("Cast of infinity to float", "double", "float", 1),
+    _float8("FLOAT8E5M2", 19, 57344),
+    _float8("FLOAT8E4M3FN", 17, 448),
+    _shift("LEFT", "[1, 200]", "[2, 1]", "[4, 144]", "gives 255 where a bit falls out",
+           "BitShift: “bits of binary representation moves toward the left side”: 400 − 256 in eight bits"),
+    _shift("RIGHT", "[255, 200]", "[8, 1]", "[0, 100]", "shifts by 8 as if by 7",
+           "BitShift: “moves its binary representation toward the right side”: none is left"),
+    Fault(
+        "Mod by infinity", "openvino", "gives NaN", 13,
+        "g (float[1] x, float[1] d) => (float[1] y) { y = Mod<fmod = 1>(x, d) }",
+        "{'x': np.float32([5]), 'd': np.float32([np.inf])}", "[5]", "Mod: “If y is ±∞ and x is finite, x is returned”",
+    ),
+    Fault(
+        "Exp of NaN", "openvino", "gives infinity", 13, "g (float[2] x) => (float[2] y) { y = Exp(x) }",
+        "{'x': np.float32([np.nan, 0])}", "[np.nan, 1]", "IEEE 754: a function of a NaN is a NaN",
+    ),
+    Fault(
+        "Softmax of a row with NaN", "openvino", "gives 0 beside the NaN", 13,
+        "g (float[1,3] x) => (float[1,3] y) { y = Softmax(x) }",
+        "{'x': np.float32([[1, np.nan, 2]])}", "[[np.nan] * 3]",
+        "Softmax: “Exp(input) / ReduceSum(Exp(input), axis=axis, keepdims=1)”: the sum is NaN",
+    ),
+    Fault(
+        "AveragePool of a window beyond the padding", "openvino", "divides by the whole window", 19,
+        "g (float[1,1,6] x) => (float[1,1,4] y) { y = AveragePool<count_include_pad = 1, ceil_mode = 1, "
+        "kernel_shape = [3], strides = [2], pads = [1, 1]>(x) }",
+        "{'x': np.float32([[[1, 2, 3, 4, 5, 6]]])}", "[[[1, 3, 5, 3]]]",
+        "AveragePool: count_include_pad tells “Whether include pad pixels when calculating values for the edges”: "
+        "of the last window 6 and one pad pixel are there, and nothing behind it",
+    ),
+    Fault(
+        "DFT of real numbers, one-sided", "openvino", "adds a dimension", 17,
+        "g (float[1,4,1] x) => (float[1,3,2] y) { y = DFT<axis = 1, onesided = 1>(x) }",
+        "{'x': np.float32([1, 2, 3, 4]).reshape(1, 4, 1)}", "[[[10, 0], [-2, 2], [-2, 0]]]",
+        "DFT: of RFFT the shape is “[batch_idx][signal_dim1][signal_dim2]...[signal_dimN][2] "
+        "(one-sided complex)”",
+    ),
+    Fault(
+        "Unique in the order of the input", "openvino", "gives 0 for all but the first", 11,
+        "g (float[5] x) => (float[N] y) { y = Unique<sorted = 0>(x) }",
+        "{'x': np.float32([2, 1, 1, 3, 2])}", "[2, 1, 3]",
+        "Unique: “in the order of the first occurrence of the values in the input”",
+    ),
+    Fault(
+        "Unique in the order of the input, reference", "onnx", "sorts all the same", 11,
+        "g (float[5] x) => (float[N] y) { y = Unique<sorted = 0>(x) }",
+        "{'x': np.float32([2, 1, 1, 3, 2])}", "[2, 1, 3]",
+        "Unique: “in the order of the first occurrence of the values in the input”",
+    ),
+    _behind("ReduceMax", "max"),
+    _behind("ReduceMin", "min"),
+    Fault(
+        "MeanVarianceNormalization of a constant", "onnxruntime", "divides 0 by 0", 13,
+        "g (float[1,1,1,3] x) => (float[1,1,1,3] y) { y = MeanVarianceNormalization(x) }",
+        "{'x': np.float32([5, 5, 5]).reshape(1, 1, 1, 3)}", "[[[[0, 0, 0]]]]",
+        "MeanVarianceNormalization is a function of the standard, and its body adds 1e-9 to the deviation",
+    ),
     Fault(
         "Softmax of opset 11", "onnx", "takes the sum over one dimension", 11,
         "g (float[2,2] x) => (float[2,2] y) { y = Softmax<axis = 0>(x) }",
@@ -217,7 +341,7 @@ FAULTS: tuple[Fault, ...] = (
         "MeanVarianceNormalization far from 0", "onnx", "subtracts squares, of which nothing is left", 13,
         "g (float[1,1,1,2] x) => (float[1,1,1,2] y) { y = MeanVarianceNormalization(x) }",
         "{'x': np.float32([10000, 10001]).reshape(1, 1, 1, 2)}", "[[[[-1, 1]]]]",
-        "MeanVarianceNormalization: (x − E[x]) / sqrt(E[(x − E[x])²]); the numbers are exact in float32",
+        "MeanVarianceNormalization: “(X-EX)/sqrt(E(X-EX)^2)”; the numbers are exact in float32",
     ),
     Fault(
         "AveragePool of NaN", "onnx", "leaves NaN out of the mean", 19,
