@@ -248,6 +248,12 @@ FAILED, UNDECIDED (`?`) and refused (`–`).
 Each case that is FAILED or UNDECIDED, in a release of a runtime.
 
 {_table(["case", "runtime", "verdict", "ULP", "polycmp says"], _wrong(asked))}
+
+## To be looked at
+
+Cases that are PASSED although an output is infinite, or no number, where the truth is a number, or the other way round:
+
+{_infinite(asked)}
 """
 
 
@@ -293,6 +299,16 @@ def _wrong(asked: Mapping[str, Mapping[str, Answer]]) -> Iterable[Sequence[objec
             ulp = "" if item.ulp is None else f"{item.ulp:.3g}"
             reason = " ".join(item.reason.split()).replace("|", "\\|")
             yield [name, runtime, item.state.upper(), ulp, reason[:140] + ("…" if len(reason) > 140 else "")]
+
+
+def _infinite(asked: Mapping[str, Mapping[str, Answer]]) -> str:
+    """Return a list of what passed with an error that no ULP measures."""
+    found: dict[str, list[str]] = {}
+    for runtime, answers in asked.items():
+        for name, item in answers.items():
+            if item.state == "passed" and item.ulp == math.inf:
+                found.setdefault(name, []).append(runtime)
+    return "\n".join(f"- {name}: {', '.join(runtimes)}" for name, runtimes in sorted(found.items())) or "None."
 
 
 def main(words: Sequence[str]) -> int:
