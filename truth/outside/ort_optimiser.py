@@ -197,7 +197,7 @@ def _unequal(releases: Sequence[Release]) -> str:
 
 
 def _cell(release: Release, name: str) -> str:
-    state, plain = release.cases[name]["state"], release.plain.get(name, {})
+    state, plain = str(release.cases[name]["state"]), release.plain.get(name, {})
     if state in ("passed", "blind", "error"):
         return {"passed": "–", "error": "not run"}.get(state, state)
     figure = f" {plain['error']:.1g}" if "error" in plain else ""

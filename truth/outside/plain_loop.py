@@ -46,7 +46,7 @@ def measure(path: str, name: str) -> dict[str, object]:
     off = session(path, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     on = session(path, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
     random = np.random.default_rng(zlib.crc32(name.encode()))
-    feeds = {}
+    feeds: dict[str, np.ndarray] = {}
     for item in off.get_inputs():
         shape = [size if isinstance(size, int) else _OPEN for size in item.shape]
         kind = _KINDS[item.type]
