@@ -6,12 +6,15 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import onnx.defs
 import onnx.parser
 import pytest
 
+from polycmp.errors import BackendError
+from polycmp_onnx.runner import ReferenceRunner
 from truth.found.faults import FAULTS
-from truth.found.showing import show
+from truth.found.showing import show, value_of
 
 PAGE = (Path(__file__).parents[1] / "docs" / "found.md").read_text("utf-8")
 
@@ -46,3 +49,16 @@ def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
     assert shown.is_shown, shown
     assert fault.code() in PAGE
     assert f"| `{shown.said}` |" in PAGE
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_reference_is_right_or_refuses(fault):
+    model = onnx.parser.parse_model(fault.code().split("'''")[1])
+    wanted = np.asarray(value_of(fault.expected))
+    try:
+        with ReferenceRunner(model) as runner:
+            found = next(iter(runner.infer(value_of(fault.feeds)).values()))
+    except BackendError as error:
+        assert "which ONNX's reference ignores" in str(error) or "Unknown activation" in str(error)
+        return
+    np.testing.assert_allclose(np.asarray(found, np.float64), wanted, 1e-3, 1e-4)

@@ -42,7 +42,7 @@ class Shown:
 
 def show(fault: Fault) -> Shown:
     """Run a fault's model with every product that is installed."""
-    wanted = np.asarray(_value(fault.expected))
+    wanted = np.asarray(value_of(fault.expected))
     found = {product: _run(fault, product) for product in RUNS if _release(product)}
     if fault.product not in found:
         return Shown(fault, "", f"{fault.product} is not installed", (), False)
@@ -55,7 +55,8 @@ def show(fault: Fault) -> Shown:
     return Shown(fault, _release(fault.product), said, agree, bool(agree) and not _is_right(value, wanted))
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """Return a value that a fault says as Python."""
     return eval(text, {"np": np, "sigmoid": lambda x: 1 / (1 + np.exp(-x))})
 
 
@@ -123,7 +124,7 @@ def _anchor(name: str) -> str:
 
 def _section(item: Shown) -> list[str]:
     fault = item.fault
-    wanted = np.asarray(_value(fault.expected), dtype=float).round(6).tolist()
+    wanted = np.asarray(value_of(fault.expected), dtype=float).round(6).tolist()
     return [
         "",
         f"## {fault.name}",
