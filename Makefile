@@ -26,7 +26,7 @@ EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/on
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format tables bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format tables bench truth truth-history truth-outside wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      write two small models, one with a fault, find it, and show what to try next"
@@ -47,6 +47,7 @@ help:
 	@echo "make check     ruff, mypy, and who may import whom"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
+	@echo "make truth-outside  say what polycmp makes of other people's models: ONNX Runtime's tests, ONNX's one-node models"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -202,6 +203,13 @@ truth: $(TRUTH)/installed
 truth-history: $(TRUTH)/installed
 	@$(TRUTH)/bin/python -m truth.preparing
 	$(TRUTH)/bin/python -m truth.history $(TRUTH_ARGS)
+
+# ORT_OPTIMISER_FILES names the folder of ONNX Runtime's optimiser tests; without it that page is skipped in words.
+truth-outside: $(TRUTH)/installed
+	@$(TRUTH)/bin/python -m truth.preparing
+	$(TRUTH)/bin/python -m truth.outside.ort_optimiser
+	$(TRUTH)/bin/python -m truth.outside.ulp
+	$(TRUTH)/bin/python -m truth.found
 
 clean:
 	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache

@@ -37,7 +37,8 @@ def flags_of_suite() -> set[str]:
     from polycmp_suite.diff_command import diff_command
 
     tables = [item.table_of(REGISTRY).by_flag for item in (run_command, diff_command)]
-    return {"-j", "-k", *(flag for table in tables for flag in table)}
+    own = {flag for param in run_command.params for flag in param.opts}
+    return {"-j", "-k", *own, *(flag for table in tables for flag in table)}
 
 
 def examples_of(text: str) -> list[str]:

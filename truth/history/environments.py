@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 #: Where environments are kept; they are never changed once they are made.
 FOLDER = Path(os.environ.get("HISTORY_ENVS", ROOT / ".cache" / "truth-history"))
-#: The parts of this tree that a worker needs.
-_OURS = ("core", "plugins/onnx", "plugins/onnxrt", "plugins/openvino")
+#: The parts of this tree that a worker needs, or a suite that runs there.
+_OURS = ("core", "plugins/onnx", "plugins/onnxrt", "plugins/openvino", "plugins/report", "plugins/suite")
 #: What these need, and what released tools import.
 _SHARED = (
     *("click", "editables", "hatchling", "ml_dtypes", "onnx==1.19.1", "packaging", "pluggy", "rich"),

@@ -64,6 +64,7 @@ CASES = [
     ("DequantizeLinear", 13, [np.array([[1, 2], [3, 4]], np.uint8), np.array([0.1, 0.2], np.float32),
                               np.array([1, 2], np.uint8)], {"axis": 1}),
     ("CumSum", 14, [floats(2, 5), np.array([1])], {"reverse": 1}),
+    ("Unique", 11, [np.array([2, 1, 1, 3, 2], np.float32)], {"sorted": 0}),
     ("OneHot", 13, [np.array([[-1, 1], [3, 9]]), np.array([4]), np.array([0.5, 5], np.float32)], {"axis": 1}),
     ("LSTM", 14, [floats(4, 2, 3), floats(1, 20, 3), floats(1, 20, 5), floats(1, 40)], {"hidden_size": 5}),
     ("GRU", 14, [floats(4, 2, 3), floats(1, 15, 3), floats(1, 15, 5), floats(1, 30)], {"hidden_size": 5}),
@@ -134,3 +135,23 @@ def test_a_loop_stacks_what_it_scans(make_model, condition, shape):
     last, every = make_evaluator(model).run(None, {"x": x})
     np.testing.assert_array_equal(last, 4 * x)
     np.testing.assert_array_equal(every, np.stack([2 * x, 3 * x, 4 * x]))
+
+
+@pytest.mark.parametrize("keep_order", [True, False])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_unique_keeps_the_order_of_the_input_where_it_is_to(make_model, axis, keep_order, count):
+    attributes = {"sorted": int(not keep_order), **({} if axis is None else {"axis": axis})}
+    names = ["y", "first", "inverse", "counts"][:count]
+    x = np.array([[3, 1, 3, 0], [2, 5, 2, 0], [3, 1, 3, 0]], np.float32)
+    kinds = [TensorProto.FLOAT, *[TensorProto.INT64] * 3]
+    model = make_model(
+        [helper.make_node("Unique", ["x"], names, **attributes)],
+        [("x", TensorProto.FLOAT, [3, 4])],
+        [(name, kind, None) for name, kind in zip(names, kinds, strict=False)],
+        opset=11,
+    )
+    expected = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    for got, wanted in zip(make_evaluator(model).run(None, {"x": x}), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype

@@ -114,7 +114,7 @@ def test_a_wrong_file_is_wrong_usage(suite, text, words):
 
 def test_a_missing_file_is_said(suite):
     done = suite("nothing.toml", status=3)
-    assert "no such suite file: nothing.toml" in done.stderr
+    assert "no such suite file or folder: nothing.toml" in done.stderr
 
 
 def test_a_run_file_is_a_case(suite):

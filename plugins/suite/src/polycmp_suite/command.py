@@ -1,4 +1,4 @@
-"""`polycmp suite SUITE.toml`, with `polycmp suite diff OLD NEW` and `polycmp suite schema` beside it."""
+"""`polycmp suite SUITE.toml|FOLDER`, with `polycmp suite diff OLD NEW` and `polycmp suite schema` beside it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand, examples
-from polycmp_suite.sections import ChoiceSection, HistorySection, RunningSection, TrustSection
+from polycmp.command import BackendCommand, common_params, examples
+from polycmp_suite.sections import ChoiceSection, FolderSection, HistorySection, RunningSection, TrustSection
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -16,6 +16,7 @@ SUITE_EXAMPLES = examples(
     "polycmp suite nightly.toml -j 4 --report junit.xml summary.md",
     "polycmp suite nightly.toml -k 'resnet and not fp16' --failed-first -x",
     "polycmp suite nightly.toml --resume",
+    "polycmp suite models -b onnxrt -b onnx -j auto",
     "polycmp suite diff OLD NEW          # what changed between two runs",
 )
 EPILOG = """\b
@@ -32,14 +33,10 @@ def _suite(call: Invocation) -> int:
 run_command = BackendCommand(
     "run",
     _suite,
-    options=(ChoiceSection, RunningSection, TrustSection, HistorySection, "result.report", "log"),
+    options=(FolderSection, ChoiceSection, RunningSection, TrustSection, HistorySection, "result.report", "log"),
     plugins=("report",),
-    params=[
-        click.Argument(["suite"], metavar="SUITE.toml"),
-        click.Option(["-v", "--verbose"], count=True, help="Show every case; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
-    ],
-    help="Run the cases of SUITE.toml, each in its own process, and print one verdict." + SUITE_EXAMPLES,
+    params=[click.Argument(["suite"], metavar="SUITE.toml|FOLDER"), *common_params()[1:]],
+    help="Run the cases of SUITE.toml, or compare each model of FOLDER, and print one verdict." + SUITE_EXAMPLES,
     epilog=EPILOG,
 )
 

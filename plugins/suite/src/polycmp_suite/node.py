@@ -79,7 +79,7 @@ def execute(
         words = tuple(
             str(output) + word[len(job.output) :] if word.startswith(job.output) else word for word in job.words
         )
-        ended = _run(replace(job, words=words, folder=str(folder), output=str(output)))
+        ended = _run(replace(job, words=words, folder=str(folder), output=str(output), shares_process=False))
         return replace(ended, job=job), _written(output), fetched
     finally:
         shutil.rmtree(place, ignore_errors=True)

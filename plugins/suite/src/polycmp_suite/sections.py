@@ -21,6 +21,20 @@ def _count(text: str) -> int:
 
 
 @dataclass(frozen=True)
+class FolderSection:
+    """Cases of a folder."""
+
+    pattern: str = opt(
+        "**/*.onnx",
+        help="With FOLDER: a case for each model whose path in it fits.",
+        metavar="GLOB",
+    )
+    settings: str = opt(
+        "", help="With FOLDER: a run file with further options of the cases, and keys of a suite's.", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True)
 class ChoiceSection:
     """Selecting cases."""
 

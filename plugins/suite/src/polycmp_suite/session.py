@@ -111,6 +111,7 @@ class Session:
             gpus=case.gpus,
             resources=case.resources,
             attempt=attempt,
+            shares_process=not (case.names_code or case.memory or case.gpus or attempt > 1),
         )
 
     def _clean(self, by_id: Mapping[str, Case]) -> Callable[[Job], None]:

@@ -87,6 +87,7 @@ class Job:
         gpus: GPUs that it takes.
         resources: Further resources that it takes, by name.
         attempt: Counted from 1.
+        shares_process: Whether it may run in a process in which others ran before: it names no code and no limits.
     """
 
     case: str
@@ -99,6 +100,7 @@ class Job:
     gpus: int = 0
     resources: Mapping[str, float] = field(default_factory=dict)
     attempt: int = 1
+    shares_process: bool = False
 
 
 @dataclass(frozen=True)

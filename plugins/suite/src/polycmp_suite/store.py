@@ -171,4 +171,4 @@ def _point(link: Path, target: str) -> None:
 
 def default_folder(suite: Suite) -> Path:
     """Return the default folder of a suite's results."""
-    return Path(suite.folder) / f"{Path(suite.path).stem}-results"
+    return Path(suite.folder) / f"{suite.name if Path(suite.path).is_dir() else Path(suite.path).stem}-results"

@@ -1,4 +1,4 @@
-"""Work of `polycmp suite SUITE.toml`."""
+"""Work of `polycmp suite SUITE.toml` and `polycmp suite FOLDER`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from polycmp_suite.page import write_index
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
 from polycmp_suite.running.local import available_cores
-from polycmp_suite.sections import ChoiceSection, HistorySection, RunningSection, TrustSection
+from polycmp_suite.sections import ChoiceSection, FolderSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.select import choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
 from polycmp_suite.spec import Resources
 from polycmp_suite.store import Run, default_folder, new_run, remove_old_runs, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
-from polycmp_suite.suitefile.read import read_suite
+from polycmp_suite.suitefile.read import read_folder, read_suite
 from polycmp_suite.suitefile.rules import Rules
 from polycmp_suite.summary import summarize
 
@@ -41,11 +41,7 @@ def run_suite(call: Invocation) -> int:
         PolycmpError: The suite is wrong, nothing fits, this system cannot run cases, or a result cannot be written.
         KeyboardInterrupt: It was interrupted; reports of what has ended are written.
     """
-    path, choice = call.params["suite"], call.section(ChoiceSection)
-    call.begin(reads=[("SUITE.toml", path)])
-    trust = call.section(TrustSection)
-    rules = Rules(scripts=not trust.no_scripts, writes=trust.allow_writes)
-    suite = read_suite(path, call.registry, rules)
+    choice, suite = call.section(ChoiceSection), _read(call)
     cases = choose(suite.cases, choice.select, choice.tag)
     if choice.list or choice.dry_run:
         return _show(cases, commands=choice.dry_run)
@@ -56,6 +52,22 @@ def run_suite(call: Invocation) -> int:
             hint="use Linux, macOS or WSL; --dry-run shows the commands of the cases",
         )
     return _Work(call, suite, cases).run()
+
+
+def _read(call: Invocation) -> Suite:
+    """Return the suite of a file or of a folder."""
+    path, trust, how = call.params["suite"], call.section(TrustSection), call.section(FolderSection)
+    rules = Rules(scripts=not trust.no_scripts, writes=trust.allow_writes)
+    if Path(path).is_dir():
+        call.begin(reads=[("FOLDER", path)])
+        return read_folder(path, how.pattern, call.options.backends, how.settings, call.registry, rules)
+    call.begin(reads=[("SUITE.toml", path)])
+    if Path(path).exists() and (call.options.backends or how != FolderSection()):
+        raise UsageError(
+            f"-b, --pattern and --settings are for a folder, and {path} is none",
+            hint=f'write backends = ["onnxrt", "onnx"] into {path}',
+        )
+    return read_suite(path, call.registry, rules)
 
 
 def _show(cases: list[Case], *, commands: bool) -> int:
@@ -201,7 +213,7 @@ class _Work:
             page=str(run.folder / "index.html"),
             command_line=self._call.options.command,
             seconds=time.monotonic() - begun,
-            places={case.id: (self._suite.path, case.line) for case in self._cases},
+            places={case.id: (self._suite.path, case.line) if case.line else (case.model, 1) for case in self._cases},
             document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},
         )
         self._tell(run, finished=not missing and not session.interrupted, verdict=result.verdict)

@@ -32,6 +32,7 @@ from polycmp_onnx.operators.versions import (
     OneHot_9,
     Resize_10,
     RoiAlign_10,
+    Unique_11,
     Upsample_7,
     Upsample_9,
 )
@@ -66,6 +67,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "RoiAlign": ((10, 15, RoiAlign_10),),
     "Scatter": ((9, 10, Scatter_9),),
     "Softmax": ((1, 12, Softmax_11),),
+    "Unique": ((11, _EVER, Unique_11),),
     "Upsample": ((7, 8, Upsample_7), (9, 9, Upsample_9)),
 }
 

@@ -83,6 +83,20 @@ class CumSum_11(CumSum):  # type: ignore[misc]
         return (made,)
 
 
+class Unique_11(OpRun):  # type: ignore[misc]
+    """Unique; with `sorted` 0 ONNX's sorts all the same, or takes rows where the axis is another one."""
+
+    def _run(self, x: Any, axis: int | None = None, sorted: int | None = 1) -> tuple[Any, ...]:
+        values, first, inverse, counts = np.unique(x, True, True, True, axis=axis)
+        inverse = inverse.reshape(-1)
+        if sorted == 0:
+            order = np.argsort(first)
+            values = np.take(values, order, axis=0 if axis is None else axis)
+            first, inverse, counts = first[order], np.argsort(order)[inverse], counts[order]
+        numbers = (item.astype(np.int64) for item in (first, inverse, counts))
+        return (values, *numbers)[: len(self.onnx_node.output)]
+
+
 class _Recurrent(OpRun):  # type: ignore[misc]
     """Refuses what ONNX's recurrent operators ignore: their result would be wrong without a word."""
 

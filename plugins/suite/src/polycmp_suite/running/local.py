@@ -1,4 +1,8 @@
-"""The executor of this machine: as many cases at the same time as jobs, memory and GPUs allow."""
+"""The executor of this machine: as many cases at the same time as jobs, memory and GPUs allow.
+
+Cases that may share a process run one after the other in as many processes as run at the same time. If one of these
+dies, that costs the case a second run, in a process of its own, where it is known what it does by itself.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import select
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Event, Job, Queue, Resources, Started, Tick
@@ -30,6 +35,7 @@ class LocalExecutor:
         self._gpus = resources.gpus
         self._free = list(resources.gpus)
         self._running: list[CaseProcess] = []
+        self._idle: list[CaseProcess] = []
 
     def run(self, queue: Queue) -> Iterator[Event]:
         """Run jobs until none waits and none runs; closing the iterator ends them."""
@@ -49,7 +55,12 @@ class LocalExecutor:
                     if (ended := process.look()) is not None:
                         self._running.remove(process)
                         self._free += process.devices
-                        yield ended
+                        if process.is_reusable:
+                            self._idle.append(process)
+                        if process.has_died:
+                            yield from self._start(replace(process.job, shares_process=False))
+                        else:
+                            yield ended
                 if time.monotonic() - told >= _TICK:
                     told = time.monotonic()
                     yield Tick()
@@ -61,6 +72,12 @@ class LocalExecutor:
         return job.gpus <= len(self._free) and (not self._running or reserved + job.memory <= self._memory)
 
     def _start(self, job: Job) -> Iterator[Event]:
+        if job.shares_process and self._idle:
+            process = self._idle.pop()
+            process.begin(job)
+            self._running.append(process)
+            yield Started(job)
+            return
         devices, self._free = tuple(self._free[: job.gpus]), self._free[job.gpus :]
         # What takes no GPU must not see one that belongs to another case.
         environment = {"CUDA_VISIBLE_DEVICES": ",".join(devices)} if devices or self._gpus else {}
@@ -75,7 +92,7 @@ class LocalExecutor:
     def _wait(self) -> None:
         """Wait until a process ends or is due to be looked at."""
         limit = min([_TICK, *(process.due for process in self._running)])
-        descriptors = [process.descriptor for process in self._running]
+        descriptors = [descriptor for process in self._running for descriptor in process.descriptors]
         if -1 in descriptors:
             time.sleep(min(limit, _POLL))
             return
@@ -91,9 +108,10 @@ class LocalExecutor:
         while self._running and time.monotonic() < end:
             self._running = [process for process in self._running if process.look() is None]
             time.sleep(_POLL)
-        for process in self._running:
+        for process in (*self._running, *self._idle):
             process.kill()
         self._running.clear()
+        self._idle.clear()
 
 
 def available_cores() -> int:

@@ -1,13 +1,15 @@
-"""One running case: a process in a session of its own, so that everything it starts can be ended with it."""
+"""A process that runs cases: a session of its own, so that everything that a case starts can be ended with it."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,13 @@ from polycmp_suite.spec import Ended, Job
 LOG = "log.txt"
 #: Seconds between asking a process to end and ending it.
 GRACE = 4.0
-_START = "from polycmp_suite.running.child import main; main()"
+_ALONE = "from polycmp_suite.running.child import main; main()"
+_ONE_AFTER_ANOTHER = "from polycmp_suite.running.child import serve; serve()"
+_ANSWER = 1 << 16
 
 
 class CaseProcess:
-    """A case that runs.
+    """A case that runs, and the process for it, which runs a further one afterwards if both may share it.
 
     Args:
         job: The job to run.
@@ -34,27 +38,55 @@ class CaseProcess:
     Attributes:
         job: The job that runs.
         devices: The GPUs that it was given, for its owner to take back.
+        is_reusable: Whether the job has ended and the process can be given another one.
+        has_died: Whether the process ended by itself in the middle of a job that shares it, so that what the job is
+            to blame for is not known.
     """
 
     def __init__(
         self, job: Job, environment: Mapping[str, str] | None = None, where: str = "", devices: tuple[str, ...] = ()
     ) -> None:
         self.job, self.devices, self._where = job, devices, where
+        self.is_reusable = self.has_died = False
         self._stopped = ""
         self._asked = 0.0
         self._left: tuple[int, Any] | None = None
         self._begun = time.monotonic()
+        self._channel: socket.socket | None = None
+        theirs: socket.socket | None = None
+        if job.shares_process:
+            self._channel, theirs = socket.socketpair()
+        words = code_words(_ONE_AFTER_ANOTHER if theirs else _ALONE)
         with (Path(job.output) / LOG).open("wb") as log:
             self._process = subprocess.Popen(
-                [*code_words(_START), str(os.getpid()), *job.words],
+                [*words, str(os.getpid()), *([str(theirs.fileno())] if theirs else job.words)],
                 cwd=job.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 env=_environment(environment or {}),
+                pass_fds=(theirs.fileno(),) if theirs else (),
             )
-        self.descriptor = _watch(self._process.pid)
+        self._descriptor = _watch(self._process.pid)
+        if theirs:
+            theirs.close()
+            self.begin(job)
+
+    def begin(self, job: Job) -> None:
+        """Have it run a job that may share it; it runs none at present."""
+        assert self._channel is not None
+        self.job, self.is_reusable, self._begun = job, False, time.monotonic()
+        request = {"words": job.words, "folder": job.folder, "log": str(Path(job.output) / LOG)}
+        with suppress(OSError):  # it has died meanwhile, as looking at it tells
+            self._channel.sendall(json.dumps(request).encode() + b"\n")
+
+    @property
+    def descriptors(self) -> Iterator[int]:
+        """Descriptors that become readable when there is something to look at; -1 where the system has none."""
+        yield self._descriptor
+        if self._channel is not None:
+            yield self._channel.fileno()
 
     @property
     def seconds(self) -> float:
@@ -62,8 +94,11 @@ class CaseProcess:
         return time.monotonic() - self._begun
 
     def look(self) -> Ended | None:
-        """Enforce the limits; return how it ended, if it has."""
+        """Enforce the limits; return how the job ended, if it has."""
+        if (ended := self._answered()) is not None:
+            return ended
         if self._ended():
+            self.has_died = self._channel is not None and not self._stopped
             return self._reap()
         if self._stopped:
             if time.monotonic() - self._asked > GRACE:
@@ -99,6 +134,23 @@ class CaseProcess:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
+    def _answered(self) -> Ended | None:
+        """Return how a job ended whose process goes on; the process ends here where it is of no further use."""
+        if self._channel is None:
+            return None
+        try:
+            received = self._channel.recv(_ANSWER, socket.MSG_DONTWAIT)
+        except OSError:  # nothing has come yet
+            return None
+        if not received:
+            return None
+        answer = json.loads(received)
+        ended = Ended(self.job, answer["status"], self.seconds, answer["memory"], self._stopped, self._where)
+        self.is_reusable = answer["reusable"] and not self._stopped
+        if not self.is_reusable:
+            self.kill()
+        return ended
+
     def _ended(self) -> bool:
         if not hasattr(os, "waitid"):  # macOS before Python 3.13
             pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
@@ -113,9 +165,12 @@ class CaseProcess:
         status, usage = self._left or os.wait4(self._process.pid, 0)[1:]
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
         unit = 1 if sys.platform == "darwin" else 1024
         return Ended(self.job, code, seconds, usage.ru_maxrss * unit, self._stopped, self._where)
 

@@ -54,6 +54,7 @@ class Case:
         gpus: GPUs that it takes.
         resources: Further resources that it takes, by name.
         expected: The failure that is known, if there is one.
+        names_code: Whether it runs code beside polycmp and its plugins: scripts, libraries, other interpreters.
         line: Line of the case in the suite file.
     """
 
@@ -78,6 +79,7 @@ class Case:
     gpus: int = 0
     resources: Mapping[str, float] = field(default_factory=dict)
     expected: Expected | None = None
+    names_code: bool = True
     line: int = 0
 
     @property

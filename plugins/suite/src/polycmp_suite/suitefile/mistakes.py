@@ -23,7 +23,7 @@ class Mistakes:
         return len(self._found)
 
     def add(self, line: int, text: str) -> None:
-        """Note a mistake; the same in the same line counts once, however many cases have it."""
+        """Note a mistake, in line 0 where there are none; the same in a line counts once, whichever cases have it."""
         self._found[line, text] = None
 
     def add_error(self, line: int, error: PolycmpError) -> None:
@@ -40,7 +40,7 @@ class Mistakes:
         """
         if not self._found:
             return
-        lines = [f"line {line}: {text}" for line, text in sorted(self._found)]
+        lines = [f"line {line}: {text}" if line else text for line, text in sorted(self._found)]
         if len(lines) > SHOWN:
             lines = [*lines[:SHOWN], f"… and {len(lines) - SHOWN} more"]
         number = len(self._found)

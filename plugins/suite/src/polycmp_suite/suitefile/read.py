@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.options import parse_toml
 from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.keys import OWN, text
-from polycmp_suite.suitefile.lines import Place, find_lines
+from polycmp_suite.suitefile.lines import Lines, Place, find_lines
 from polycmp_suite.suitefile.mistakes import Mistakes
 from polycmp_suite.suitefile.rules import Rules
 from polycmp_suite.suitefile.spread import Settings, canonical, spread
@@ -51,20 +52,63 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
     return Suite(name, path, str(reader.folder), cases)
 
 
+def read_folder(
+    path: str,
+    pattern: str,
+    backends: Sequence[str | Mapping[str, Any]],
+    settings: str,
+    registry: Registry,
+    rules: Rules | None = None,
+) -> Suite:
+    """Return a suite of a folder: a case for each model, in the order of their paths; none of them is read yet.
+
+    Args:
+        path: The folder.
+        pattern: Pattern of the models' paths below it.
+        backends: Backends of every case.
+        settings: A run file with further options and keys of every case; empty for none.
+        registry: As for `read_suite`.
+        rules: As for `read_suite`.
+
+    Raises:
+        FileError: There is no such folder, or the run file cannot be read.
+        UsageError: No model fits, there is no backend, or an option is wrong.
+    """
+    if not backends:
+        raise UsageError("no backend given", hint=f"polycmp suite {path} -b onnxrt -b onnx")
+    try:
+        models = sorted(item.as_posix() for item in Path(path).glob(pattern) if not item.is_dir())
+    except (ValueError, NotImplementedError) as error:
+        raise UsageError(f"--pattern: {describe_exception(error)}", hint="--pattern '**/*.onnx'") from error
+    if not models:
+        raise UsageError(f"no file in {path} fits --pattern {pattern!r}", hint=f"ls {path}")
+    reader = _Reader(path, None, registry, rules or Rules())
+    stems = Counter(PurePath(model).with_suffix("") for model in models)
+    shared = {"backend": list(backends), **({"config": settings} if settings else {})}
+    named = [{"name": model} if stems[PurePath(model).with_suffix("")] > 1 else {} for model in models]
+    tables = [{"model": model, **shared, **name} for model, name in zip(models, named, strict=True)]
+    cases = tuple(reader.cases({"case": tables}))
+    reader.refuse_shared_files(cases)
+    reader.mistakes.complain()
+    return Suite(Path(path).resolve().name, path, str(reader.folder), cases)
+
+
 def _source(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError as error:
-        raise FileError(f"no such suite file: {path}", hint=f"ls {Path(path).parent}") from error
+        raise FileError(f"no such suite file or folder: {path}", hint=f"ls {Path(path).parent}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read the suite {path}", why=describe_exception(error), hint=f"ls -l {path}") from error
 
 
 class _Reader:
-    def __init__(self, path: str, source: str, registry: Registry, rules: Rules) -> None:
-        self.folder = Path(path).absolute().parent
+    """Reads the cases of a file, or, without a source, those that tables in memory describe, in the current folder."""
+
+    def __init__(self, path: str, source: str | None, registry: Registry, rules: Rules) -> None:
+        self.folder = Path.cwd() if source is None else Path(path).absolute().parent
         self.mistakes = Mistakes(path)
-        self._lines = find_lines(source)
+        self._lines = Lines(Place(0)) if source is None else find_lines(source)
         self._translator = Translator(registry, self.folder, rules)
 
     def cases(self, content: Mapping[str, Any]) -> Iterator[Case]:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
-from polycmp.command import GivenOption, code_named
+from polycmp.command import GivenOption
 from polycmp.errors import UsageError
-
-if TYPE_CHECKING:
-    from polycmp.plan import BackendPlan
-    from polycmp.plugins import Registry
 
 
 @dataclass(frozen=True)
@@ -28,26 +24,21 @@ class Rules:
     writes: bool = False
 
 
-def refuse_code(
-    options: Iterable[GivenOption], models: Iterable[str], backends: Iterable[BackendPlan], registry: Registry
-) -> None:
+def refuse_code(key: str, text: str) -> NoReturn:
     """Refuse what a case would run besides polycmp and its installed plugins.
 
     Args:
-        options: The options that the case gives.
-        models: The models that it names.
-        backends: Backends of the case.
-        registry: The plugins.
+        key: The key that names it.
+        text: The script, library, package or interpreter.
 
     Raises:
-        UsageError: It names a script, a library, a package or an interpreter.
+        UsageError: Always.
     """
-    for key, text in code_named(options, models, backends, registry):
-        raise UsageError(
-            f"{key} names code to run: {text}",
-            why="--no-scripts allows none in a suite file",
-            hint="leave --no-scripts out if you trust this file as you trust a program",
-        )
+    raise UsageError(
+        f"{key} names code to run: {text}",
+        why="--no-scripts allows none in a suite file",
+        hint="leave --no-scripts out if you trust this file as you trust a program",
+    )
 
 
 def refuse_writing_outside(folder: Path, options: Iterable[GivenOption]) -> None:

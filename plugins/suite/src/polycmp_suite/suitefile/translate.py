@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import BackendCommand, given_options
+from polycmp.command import BackendCommand, code_named, given_options
 from polycmp.errors import PolycmpError, UsageError
 from polycmp.model import Model
 from polycmp.options import read_plain, words_of
@@ -72,9 +72,10 @@ class Translator:
         if settings.release:
             backends = (self._with_release(backends[0], settings.release), *backends[1:])
         given = list(given_options(asked.values, table, backends))
-        if not self._rules.scripts:
-            models = filter(None, (asked.model, *(item.model for item in backends)))
-            refuse_code(given, models, backends, self._registry)
+        models = [model for model in (asked.model, *(item.model for item in backends)) if model]
+        code = next(iter(code_named(given, models, backends, self._registry)), None)
+        if code and not self._rules.scripts:
+            refuse_code(*code)
         if not self._rules.writes:
             refuse_writing_outside(self._folder, given)
         words = [*own["command"].split(), *([asked.model] if asked.model else [])]
@@ -104,6 +105,7 @@ class Translator:
             gpus=own["gpus"] or int("cuda" in needs),
             resources=own["resources"],
             expected=own["expected-failure"],
+            names_code=code is not None,
             line=line,
         )
 

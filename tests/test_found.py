@@ -1,0 +1,64 @@
+"""Faults of others: what is quoted of the standard stands there, and each fault is shown by the release on the page."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import onnx.defs
+import onnx.parser
+import pytest
+
+from polycmp.errors import BackendError
+from polycmp_onnx.runner import ReferenceRunner
+from truth.found.faults import FAULTS
+from truth.found.showing import show, value_of
+
+PAGE = (Path(__file__).parents[1] / "docs" / "found.md").read_text("utf-8")
+
+
+def plain(text: str) -> str:
+    return " ".join(text.replace("`", "").split())
+
+
+def standard(operator: str, opset: int) -> str:
+    """Return all that the installed package says of an operator."""
+    schema = onnx.defs.get_schema(operator, opset)
+    parts = [*schema.attributes.values(), *schema.inputs, *schema.outputs]
+    return plain(" ".join([schema.doc, *(part.description for part in parts)]))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_what_is_quoted_stands_in_the_standard(fault):
+    model = onnx.parser.parse_model(fault.code().split("'''")[1])
+    operator = model.graph.node[-1].op_type
+    later = re.search(rf"{operator}-(\d+)", fault.source)
+    said = standard(operator, int(later[1]) if later else fault.opset)
+    assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
+    pytest.importorskip(fault.product)
+    release = f"{fault.product} {version(fault.product)}"
+    if f"\n{release} {fault.what}." not in PAGE:
+        pytest.skip(f"the page was not written with {release}")
+    shown = show(fault)
+    assert shown.is_shown, shown
+    assert fault.code() in PAGE
+    assert f"| `{shown.said}` |" in PAGE
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_reference_is_right_or_refuses(fault):
+    model = onnx.parser.parse_model(fault.code().split("'''")[1])
+    wanted = np.asarray(value_of(fault.expected))
+    try:
+        with ReferenceRunner(model) as runner:
+            found = next(iter(runner.infer(value_of(fault.feeds)).values()))
+    except BackendError as error:
+        assert "which ONNX's reference ignores" in str(error) or "Unknown activation" in str(error)
+        return
+    np.testing.assert_allclose(np.asarray(found, np.float64), wanted, 1e-3, 1e-4)

@@ -1,0 +1,107 @@
+"""Truth of others: the measures beside polycmp's verdicts, worked out by hand, and what is skipped in words."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from truth.outside import ort_optimiser, plain_loop
+from truth.outside.ulp import ulp_error
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    "found, truth, ulp",
+    [
+        # Neighbours of 1 in float32 are 2^-23 apart above it.
+        (np.float32([1.0 + 2.0**-23]), np.float64([1.0]), 1.0),
+        (np.float32([1.0]), np.float64([1.0 + 2.0**-25]), 0.25),
+        # In float16 neighbours of 1024 are 1 apart.
+        (np.float16([1027.0]), np.float64([1024.5]), 2.5),
+        (np.float32([np.nan, np.inf]), np.float64([np.nan, np.inf]), 0.0),
+        (np.float32([np.inf]), np.float64([1.0]), math.inf),
+        (np.float32([1.0]), np.float64([np.nan]), math.inf),
+        (np.float32([[1.0]]), np.float64([1.0]), math.inf),
+        (np.zeros((0, 3), np.float32), np.zeros((0, 3)), 0.0),
+    ],
+)
+def test_errors_in_ulp(found, truth, ulp):
+    assert ulp_error(found, truth) == ulp
+
+
+def write_model(path: Path) -> None:
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", value[:1], value[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=11), path)
+
+
+def test_files_are_stamped_for_old_releases_and_bad_ones_stay(tmp_path):
+    write_model(tmp_path / "m.onnx")
+    (tmp_path / "bad.onnx").write_bytes(b"no model")
+    assert ort_optimiser.copy_files(tmp_path, tmp_path / "copy") == 2
+    assert onnx.load(tmp_path / "copy" / "m.onnx").ir_version == 9
+    assert (tmp_path / "copy" / "bad.onnx").read_bytes() == b"no model"
+
+
+def test_the_plain_loop_says_what_is_equal_and_what_does_not_run(tmp_path):
+    pytest.importorskip("onnxruntime")
+    ort_optimiser.copy_files(_folder(tmp_path), tmp_path / "copy")
+    done = subprocess.run(
+        [sys.executable, plain_loop.__file__, str(tmp_path / "copy")],
+        input="bad.onnx\nm.onnx",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = {line["file"]: line for line in map(json.loads, done.stdout.splitlines()) if "begun" not in line}
+    assert ort_optimiser.class_of(said["m.onnx"]) == "equal"
+    assert ort_optimiser.class_of(said["bad.onnx"]) == "not run"
+
+
+def _folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    write_model(folder / "m.onnx")
+    (folder / "bad.onnx").write_bytes(b"no model")
+    return folder
+
+
+def test_without_the_data_it_says_so_and_does_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("ORT_OPTIMISER_FILES", raising=False)
+    page = tmp_path / "page.md"
+    assert ort_optimiser.main(["--output", str(page)]) == 0
+    assert "skipped: ORT_OPTIMISER_FILES does not name" in capsys.readouterr().out
+    assert ort_optimiser.main(["--data", str(tmp_path / "none"), "--output", str(page)]) == 0
+    assert "skipped: there is no folder" in capsys.readouterr().out
+    assert not page.exists()
+
+
+def test_the_page_names_what_changed_and_what_is_doubtful():
+    def release(name, verdicts):
+        cases = {
+            file: {"case": file, "state": state, "reason": "why", "max_error": error}
+            for file, (state, error, _) in verdicts.items()
+        }
+        plain = {
+            file: {"error": seen, "equal": seen == 0.0} if seen is not None else {"refused": "no"}
+            for file, (_, _, seen) in verdicts.items()
+        }
+        return ort_optimiser.Release(name, cases, plain, 1.0)
+
+    old = release("1.0", {"a": ("failed", 0.9, 0.5), "b": ("passed", 0.1, 0.02), "c": ("error", None, None)})
+    new = release("2.0", {"a": ("passed", 0.0, 0.0), "b": ("passed", 0.1, 0.02), "c": ("error", None, None)})
+    lines = ort_optimiser.page([old, new], 3).splitlines()
+    assert "| a | FAILED 0.5 | – |" in lines
+    assert "| 2.0 | failed | passed | 1 | a |" in lines
+    assert "| b | PASSED | 1.0 to 2.0: 2 of 2 | 0.02 | 0.1 |" in lines
+    assert "| passed | 1 |  |  |  | 1 |  |" in lines
+    assert "| c | why |" in lines

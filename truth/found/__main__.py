@@ -1,0 +1,38 @@
+"""Shows every fault again, and writes the page: `python -m truth.found [--output FILE]`.
+
+Each fault's five lines are run with the product that is said to have it, and the same model with the other products. A
+fault is told on the page only if the product computes something else than what is right, in the release that is
+installed, and another product agrees with what is right. The exit status is 1 if one is not shown any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from truth.found.faults import FAULTS
+from truth.found.showing import page, show
+
+PAGE = Path(__file__).parents[2] / "docs" / "found.md"
+
+
+def main(words: Sequence[str]) -> int:
+    """Show all faults and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m truth.found", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--output", type=Path, default=PAGE, help="the page")
+    options = parser.parse_args(words)
+    shown = [show(fault) for fault in FAULTS]
+    gone = [item for item in shown if not item.is_shown]
+    for item in gone:
+        print(f"{item.fault.product}: {item.fault.name}: not shown: {item.said}; agree: {item.agree}")
+    options.output.write_text(page([item for item in shown if item.is_shown]), "utf-8")
+    print(f"{len(shown) - len(gone)} of {len(shown)} faults are shown; wrote {options.output}")
+    return int(bool(gone))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
