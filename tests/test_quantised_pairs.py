@@ -65,8 +65,9 @@ def test_noise_that_adds_up_in_good_layers_does_not_fail_a_tensor(against, tmp_p
     good = converted.peaked(tmp_path / "good.onnx")
     done, found = against("run", converted.dynamic_int8(good, tmp_path / "int8.onnx"), good, "--mark-all")
     words = {name: item["verdict"] for name, item in outputs_of(found).items()}
-    assert words.pop("y") == "undecided", done.out  # a third of what small channels of the output vary by
-    assert set(words.values()) == {"passed"}
+    assert set(words.values()) == {"passed"}, done.out
+    output = outputs_of(found)["y"]["reason"]  # off by a third of what small channels of the output vary by
+    assert "the files hold the same network" in output
     assert any("rounding explains up to" in item["reason"] for item in outputs_of(found).values())
 
 
@@ -563,11 +564,11 @@ def cancelling(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("command", "status"), [("locate", 0), ("run", 3)])
-def test_a_tensor_inside_that_is_all_noise_leaves_the_outputs_to_decide(polycmp, tmp_path, command, status):
-    """A seventh of what the output varies by is noise, and every operator is right by itself."""
+@pytest.mark.parametrize("command", ["locate", "run"])
+def test_a_tensor_inside_that_is_all_noise_leaves_the_outputs_to_decide(polycmp, tmp_path, command):
+    """A seventh of what the output varies by is noise, and every operator is right by itself, as is every constant."""
     good = cancelling(tmp_path / "good.onnx")
     quantize_dynamic(good, tmp_path / "int8.onnx")
     more = ["--mark-all"] if command == "run" else []
     done = polycmp(command, "int8.onnx", "-b", "onnxrt", "-b", f"onnxrt:name=float,model={good}", *more)
-    assert done.status == status, done.out
+    assert done.status == 0, done.out
