@@ -13,6 +13,8 @@ import pytest
 
 from polycmp.errors import BackendError
 from polycmp_onnx.runner import ReferenceRunner
+from truth.found.__main__ import main
+from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
 from truth.found.showing import show, value_of
 
@@ -62,3 +64,10 @@ def test_the_reference_is_right_or_refuses(fault):
         assert "which ONNX's reference ignores" in str(error) or "Unknown activation" in str(error)
         return
     np.testing.assert_allclose(np.asarray(found, np.float64), wanted, 1e-3, 1e-4)
+
+
+def test_the_page_is_left_alone_where_a_product_is_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(RUNS, "no_such_runtime", ("import no_such_runtime", "0"))
+    assert main(["--output", str(tmp_path / "page.md")]) == 0
+    assert "no_such_runtime not installed here" in capsys.readouterr().out
+    assert not (tmp_path / "page.md").exists()

@@ -43,16 +43,16 @@ class Shown:
 def show(fault: Fault) -> Shown:
     """Run a fault's model with every product that is installed."""
     wanted = np.asarray(value_of(fault.expected))
-    found = {product: _run(fault, product) for product in RUNS if _release(product)}
+    found = {product: _run(fault, product) for product in RUNS if release_of(product)}
     if fault.product not in found:
         return Shown(fault, "", f"{fault.product} is not installed", (), False)
     agree = tuple(
-        f"{product} {_release(product)}"
+        f"{product} {release_of(product)}"
         for product, (value, _) in found.items()
         if product != fault.product and _is_right(value, wanted)
     )
     value, said = found[fault.product]
-    return Shown(fault, _release(fault.product), said, agree, bool(agree) and not _is_right(value, wanted))
+    return Shown(fault, release_of(fault.product), said, agree, bool(agree) and not _is_right(value, wanted))
 
 
 def value_of(text: str) -> Any:
@@ -61,7 +61,8 @@ def value_of(text: str) -> Any:
 
 
 @cache
-def _release(product: str) -> str:
+def release_of(product: str) -> str:
+    """Return the release of a product that is installed; empty if it is not."""
     try:
         return version(product)
     except PackageNotFoundError:
