@@ -57,6 +57,16 @@ def test_what_four_bits_leave_passes_where_the_files_hold_one_network(polycmp, t
             assert 0.1 < output["max_error"] <= output["functions"]["simple"]["tolerance"]["atol"]
 
 
+@pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["run", "mark-all"])
+def test_what_two_backends_make_of_the_same_network_stays_open(polycmp, tmp_path, words):
+    """The files say nothing of what a kernel for 4 bits does, whose fault could be as large as that rounding."""
+    onnx.save(exact(), tmp_path / "old.onnx")
+    onnx.save(packed(1.0), tmp_path / "new.onnx")
+    said = polycmp("run", "-b", "onnxrt:model=new.onnx", "-b", "onnx:model=old.onnx", *words)
+    assert said.status == 3, said.out
+    assert "UNDECIDED" in said.out
+
+
 def test_an_output_that_another_file_makes_of_it_stays_open_where_the_files_cannot_be_compared(polycmp, tmp_path):
     """Under other names, of other operators, the weight has no counterpart, and nothing says what it holds."""
     halves = [("w1", WEIGHT[: ROWS // 2]), ("w2", WEIGHT[ROWS // 2 :]), ("sizes", np.array([ROWS // 2, ROWS // 2]))]

@@ -256,7 +256,10 @@ class RoundingTolerances:
         runs = [backend for label in labels for backend in self.resolved.backends if backend.label == label]
         graphs = {backend.model.path: graph for backend in runs if (graph := self._graph(backend)) is not None}
         compare = self.resolved.compare_networks if len(graphs) > 1 else None
-        return ("", "") if compare is None else network_of(*graphs.values(), compare=compare)
+        if compare is None:
+            return "", ""
+        settings = {(run.plan.backend, run.plan.elsewhere, str(run.make_result().options)) for run in runs}
+        return network_of(*graphs.values(), compare=compare, is_one_backend=len(settings) == 1)
 
     def _sampled(self, base: ResolvedBackend, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return the tensors moved as rounding to these types moves them; None where nothing can.

@@ -10,16 +10,19 @@ from polycmp.graph import ModelGraph
 from polycmp.runs import CompareNetworks
 
 
-def network_of(one: ModelGraph, two: ModelGraph, *, compare: CompareNetworks) -> tuple[Network, str]:
+def network_of(
+    one: ModelGraph, two: ModelGraph, *, compare: CompareNetworks, is_one_backend: bool
+) -> tuple[Network, str]:
     """Return what two files hold, and what is said of it.
 
     A file of codes is judged by one without, since quantisers change some constants on purpose, and the order of the
-    files changes no word.
+    files changes no word. That two files hold the same is no evidence on what two backends make of them.
 
     Args:
         one: The file to judge.
         two: The file to believe, if both hold codes, or neither does.
         compare: Compares them.
+        is_one_backend: Whether one backend runs both, with the same options.
     """
     coded = ["int8" in types_inside(graph, {}) for graph in (one, two)]
     candidate, reference = (two, one) if coded == [False, True] else (one, two)
@@ -31,4 +34,4 @@ def network_of(one: ModelGraph, two: ModelGraph, *, compare: CompareNetworks) ->
         return "", ""
     if found.faults:
         return "other", sentences.different_networks(found.faults)
-    return ("same", sentences.same_network(found.compared)) if found.is_same else ("", "")
+    return ("same", sentences.same_network(found.compared)) if found.is_same and is_one_backend else ("", "")

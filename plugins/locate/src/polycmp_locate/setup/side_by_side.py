@@ -83,12 +83,13 @@ def pair_runs(
     under = made[list(partitioned_runs).index(reference_run)]
     kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
     files = others[0].graph, reference_run.graph
+    settings = [(run.result.backend, run.result.options) for run in (others[0], reference_run)]
     rounding = PairedRounding(
         aligned.reference_graph,
         under,
         perturbed(reference_run),
         kinds,
-        network=cache(lambda: network_of(*files, compare=compare_files)),
+        network=cache(lambda: network_of(*files, compare=compare_files, is_one_backend=settings[0] == settings[1])),
     )
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
