@@ -56,7 +56,7 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     if not whole.setting.is_measured or not judged.is_whole or judged.turning is not None or judged.cause is not None:
         return judged
     network = whole.setting.network
-    equalised = network is not None and network.equalised and not whole.failing
+    equalised = network is not None and network.equalised and not whole.beyond
     trusted = judged.probe is None or judged.probe.trusted
     is_open = judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted)
     if not is_open:

@@ -154,8 +154,10 @@ class _Blame:
         if not is_culprit(row):
             self._note_unmeasured(row)
             return False
-        reached, is_equalised = self._reached_outputs(row), row.tensor in self.evidence.equalised
-        if is_equalised and not (reached and self.evidence.leads(row, reached)):
+        reached, equalised = self._reached_outputs(row), self.evidence.equalised
+        if equalised and not self.evidence.beyond:
+            return False  # what is multiplied, and is multiplied out behind, differs on the way
+        if row.tensor in equalised and not (reached and self.evidence.leads(row, reached)):
             return False
         if not reached:
             error = row.standalone.steps if row.standalone is not None else None

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polycmp.graph import Constant, DeclaredGraph, GraphNode
 from polycmp.judging import MASKING
@@ -346,7 +347,7 @@ class _Comparison:
         off = [item for pair in self.pairs.values() for item in self._constants(pair)]
         beyond = [item for item in off if item.deviation.kind != STEP]
         again = len(beyond) >= _TRAINED_AGAIN and 2 * len(beyond) > self.compared
-        scaled = sum(item.deviation.kind == SCALED_SLICES for item in off)
+        scaled = sum(item.deviation.kind == SCALED_SLICES for item in off) + _smoothed_norms(beyond)
         found = [self._judged(item, beyond, again=again, scaled=bool(scaled)) for item in off]
         for pair in self.pairs.values():
             found += self._settings(pair) if pair.is_same else self._operators(pair)
@@ -596,6 +597,40 @@ def _steps_of(kind: str, node: GraphNode, graph: DeclaredGraph) -> Iterator[_Ste
     yield _Step(_PRODUCTS.get(kind, kind), node, graph)
     if kind in _PRODUCTS and has_bias(node):
         yield _Step("Add", node, graph, is_bias=True)
+
+
+def _smoothed_norms(beyond: Sequence[_Off]) -> int:
+    """Return the number of constants of normalisations whose weight and bias are multiplied by the same factors.
+
+    Smoothing multiplies them so, by a factor for each channel that the operators behind undo.
+    """
+    norms: dict[str, list[_Off]] = {}
+    for item in beyond:
+        if item.deviation.kind == OTHER and item.deviation.rank == 1:
+            norms.setdefault(item.step.node.outputs[0], []).append(item)
+    return sum(len(items) for items in norms.values() if len(items) == 2 and _are_multiplied_alike(*items))
+
+
+def _are_multiplied_alike(one: _Off, two: _Off) -> bool:
+    """Return whether two constants of an operator are their counterparts, multiplied by the same factors."""
+    mine, other = one.step.constants(), one.twin.constants()
+    if mine[one.role].values.size != mine[two.role].values.size:
+        return False
+    # a / c = b / d of their numbers, as a d = b c, up to half a step of each.
+    (a, b), (c, d) = (
+        [(side[role].values.reshape(-1).astype(np.float64), _half_steps(side[role])) for role in (one.role, two.role)]
+        for side in (mine, other)
+    )
+    bound = sum(
+        np.abs(x) * y_steps + np.abs(y) * x_steps + x_steps * y_steps for (x, x_steps), (y, y_steps) in ((a, d), (b, c))
+    )
+    return bool(np.all(np.abs(a[0] * d[0] - b[0] * c[0]) <= bound))
+
+
+def _half_steps(constant: Constant) -> NDArray[np.float64]:
+    """Return by how much each number of a constant may be off by the grid that its file declares."""
+    values = np.abs(constant.values.astype(np.float64))
+    return np.asarray(constant.unit * values + constant.step / 2 + unit_of("float32") * values).reshape(-1)
 
 
 def _named(step: _Step) -> str:

@@ -153,13 +153,13 @@ class PairedComparer:
         """Return the verdict over all iterations."""
         compared = self._comparer.result(candidate_iterations, reference_iterations)
         outputs = {name: self._named(item) for name, item in compared.outputs.items()}
-        if all(outputs[name].passed for name in self._ends if name in outputs):
+        if all(outputs[name].verdict != "failed" for name in self._ends if name in outputs):
             outputs = {name: self._beside_right_outputs(item) for name, item in outputs.items()}
         verdict = "failed" if compared.reason else verdict_over(outputs.values())
         return replace(compared, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
     def _beside_right_outputs(self, item: OutputComparison) -> OutputComparison:
-        """Return the verdict on a tensor inside where all that is made of it agrees."""
+        """Return the verdict on a tensor inside where no output of the model failed."""
         if _is_other(item):
             return _other(item, "another tensor of that name")
         is_inner = item.output not in self._ends and item.stats is not None
