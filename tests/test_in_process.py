@@ -209,6 +209,7 @@ CHANGES = {
         "model.py",
         "_environment.py",
         "_command.py",
+        "child.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
     r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py", "program.py"},

@@ -36,21 +36,21 @@ def test_the_status_of_the_command_comes_back():
 
 
 def test_a_crash_says_whose_it_is_and_what_to_type():
-    done = supervise("ctypes.string_at(0)", "run", "m.onnx")
+    done = supervise("ctypes.string_at(0)", "flaky", "m.onnx")
     assert done.returncode == 3
     said, following = done.stderr.splitlines()
     assert said.startswith("polycmp: died while it was activated: frail with m.onnx (SIGSEGV")
-    assert following == "  next: polycmp run m.onnx --use-subprocess"
+    assert following == "  next: polycmp flaky m.onnx --use-subprocess"
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 130])
 def test_an_exit_status_that_the_command_did_not_give_is_no_verdict(status):
     """A library may end the process while it is loaded: nothing was compared then."""
-    done = supervise(f"os._exit({status})", "run", "m.onnx")
+    done = supervise(f"os._exit({status})", "flaky", "m.onnx")
     assert done.returncode == 3
     said, following = done.stderr.splitlines()
     assert said.startswith(f"polycmp: died while it was activated: frail with m.onnx (exit status {status}: ")
-    assert following == "  next: polycmp run m.onnx --use-subprocess"
+    assert following == "  next: polycmp flaky m.onnx --use-subprocess"
 
 
 def test_a_library_that_ends_the_process_after_the_command_leaves_its_status():
@@ -86,7 +86,7 @@ sys.exit(supervised(command, {words!r}))
 
 
 @pytest.mark.parametrize("words", [["run", "m.onnx"], ["flaky", "m.onnx"]])
-def test_where_several_were_at_work_each_runs_in_a_process_of_its_own(words):
+def test_run_goes_on_with_each_backend_in_a_process_of_its_own(words):
     done = subprocess.run(
         [sys.executable, "-c", TWO.format(words=words)], capture_output=True, text=True, check=False, timeout=60
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import socket
 import sys
 import threading
@@ -54,6 +53,8 @@ def _polycmp() -> Callable[..., None]:
 
 def _carry_out(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
     """Run a command line with its messages in a file; say how it ended, and whether nothing is left of it here."""
+    import resource  # which not every system has
+
     environment, path = dict(os.environ), list(sys.path)
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     for descriptor in (1, 2):
