@@ -12,8 +12,8 @@ mean square).
 - Else undecided: rounding explains it, and a fault of that size would look the same.
 
 What two files hold is evidence where it is known, and the bound is then the noise itself, as it was measured. If they
-hold different networks, an error beyond it failed, and so did what is undecided. If one backend runs both, and they hold
-the same network up to the grids that they declare, what is undecided passed within it.
+hold different networks, an error beyond it failed, and so did what is undecided. If one backend runs both, and they
+hold the same network up to the grids that they declare, what is undecided passed within it.
 
 No value of a tensor is known more exactly than a few roundings of float32: an error below that is none.
 """
