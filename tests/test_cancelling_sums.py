@@ -98,3 +98,33 @@ def test_locate_accuses_nobody_of_another_order(polycmp, tmp_path, kind):
     onnx.save(model(kind, in_parts(kind)), tmp_path / "new.onnx")
     said = polycmp("locate", "new.onnx", "old.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
     assert said.status == 0, said.out
+
+
+def recurrent(path: Path, kind: str, times: float = 1.0) -> Path:
+    """Write a recurrent layer whose updates nearly vanish: what a GRU keeps is 1 - z, of which few digits are left."""
+    gates, hidden = {"GRU": 3, "LSTM": 4, "RNN": 1}[kind], 5
+    held = {"w": np.full((1, gates * hidden, 2), 2.0), "r": np.full((1, gates * hidden, hidden), 0.1)}
+    held["w"][0, 0] *= times
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=hidden, name="layer")],
+            "recurrent",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 1, 2])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 1, 1, hidden])],
+            [numpy_helper.from_array(value.astype(np.float32), name) for name, value in held.items()],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )  # fmt: skip
+    onnx.save(model, path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["GRU", "LSTM", "RNN"])
+@pytest.mark.parametrize(("times", "statuses"), [(1.0, {0, 3}), (0.9, {1})])
+def test_what_cancels_inside_a_recurrent_layer_is_rounding(polycmp, tmp_path, kind, times, statuses):
+    """No digit may be left of some numbers, which is no fault; which, depends on the processor."""
+    np.savez(tmp_path / "in.npz", x=np.arange(1, 7, dtype=np.float32).reshape(3, 1, 2))
+    files = recurrent(tmp_path / "new.onnx", kind, times), recurrent(tmp_path / "old.onnx", kind)
+    backends = "-b", f"onnxrt:model={files[0]}", "-b", f"onnx:model={files[1]}"
+    assert polycmp("run", *backends, "--load-inputs", "in.npz").status in statuses

@@ -33,8 +33,9 @@ STEPS: Mapping[str, float] = {
     "int2": 0.25, "uint2": 0.25, "int4": 2.0**-4, "uint4": 2.0**-4, "int8": UNITS["int8"], "uint8": UNITS["int8"],
     "int16": 2.0**-16, "uint16": 2.0**-16,
 }  # fmt: skip
-#: Functions with results up to 1 that kernels approximate: errors have that scale however small the results are.
-BESIDE_ONE = frozenset({"Sigmoid", "HardSigmoid", "Tanh", "Erf"})
+#: Functions with results up to 1 that kernels approximate: errors have that scale however small the results are. Those
+#: of recurrent operators are sums of such numbers, some of which cancel inside (1 - z of a GRU).
+BESIDE_ONE = frozenset({"Sigmoid", "HardSigmoid", "Tanh", "Erf", "GRU", "LSTM", "RNN"})
 #: Operators that hand on numbers which they read, or some of them, and round none.
 HANDING_ON = frozenset(
     {"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Concat", "Slice", "Gather", "GatherND",
