@@ -7,6 +7,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from truth.host import cpu_flags
 from truth.judge import GRADES, RIGHT, Judged
@@ -36,16 +37,22 @@ def counts(judged: Sequence[Judged], key: Callable[[Judged], str]) -> str:
     by: dict[str, Counter[str]] = {}
     for item in judged:
         by.setdefault(key(item), Counter())[item.grade] += 1
-    lines = [_line(["", "scenarios", *GRADES]), _line(["---"] * (len(GRADES) + 2))]
-    lines += [
-        _line([name, sum(of.values()), *(of[grade] or "" for grade in GRADES)]) for name, of in sorted(by.items())
-    ]
-    total = Counter(item.grade for item in judged)
-    return "\n".join([*lines, _line(["**all**", len(judged), *(total[grade] or "" for grade in GRADES)])])
+    by = {**dict(sorted(by.items())), "**all**": Counter(item.grade for item in judged)}
+    rows = ([name, sum(of.values()), *(of[grade] or "" for grade in GRADES)] for name, of in by.items())
+    return markdown_table(["", "scenarios", *GRADES], rows)
 
 
-def _line(cells: Iterable[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
+def markdown_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def write_page(output: Path, text: str) -> None:
+    """Write a page, and say where."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text, "utf-8")
+    print(f"wrote {output}")
 
 
 def wrong(judged: Sequence[Judged]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from truth.history.environments import ROOT
 from truth.history.replaying import SHOWN, Replayed
-from truth.table import machine
+from truth.table import machine, markdown_table
 
 
 def page(found: Sequence[Replayed]) -> str:
@@ -36,7 +36,7 @@ else than NumPy or the specification and that the other does not; the answer was
 
 ## By producer
 
-{_lines(["producer", "issues", "right"], by_producer)}
+{markdown_table(["producer", "issues", "right"], by_producer)}
 
 ## Not right
 
@@ -56,7 +56,7 @@ def _table(shown: Sequence[Replayed]) -> str:
         "`run`",
         "own inputs",
     ]
-    return _lines(
+    return markdown_table(
         head,
         (
             [
@@ -110,12 +110,3 @@ def _left_out(left: Sequence[Replayed]) -> str:
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "none"
-
-
-def _lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [_line(head), _line(["---"] * len(head)), *(_line(row) for row in rows)]
-    return "\n".join(lines)
-
-
-def _line(cells: Iterable[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

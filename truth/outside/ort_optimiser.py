@@ -19,13 +19,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from truth.history.environments import ROOT, Environment, NotMadeError, make
-from truth.table import machine
+from truth.table import machine, markdown_table, write_page
 
 VARIABLE = "ORT_OPTIMISER_FILES"
 PAGE = ROOT / "docs" / "outside" / "ort-optimiser.md"
@@ -150,7 +150,7 @@ them. Each was run with all optimisers beside none, by ONNX Runtime {releases[0]
 version {_IR_VERSION} of the format, which all of these releases read. The folder is the test that a file was made for,
 not the optimiser that moves it.
 
-{_table(["release", *STATES[:-1], "not compared", "seconds"], counts)}
+{markdown_table(["release", *STATES[:-1], "not compared", "seconds"], counts)}
 
 ## What is not equal
 
@@ -184,14 +184,9 @@ def _count(release: Release, state: str) -> int:
     return sum(case["state"] == state for case in release.cases.values())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
 def _unequal(releases: Sequence[Release]) -> str:
     names = sorted({n for r in releases for n, case in r.cases.items() if case["state"] in ("failed", "undecided")})
-    return _table(
+    return markdown_table(
         ["file", *(r.name for r in releases)], ([name, *(_cell(r, name) for r in releases)] for name in names)
     )
 
@@ -216,14 +211,14 @@ def _changes(releases: Sequence[Release]) -> str:
             words = {"error": "not compared"}
             shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
             lines.append([new.name, words.get(before, before), words.get(after, after), len(names), shown])
-    return _table(["release", "before", "now", "files", "which"], lines)
+    return markdown_table(["release", "before", "now", "files", "which"], lines)
 
 
 def _beside(release: Release) -> str:
     classes = [name for _, name in CLASSES] + ["not run"]
     found = Counter((case["state"], class_of(release.plain[name])) for name, case in release.cases.items())
     rows = ([{"error": "not compared"}.get(s, s), *(found[s, name] or "" for name in classes)] for s in STATES)
-    return _table(["verdict", *classes], rows)
+    return markdown_table(["verdict", *classes], rows)
 
 
 def _doubtful(releases: Sequence[Release]) -> str:
@@ -242,7 +237,7 @@ def _doubtful(releases: Sequence[Release]) -> str:
         rows.append([name, verdict, which, f"{error:.2g}", "" if largest is None else f"{float(largest):.2g}"])
     if not rows:
         return "None."
-    return _table(["file", "verdict", "releases", "plain loop, of the range", "polycmp, absolute"], rows)
+    return markdown_table(["file", "verdict", "releases", "plain loop, of the range", "polycmp, absolute"], rows)
 
 
 def _reasons(release: Release) -> str:
@@ -251,7 +246,9 @@ def _reasons(release: Release) -> str:
         if case["state"] == "error":
             reason = str(case["reason"]).removeprefix(f"{BACKENDS[0]}: ").replace(f"{name}.onnx", "the model")
             said.setdefault(" ".join(reason.split())[:120], []).append(name)
-    return _table(["files", "said"], ([", ".join(names), reason.replace("|", "\\|")] for reason, names in said.items()))
+    return markdown_table(
+        ["files", "said"], ([", ".join(names), reason.replace("|", "\\|")] for reason, names in said.items())
+    )
 
 
 def main(words: Sequence[str]) -> int:
@@ -284,9 +281,7 @@ def main(words: Sequence[str]) -> int:
     if not asked:
         print("no release could be installed: is there an index for pip?")
         return 3
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(page(asked, count), "utf-8")
-    print(f"wrote {options.output}")
+    write_page(options.output, page(asked, count))
     return 0
 
 

@@ -32,7 +32,7 @@ from polycmp.json import load_json, save_json
 from polycmp.testing.nodes import NodeCase, node_cases
 from polycmp_onnx.runner import ReferenceRunner
 from truth.history.environments import ROOT, Environment, NotMadeError, make
-from truth.table import machine
+from truth.table import machine, markdown_table, write_page
 
 PAGE = ROOT / "docs" / "outside" / "ulp.md"
 _WORK = ROOT / ".cache" / "truth-outside" / "ulp"
@@ -234,20 +234,20 @@ One ULP is the distance between the true value and its neighbour in the type of 
 terms is many ULP off and still right: the verdict is polycmp's, which measures what rounding explains. The columns
 `onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections.
 
-{_table(["", *asked], _summary(asked))}
+{markdown_table(["", *asked], _summary(asked))}
 
 ## By operator
 
 The largest error in ULP over the cases that are PASSED (`equal` where no output is a real number); then how many are
 FAILED, UNDECIDED (`?`) and refused (`–`).
 
-{_table(["operator", "cases", *asked], _operators(asked, truths))}
+{markdown_table(["operator", "cases", *asked], _operators(asked, truths))}
 
 ## Not as the standard has it
 
 Each case that is FAILED or UNDECIDED, in a release of a runtime.
 
-{_table(["case", "runtime", "verdict", "ULP", "polycmp says"], _wrong(asked))}
+{markdown_table(["case", "runtime", "verdict", "ULP", "polycmp says"], _wrong(asked))}
 
 ## To be looked at
 
@@ -255,11 +255,6 @@ Cases that are PASSED although an output is infinite, or no number, where the tr
 
 {_infinite(asked)}
 """
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def _summary(asked: Mapping[str, Mapping[str, Answer]]) -> Iterable[Sequence[object]]:
@@ -338,9 +333,7 @@ def main(words: Sequence[str]) -> int:
     if not asked:
         print("no runtime could be installed: is there an index for pip?")
         return 3
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(page(asked, truths), "utf-8")
-    print(f"wrote {options.output}")
+    write_page(options.output, page(asked, truths))
     return 0
 
 
