@@ -117,6 +117,19 @@ def test_every_command_says_the_same_of_two_files(polycmp, pair, kind, share):
     assert disagreement(statuses(polycmp, new, old, runner(kind))) == ""
 
 
+@pytest.mark.parametrize("is_other_order", [False, True], ids=["new beside old", "old beside new"])
+@pytest.mark.parametrize("kind", ["float16", "dynamic int8", "static int8"])
+def test_an_output_has_one_bound_whether_tensors_inside_are_looked_at(polycmp, pair, kind, is_other_order):
+    files = pair(kind, 3e-3)
+    words = ("run", *(reversed(files) if is_other_order else files), "-b", runner(kind), "--load-inputs", "x.npz")
+    bounds = []
+    for more in ((), ("--mark-all",)):
+        polycmp(*words, *more, "--report", "found.json")
+        (compared,) = json.loads(Path("found.json").read_text("utf-8"))["comparison_results"]
+        bounds.append(compared["outputs"]["y"]["functions"]["simple"]["tolerance"])
+    assert bounds[0] == bounds[1]
+
+
 @pytest.mark.parametrize("share", [0.0, 1e-4, 0.1])
 @pytest.mark.parametrize("kind", ["float16", "static int8"])
 def test_the_order_of_the_files_changes_no_word(polycmp, pair, kind, share):

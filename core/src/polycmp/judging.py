@@ -14,7 +14,7 @@ from polycmp.builtin.judging.floor import (
 from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
 from polycmp.builtin.judging.masks import MASKING, beside_masks
-from polycmp.builtin.judging.measured import MeasuredJudge
+from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
 from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
@@ -36,6 +36,7 @@ __all__ = [
     "MeasuredJudge",
     "Network",
     "PerturbedRuns",
+    "RoundingSource",
     "RoundingTolerances",
     "Samples",
     "Side",

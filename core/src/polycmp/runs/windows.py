@@ -22,12 +22,12 @@ class Windows(Protocol):
 
     Attributes:
         judge: Wraps a comparer so that it uses what is known of the models, such as the names of their tensors.
-        rounding: Tells by how much rounding moves the tensors of models that differ; None where they do not.
+        rounding: Makes of what judges outputs by measured rounding what judges the tensors inside, too.
         to_reference: Names in the reference's model of tensors, by those in the steps, as far as they differ.
     """
 
     judge: Callable[[Any], Any]
-    rounding: Tolerances | None
+    rounding: Callable[[Tolerances], Tolerances]
     to_reference: Mapping[str, str]
 
     def steps(self, source: Source, schedule: Schedule, /) -> Generator[Step, None, None]:

@@ -214,8 +214,9 @@ class _Session:
         self._to_reference = prepared.windows.to_reference if prepared.windows is not None else plan.map_output
         names = replace(resolved.plan.compare, map_output=self._to_reference)
         under_names = replace(resolved, plan=replace(resolved.plan, compare=names))
-        paired = prepared.windows.rounding if prepared.windows is not None and is_measured(plan) else None
-        self._tolerances = paired or open_tolerances(under_names, outcome.reference)
+        self._tolerances = open_tolerances(under_names, outcome.reference)
+        if prepared.windows is not None and self._tolerances is not None and is_measured(plan):
+            self._tolerances = prepared.windows.rounding(self._tolerances)
         self._make_comparer = comparer_maker(
             plan, resolved.registry, resolved.functions, self._tolerances, watching=True
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.data import merge_inputs, renamed
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, UsageError
-from polycmp.judging import perturbed_runs
 from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_runs, open_precise_run
 from polycmp.plan import Plan
 from polycmp.results import Outcome
@@ -156,7 +155,6 @@ def _cases_beside_backend(
         options: Options of the search.
     """
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
-    perturbed = perturbed_runs(resolved, reference.label, reference.graph)
 
     def cases(candidate: PartitionedRun) -> Iterator[tuple[Setting, Chosen]]:
         setting: Setting | None = None
@@ -172,7 +170,7 @@ def _cases_beside_backend(
                     setting,
                     is_measured=measured,
                     judge_by_rounding=rounding_of_outputs(resolved, candidate.label, reference.label),
-                    inner_rounding=inner_rounding(resolved, setting, perturbed) if measured else None,
+                    inner_rounding=inner_rounding(resolved, setting) if measured else None,
                     judge_outputs=output_judge(resolved, candidate.label, reference.label),
                     lacking=lacking_outputs(resolved, candidate, reference, names),
                     network=compare_files(setting, inputs) if measured else None,

@@ -47,6 +47,7 @@ from polycmp.builtin.judging.types import (
     quantised_tensors,
     round_alike,
     types_inside,
+    types_of,
     types_on_the_way,
 )
 from polycmp.builtin.judging.verdict import Floor, Network
@@ -338,7 +339,7 @@ class RoundingTolerances:
         path = backend.model.path
         if path not in self._types:
             graph = self._graph(backend)
-            self._types[path] = frozenset() if graph is None else types_inside(graph, self._feed)
+            self._types[path] = frozenset() if graph is None else types_inside(graph, types_of(graph, self._feed))
         known = self._types[path] if whole else self._types[path] - {"int8"}
         return max(known, key=UNITS.__getitem__, default="float32")
 

@@ -52,12 +52,13 @@ class RoundingSource(Protocol):
         ...
 
     def network(self) -> tuple[Network, str]:
-        """Return what the files of both sides hold, told without a run, and what is said of it."""
-        ...
+        """Return what the files of both sides hold, told without a run, and what is said of it: asked of outputs."""
+        return "", ""
 
     def advice(self, output: str, reference: Array) -> str:
-        """Return what to do where rounding may explain a difference that is no small one."""
-        ...
+        """Return what to do where rounding may explain a difference that is no small one: asked of outputs."""
+        del output, reference
+        return ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class MeasuredJudge(OutputJudge):
     #: Whether it judges arrays of different shapes, too.
     any_shape: ClassVar[bool] = True
 
-    def of_output(self, output: str) -> MeasuredJudge | Simple:
+    def of_output(self, output: str) -> OutputJudge:
         """Return the compare function that judges an output: a tolerance that was given for it is final."""
         given = (pick(limits, output, None) for limits in (self.options.atol, self.options.rtol))
         return self if all(limit is None for limit in given) else Simple(self.options, self.detail)

@@ -8,6 +8,7 @@ from polycmp.builtin.judging.verdict import Network
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
 from polycmp.runs import CompareNetworks
+from polycmp.tensors import TensorMetadata
 
 
 def network_of(
@@ -24,7 +25,7 @@ def network_of(
         compare: Compares them.
         is_one_backend: Whether one backend runs both, with the same options.
     """
-    coded = ["int8" in types_inside(graph, {}) for graph in (one, two)]
+    coded = ["int8" in types_inside(graph, TensorMetadata()) for graph in (one, two)]
     candidate, reference = (two, one) if coded == [False, True] else (one, two)
     try:
         found = compare(candidate, reference)

@@ -31,27 +31,24 @@ _NORM = "BatchNormalization"
 _LEVELS = 254.0
 
 
-def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
+def types_inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
     """Return the names of the types that a model rounds to inside; `int8` for steps of a scale, of any type.
 
     Args:
         graph: The model.
-        feed: Inputs of the model.
+        types: The types of its tensors, as far as they are known.
     """
-    return _inside(graph, _types_of(graph, feed))
-
-
-def _types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
-    return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
-
-
-def _inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
     made = {name for node in graph.nodes for name in node.outputs}
     found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
     names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
     if any(is_steps(dtype_name(dtype)) for dtype in found) or any(node.op_type in _CODES for node in graph.nodes):
         names.add("int8")
     return frozenset(name for name in names if name in UNITS)
+
+
+def types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
+    """Return the types of a model's tensors; none where there are no inputs to tell them from."""
+    return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
 
 
 def own_types(graph: ModelGraph, feed: Feed) -> dict[str, str]:
@@ -61,7 +58,7 @@ def own_types(graph: ModelGraph, feed: Feed) -> dict[str, str]:
         graph: The model.
         feed: Inputs of the model.
     """
-    types = _types_of(graph, feed)
+    types = types_of(graph, feed)
     made = [name for node in graph.nodes for name in node.outputs if name in types]
     kinds = {
         name: dtype_name(dtype) for name in made if (dtype := types[name].dtype) is not None and is_floating(dtype)
@@ -95,7 +92,7 @@ def round_alike(one: ModelGraph, two: ModelGraph, feed: Feed) -> bool:
     """
     if not feed:
         return False
-    sides = [(graph, _types_of(graph, feed)) for graph in (one, two)]
+    sides = [(graph, types_of(graph, feed)) for graph in (one, two)]
     return _rounds_no_more(*sides) and _rounds_no_more(*reversed(sides))
 
 
@@ -106,7 +103,7 @@ def _rounds_no_more(
     (candidate, own), (reference, known) = candidate_side, reference_side
     if any(_unit(own, name) > _unit(known, name) for name in own if name in known):
         return False
-    inside = [_inside(graph, types) for graph, types in (candidate_side, reference_side)]
+    inside = [types_inside(graph, types) for graph, types in (candidate_side, reference_side)]
     if max(map(unit_of, inside[0]), default=0.0) > max(map(unit_of, inside[1]), default=0.0):
         return False
     there = {(node.op_type, node.operand(0)) for node in _rounding(reference, known)}

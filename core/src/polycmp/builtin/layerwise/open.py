@@ -126,14 +126,14 @@ class Paired(NamedTuple):
             the same names.
         notes: Remarks for the reader on how the tensors were paired.
         judge: Makes of a comparer one that knows how the tensors of these models are called.
-        rounding: Tells by how much rounding moves them; None to measure it as of one model.
+        rounding: Makes of what judges the models' outputs by measured rounding what judges the tensors inside, too.
         to_reference: Names in the reference's model of paired tensors, by their common names.
     """
 
     partitioned_runs: list[PartitionedRun]
     notes: list[str]
     judge: Callable[[Comparer], Comparer]
-    rounding: Tolerances | None = None
+    rounding: Callable[[Tolerances], Tolerances] = lambda tolerances: tolerances
     to_reference: Mapping[str, str] = MappingProxyType({})
 
 

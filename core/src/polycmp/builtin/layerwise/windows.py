@@ -62,7 +62,7 @@ class Windows:
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
         concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
         judge: Makes of a comparer one that also knows what to expect of the models.
-        rounding: Tells by how much rounding moves the tensors of models that differ; None where they do not.
+        rounding: Makes of what judges outputs by measured rounding what judges the tensors inside, too.
         pairing: Tells which inputs of closed backends are the graph's where they call them otherwise.
         to_reference: Names in the reference's model of the graph's tensors, as far as they are called otherwise there.
     """
@@ -76,7 +76,7 @@ class Windows:
         *,
         concurrent: bool = False,
         judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
-        rounding: Tolerances | None = None,
+        rounding: Callable[[Tolerances], Tolerances] = lambda tolerances: tolerances,
         pairing: InputPairing | None = None,
         to_reference: Mapping[str, str] | None = None,
     ) -> None:

@@ -1,21 +1,23 @@
-"""What rounding does to the tensors of two paired models, measured on the reference's."""
+"""What rounding does to the tensors of two paired models, measured on the one that rounds less."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.compare import OutputJudge
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.judging import (
     MARGIN,
     Decisions,
     Floor,
     MeasuredJudge,
-    Network,
     PerturbedRuns,
+    RoundingSource,
     Samples,
     Side,
     Values,
@@ -25,34 +27,69 @@ from polycmp.judging import (
     quantised_tensors,
     rounded_weights,
     turned_in,
+    types_inside,
 )
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
-from polycmp.sentences import decide_by_the_task
+from polycmp.runs import Tolerances
+from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.side import Side as Model
 from polycmp_locate.pairing.view import SharedGraph
 
 
-def rounded_to(graph: SharedGraph, quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
-    """Return the types and steps to which the candidate's model rounds the reference's tensors, by the latter's names.
+def paired_rounding(
+    candidate: PartitionedRun,
+    reference: PartitionedRun,
+    perturbed: Callable[[PartitionedRun], PerturbedRuns | None],
+    outputs: Tolerances | None = None,
+) -> PairedRounding | None:
+    """Return what tells of the noise of two paired models; None where nothing runs one with its tensors moved.
+
+    The model that rounds less is moved, and the reference's if both do alike: of a model that rounds to steps nothing
+    tells how far they are from the numbers that were rounded.
 
     Args:
-        graph: The reference's model under the names of the pairs.
-        quantised: The candidate's model.
-        exact: The reference's.
+        candidate: The run to judge, under the names of the pairs.
+        reference: The run to believe.
+        perturbed: Gives what runs a run's model with its tensors moved; None where nothing can.
+        outputs: Judges the models' own outputs; None where nobody asks for them.
     """
-    shared: dict[str, Rounding] = {}
-    for node in graph.nodes:
-        shared |= _beside_ties(node) if isinstance(node, PartNode) else {}
+    sides = [(run, run.graph) for run in (reference, candidate) if isinstance(run.graph, SharedGraph)]
+    for run, graph in sorted(sides, key=lambda side: _coarsest_unit(side[1].side)):
+        moved = perturbed(run)
+        if moved is not None and moved.graph is graph.side.graph:
+            other = next(other for _, other in sides if other is not graph)
+            kinds = rounded_to(graph, other.side.graph, is_reference=run is reference)
+            return PairedRounding(graph, run, moved, kinds, outputs)
+    return None
+
+
+def _coarsest_unit(side: Model) -> float:
+    return max(map(unit_of, types_inside(side.graph, side.types)), default=0.0)
+
+
+def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool = True) -> dict[str, Rounding]:
+    """Return the types and steps to which one of two models rounds the tensors of the other, by the latter's names.
+
+    Args:
+        graph: The model that rounds less, under the names of the pairs.
+        quantised: The other one.
+        is_reference: Whether the one that rounds less is the reference's.
+    """
+    exact, parts = graph.side.graph, [node for node in graph.nodes if isinstance(node, PartNode)]
+    shared = {name: kind for node in parts for name, kind in _beside_ties(node).items()}
+    if not is_reference:  # parts call what is rounded alike as the reference does
+        own = {node.counterpart: graph.own[name] for node in parts for name in node.outputs}
+        shared = {own[name]: kind for name, kind in shared.items() if name in own}
     steps = {name: kind for name, kind in quantised_tensors(quantised, exact).items() if name not in shared}
     found: dict[str, Rounding] = {}
-    for node in graph.nodes:
-        kind = node.apart if isinstance(node, PartNode) else ""
-        if not is_steps(kind):
-            found |= {graph.own.get(name, name): kind for name in node.outputs}
+    for node in parts:
+        if not is_steps(node.apart):
+            found |= {graph.own.get(name, name): node.apart for name in node.outputs}
         elif not steps:
-            found |= {graph.own.get(name, name): kind for name in (*node.inputs, *node.outputs)}
+            found |= {graph.own.get(name, name): node.apart for name in (*node.inputs, *node.outputs)}
     coarse = {kind for kind in found.values() if isinstance(kind, str) and not is_steps(kind)}
     return {**found, **rounded_weights(quantised, exact), **shared, **steps, "": max(coarse, key=unit_of, default="")}
 
@@ -67,36 +104,32 @@ def _beside_ties(node: PartNode) -> dict[str, Rounding]:
     return {name: 2.0 * MARGIN * operator_rounding(unit) * reach for name, reach in node.shared_steps.items()}
 
 
-class PairedRounding:
+class PairedRounding(RoundingSource):
     """The noise of the tensors of two paired models, as `polycmp.runs.Tolerances` describes it.
 
     Args:
-        graph: The reference's model under the names of the pairs.
-        reference: Run of the reference under these names.
-        perturbed: Runs it with its tensors moved; None where nothing can.
-        kinds: Types and steps that its tensors are rounded to in the candidate's model, by its names.
-        is_real: Whether the inputs are the user's own.
-        network: Tells what the files of both sides hold, and what is said of it.
+        graph: The model that is moved, under the names of the pairs.
+        base: Run of that model under these names.
+        perturbed: Runs it with its tensors moved.
+        kinds: Types and steps that its tensors are rounded to in the other model, by its names.
+        outputs: Judges the models' own outputs; None where nobody asks for them.
     """
 
     def __init__(
         self,
         graph: SharedGraph,
-        reference: PartitionedRun,
-        perturbed: PerturbedRuns | None,
+        base: PartitionedRun,
+        perturbed: PerturbedRuns,
         kinds: Mapping[str, Rounding],
-        *,
-        is_real: bool = False,
-        network: Callable[[], tuple[Network, str]] = lambda: ("", ""),
+        outputs: Tolerances | None = None,
     ) -> None:
-        self._network = network
+        self._outputs = outputs
         self._own = graph.own
-        self._reference = reference
+        self._base = base
         self._moved = perturbed
         self._depth = depths_of(graph)
-        self._kinds, self._is_real = kinds, is_real
-        self._ends = graph.side.finals
-        self._read = frozenset(name for node in graph.nodes for name in node.inputs)
+        self._kinds = kinds
+        self._finals = graph.side.finals
         self._on_the_way: dict[str, str] = {}
         for node in graph.nodes:
             known = node.apart if isinstance(node, PartNode) else ""
@@ -106,16 +139,23 @@ class PairedRounding:
         self._samples: Samples | None = None
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
-        """Take the names of the next tensors; inputs are those that the reference runs with."""
+        """Take the names of the next tensors, and the inputs of the models' own outputs among them."""
         self._names, self._samples = outputs or (), None
+        if self._outputs is not None:
+            self._outputs.begin(feed, [name for name in self._names if not self.is_inner(name)])
 
     def close(self) -> None:
         """Drop the noise measured so far."""
         self._samples = None
+        if self._outputs is not None:
+            self._outputs.close()
 
     def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> MeasuredJudge:
-        """Return the compare function that judges by this noise."""
-        return MeasuredJudge(options, self, detail)
+        """Return the compare function that judges by this noise, and the models' own outputs by what judges them."""
+        if self._outputs is None:
+            return MeasuredJudge(options, self, detail)
+        finals = self._outputs.judge(options, candidate, reference, detail=detail)
+        return _InnerJudge(options, self, detail, finals)
 
     def floor(self, output: str, expected: Values) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
@@ -135,23 +175,32 @@ class PairedRounding:
         return turned_in(self._own_name(output), reference, [self._sampled()]), kind
 
     def is_inner(self, output: str) -> bool:
-        """Return whether operators read the tensor, which is no output of the model."""
-        return output in self._read and self._own_name(output) not in self._ends
-
-    def network(self) -> tuple[Network, str]:
-        """Return what the files of both sides hold, told without a run, and what is said of it."""
-        return self._network()
-
-    def advice(self, output: str, reference: NDArray[Any]) -> str:
-        """Return what to do where rounding may explain a difference that is no small one."""
-        return decide_by_the_task(output, reference.shape, is_real=self._is_real)
+        """Return whether the tensor is none of the outputs that the model has."""
+        return self._own_name(output) not in self._finals
 
     def _own_name(self, output: str) -> str:
         return self._own.get(output, output)
 
     def _sampled(self) -> Samples | None:
-        if self._samples is None and self._moved is not None and self._names:
-            feed = {self._own_name(name): array for name, array in self._reference.given.items()}
+        if self._samples is None and self._names:
+            feed = {self._own_name(name): array for name, array in self._base.given.items()}
             names = list(dict.fromkeys(map(self._own_name, self._names)))
             self._samples = self._moved.samples(feed, self._kinds, names)
         return self._samples
+
+
+@dataclass(frozen=True)
+class _InnerJudge(MeasuredJudge):
+    """Compare function that judges tensors inside by their own noise, and outputs as where nobody looks inside.
+
+    Args:
+        finals: Judges the outputs.
+    """
+
+    finals: CompareFunction | None = None
+
+    def of_output(self, output: str) -> OutputJudge:
+        """Return the compare function that judges an output."""
+        if self.rounding.is_inner(output) or not isinstance(self.finals, OutputJudge):
+            return super().of_output(output)
+        return self.finals.of_output(output)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polycmp.compare import SimpleOptions
-from polycmp.judging import PerturbedRuns, RoundingTolerances
+from polycmp.judging import PerturbedRuns, RoundingTolerances, perturbed_runs
+from polycmp.layerwise import PartitionedRun
 from polycmp.plan import DEFAULT_COMPARE
 from polycmp.runs import Resolved, Tolerances, is_measured
 from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed
-from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
+from polycmp_locate.pairing.pair_noise import paired_rounding
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.setting import JudgeByRounding, Setting
 
@@ -41,22 +42,19 @@ def rounding_of_outputs(
     return judge_by_rounding
 
 
-def inner_rounding(resolved: Resolved, setting: Setting, perturbed: PerturbedRuns | None) -> Tolerances | None:
+def inner_rounding(resolved: Resolved, setting: Setting) -> Tolerances | None:
     """Return what judges the tensors inside by measured rounding; None where nothing measures them.
 
     Args:
         resolved: The backends.
         setting: The two sides.
-        perturbed: Runs the reference's model with its tensors moved; None where nothing can.
     """
-    graph, candidate = setting.reference.graph, setting.candidate.graph
-    if perturbed is None or perturbed.graph is None:
-        return None
-    data = resolved.plan.data
-    if isinstance(graph, SharedGraph) and isinstance(candidate, SharedGraph):
-        if graph.side.graph is not perturbed.graph:
-            return None
-        kinds = rounded_to(graph, candidate.side.graph, perturbed.graph)
-        is_real = bool(data.files or data.script)
-        return PairedRounding(graph, setting.reference, perturbed, kinds, is_real=is_real)
-    return RoundingTolerances(resolved, setting.reference.label) if graph is perturbed.graph else None
+
+    def perturbed(run: PartitionedRun) -> PerturbedRuns | None:
+        graph = run.graph.side.graph if isinstance(run.graph, SharedGraph) else run.graph
+        return perturbed_runs(resolved, run.label, graph)
+
+    if isinstance(setting.reference.graph, SharedGraph):
+        return paired_rounding(setting.candidate, setting.reference, perturbed)
+    is_measured = perturbed(setting.reference) is not None
+    return RoundingTolerances(resolved, setting.reference.label) if is_measured else None

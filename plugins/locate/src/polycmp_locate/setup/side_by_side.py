@@ -10,14 +10,13 @@ from typing import Any
 from polycmp.compare import OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
 from polycmp.graph import DeclaredGraph
-from polycmp.judging import PerturbedRuns, network_of
+from polycmp.judging import PerturbedRuns
 from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
-from polycmp.runs import Comparer
+from polycmp.runs import Comparer, Tolerances
 from polycmp_locate.network.comparison import compare_networks, compare_sides
-from polycmp_locate.network.service import compare_files
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
-from polycmp_locate.pairing.pair_noise import PairedRounding, rounded_to
+from polycmp_locate.pairing.pair_noise import paired_rounding
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
 
@@ -80,17 +79,14 @@ def pair_runs(
         else under_names(partitioned_run, aligned.reference_graph)
         for partitioned_run in partitioned_runs
     ]
-    under = made[list(partitioned_runs).index(reference_run)]
-    kinds = rounded_to(aligned.reference_graph, others[0].graph, reference_run.graph)
-    files = others[0].graph, reference_run.graph
-    settings = [(run.result.backend, run.result.options) for run in (others[0], reference_run)]
-    rounding = PairedRounding(
-        aligned.reference_graph,
-        under,
-        perturbed(reference_run),
-        kinds,
-        network=cache(lambda: network_of(*files, compare=compare_files, is_one_backend=settings[0] == settings[1])),
-    )
+    own_runs = {run.label: run for run in partitioned_runs}
+    under = dict(zip(own_runs, made, strict=True))
+    candidate, believed = under[others[0].label], under[reference_run.label]
+
+    def rounding(outputs: Tolerances) -> Tolerances:
+        measured = paired_rounding(candidate, believed, lambda run: perturbed(own_runs[run.label]), outputs)
+        return outputs if measured is None else measured
+
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     ends = final_outputs(mine)
     to_reference = aligned.pairing.to_reference
@@ -171,7 +167,7 @@ class PairedComparer:
 def _is_other(item: OutputComparison) -> bool:
     """Return whether both sides have a tensor of one name, each of another shape."""
     kinds = [kind.partition("[")[::2] for kind in (item.candidate_type, item.reference_type)]
-    return item.verdict == "failed" and item.stats is None and kinds[0][0] == kinds[1][0] and kinds[0] != kinds[1]
+    return item.verdict != "passed" and item.stats is None and kinds[0][0] == kinds[1][0] and kinds[0] != kinds[1]
 
 
 def _other(item: OutputComparison, why: str) -> OutputComparison:
