@@ -41,8 +41,8 @@ PICTURE = HERE.parent / "docs" / "figures" / "detection.svg"
 #: Shares by which what an operator makes is changed; 0 is a pair without a fault.
 SIZES = (0.0, 2.0**-14, 2.0**-11, 2.0**-8, 2.0**-5, 2.0**-2, 1.0)
 JUDGES: Mapping[str, tuple[str, ...]] = {
+    "run --atol 1e-5 --rtol 1e-5": ("run", "--atol", "1e-5", "--rtol", "1e-5"),
     "run": ("run",),
-    "run --tolerance auto": ("run", "--tolerance", "auto"),
     "run --mark-all": ("run", "--mark-all"),
     "locate": ("locate",),
 }

@@ -107,7 +107,7 @@ def run_words(words: Sequence[str], report: Path) -> Said:
     if not report.exists():
         return Said(status, text=out.getvalue(), seconds=seconds)
     document = json.loads(report.read_text())
-    if words[0] == "run":
+    if words[0] != "locate":
         return Said(status, "equal" if status == 0 else "", text=out.getvalue(), document=document, seconds=seconds)
     return Said(
         status,

@@ -41,17 +41,23 @@ def session(path: str, level: ort.GraphOptimizationLevel) -> ort.InferenceSessio
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def measure(path: str, name: str) -> dict[str, object]:
-    """Return the largest difference of a model's outputs, over their range; `equal` if they are to the last bit."""
-    off = session(path, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
-    on = session(path, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+def feeds_of(model: ort.InferenceSession, name: str) -> dict[str, np.ndarray]:
+    """Return inputs of a model, drawn from the name of its file."""
     random = np.random.default_rng(zlib.crc32(name.encode()))
     feeds: dict[str, np.ndarray] = {}
-    for item in off.get_inputs():
+    for item in model.get_inputs():
         shape = [size if isinstance(size, int) else _OPEN for size in item.shape]
         kind = _KINDS[item.type]
         drawn = random.uniform(size=shape) if np.issubdtype(kind, np.floating) else random.integers(0, 2, shape)
         feeds[item.name] = drawn.astype(kind)
+    return feeds
+
+
+def measure(path: str, name: str) -> dict[str, object]:
+    """Return the largest difference of a model's outputs, over their range; `equal` if they are to the last bit."""
+    off = session(path, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    on = session(path, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+    feeds = feeds_of(off, name)
     worst, is_equal = 0.0, True
     for a, b in zip(on.run(None, feeds), off.run(None, feeds), strict=True):
         if not isinstance(b, np.ndarray) or b.dtype.kind not in "fiub":
