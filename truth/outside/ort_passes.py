@@ -89,8 +89,9 @@ def _is_equal(path: Path, feeds: Mapping[str, Any], without: Collection[str]) ->
         str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=list(without)
     )
     none = plain_loop.session(str(path), levels.ORT_DISABLE_ALL)
-    pairs = zip(every.run(None, feeds), none.run(None, feeds), strict=True)
-    return all(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=np.asarray(b).dtype.kind == "f") for a, b in pairs)
+    made = [[np.asarray(array) for array in one.run(None, feeds)] for one in (every, none)]
+    pairs = zip(*made, strict=True)
+    return all(np.array_equal(a, b, equal_nan=b.dtype.kind == "f") for a, b in pairs)
 
 
 def page(files: int, words: Mapping[str, Mapping[str, str]], named: Sequence[Named]) -> str:
@@ -116,9 +117,9 @@ Commands that say contrary things of one file: {len(contrary)}.
 
 ## Passes
 
-Of {len(named)} files some bit differs. `polycmp bisect MODEL -b {BACKENDS[0]} -b {BACKENDS[1]} {" ".join(_EXACT)}` names
-passes. They are sufficient if ONNX Runtime alone makes equal bits without them, and minimal if it does not with any one
-of them: **{right} of {len(named)}**. The second column is what `bisect` says of the file where no tolerance is typed:
+Of {len(named)} files some bit differs. `polycmp bisect MODEL -b {BACKENDS[0]} -b {BACKENDS[1]} {" ".join(_EXACT)}`
+names passes. They are sufficient if ONNX Runtime alone makes equal bits without them, and minimal if it does not with
+any one of them: **{right} of {len(named)}**. The second column is what `bisect` says of the file where no tolerance is typed:
 "passed" is `NO FAULT`, what differs is rounding.
 
 {markdown_table(["file", "by default", "passes", "sufficient", "minimal"], rows)}
