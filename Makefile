@@ -208,6 +208,7 @@ truth-history: $(TRUTH)/installed
 truth-outside: $(TRUTH)/installed
 	@$(TRUTH)/bin/python -m truth.preparing
 	$(TRUTH)/bin/python -m truth.outside.ort_optimiser
+	$(TRUTH)/bin/python -m truth.outside.ort_passes
 	$(TRUTH)/bin/python -m truth.outside.ulp
 	$(TRUTH)/bin/python -m truth.found
 

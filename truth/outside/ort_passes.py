@@ -114,13 +114,14 @@ them](ort-optimiser.md)); {len(words)} run here. Each was asked of three command
 
 Commands that say contrary things of one file: {len(contrary)}.
 {"".join(f"{chr(10)}- {name}: {text}" for name, text in contrary)}
+FAILED: {", ".join(name for name, said in words.items() if "failed" in said.values()) or "none"}.
 
 ## Passes
 
 Of {len(named)} files some bit differs. `polycmp bisect MODEL -b {BACKENDS[0]} -b {BACKENDS[1]} {" ".join(_EXACT)}`
 names passes. They are sufficient if ONNX Runtime alone makes equal bits without them, and minimal if it does not with
-any one of them: **{right} of {len(named)}**. The second column is what `bisect` says of the file where no tolerance is typed:
-"passed" is `NO FAULT`, what differs is rounding.
+any one of them: **{right} of {len(named)}**. The second column is what `bisect` says of the file where no tolerance is
+typed: "passed" is `NO FAULT`, what differs is rounding.
 
 {markdown_table(["file", "by default", "passes", "sufficient", "minimal"], rows)}
 """
