@@ -114,8 +114,8 @@ class PerturbableGraph(ModelGraph, Protocol):
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
-            amount: Name of an input to add, a float32 without dimensions, by which all that tensors move by is
-                multiplied: with 0 nothing moves, and the same session shows both. Rounded weights stay rounded.
+            amount: Name of an input to add, a float32 without dimensions: with 1 tensors move, with 0 they stay, and
+                the same session shows both. Rounded weights stay rounded.
 
         Returns:
             The model, with the same names; None if this model cannot be changed so.

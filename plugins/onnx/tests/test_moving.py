@@ -140,3 +140,29 @@ def test_an_old_model_cannot_be_changed_so():
     proto = model([helper.make_node("Exp", ["x"], ["y"])], [("y", TensorProto.FLOAT)], opset=7)
     assert OnnxGraph(proto).perturbed({"": "float16"}, 1) is None
     assert isinstance(OnnxGraph(proto), PerturbableGraph)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("float32", 2**24), ("tf32", 2**11), ("bfloat16", 2**8)])
+def test_whole_numbers_move_from_the_first_that_a_type_does_not_hold_with_its_neighbours(kind, most):
+    nodes = [helper.make_node("Mul", ["x", "zero"], ["none"]), helper.make_node("Add", ["none", "numbers"], ["y"])]
+    numbers = np.tile(np.array([most - 1, -most + 1, most, -4 * most], np.float32), (4, 16))
+    proto = model(nodes, [("y", TensorProto.FLOAT)], [("zero", np.float32(0)), ("numbers", numbers)])
+    moved = run(proto, {"": "", "y": kind})["y"] != numbers
+    assert not moved[:, 0::4].any()
+    assert not moved[:, 1::4].any()
+    assert moved[:, 2::4].any()
+    assert moved[:, 3::4].any()
+
+
+def test_an_amount_says_whether_tensors_move():
+    import onnxruntime
+
+    weight = np.random.default_rng(1).standard_normal((64, 8)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Tanh", ["h"], ["y"])]
+    proto = model(nodes, [("y", TensorProto.FLOAT)], [("w", weight)])
+    moved = OnnxGraph(proto).perturbed({"": "float32"}, 1, "amount")
+    session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString())
+    made = [session.run(None, {"x": X, "amount": np.array(amount, np.float32)})[0] for amount in (1, 0, 0)]
+    assert not np.array_equal(made[0], made[1])
+    assert np.array_equal(made[1], made[2])
+    assert np.abs(made[1] - np.tanh(X @ weight)).max() < 1e-5

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from polycmp._builtin_options import SimpleOptions
@@ -44,6 +44,8 @@ class Resolved:
     registry: Registry
     _source: PlanSource
     plan: Plan
+    #: Copies with another plan share it, so that no two files are compared twice.
+    _open_networks: Callable[[], CompareNetworks | None]
 
     @cached_property
     def descriptions(self) -> Mapping[str, ModelDescription | None]:
@@ -87,11 +89,10 @@ class Resolved:
         functions = functions or {DEFAULT_COMPARE: Simple(SimpleOptions())}
         return silent_outputs(outputs, functions, self.plan.compare.allow_blind)
 
-    @cached_property
+    @property
     def compare_networks(self) -> CompareNetworks | None:
         """Compares what the files of two models hold, each pair once; None where nothing that is installed does."""
-        compare = open_networks(self.registry)
-        return None if compare is None else cast("CompareNetworks", cache(compare))
+        return self._open_networks()
 
     @property
     def data_loader(self) -> Contributed[DataLoaderSpec]:
@@ -162,7 +163,12 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
         ResolvedBackend(backend, models[backend.model or plan.model], contribution, make_worker)
         for backend, contribution, make_worker in zip(plan.backends, contributions, workers, strict=True)
     )
-    return Resolved(backends, models, registry, source, plan)
+    return Resolved(backends, models, registry, source, plan, cache(partial(_comparing_once, registry)))
+
+
+def _comparing_once(registry: Registry) -> CompareNetworks | None:
+    compare = open_networks(registry)
+    return None if compare is None else cast("CompareNetworks", cache(compare))
 
 
 def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[RunnerSpec] | None:

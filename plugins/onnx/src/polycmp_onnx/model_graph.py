@@ -47,11 +47,15 @@ class OnnxGraph:
     Args:
         model: The model, none of whose weights is an input; neither it nor its parts may be changed.
         external: The same model together with where its weights are, if it refers to them as external data.
+        types: Types of the tensors that are asked for, as `ValueInfoProto` by name; None to infer those of all.
     """
 
-    def __init__(self, model: ModelProto, external: ExternalModel | None = None) -> None:
+    def __init__(
+        self, model: ModelProto, external: ExternalModel | None = None, types: Mapping[str, Any] | None = None
+    ) -> None:
         self.model = model
         self.external = external
+        self._given_types = types
         self._inferred: dict[tuple[Any, ...], TensorMetadata] = {}
 
     @cached_property
@@ -149,12 +153,13 @@ class OnnxGraph:
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
-            amount: Name of an input to add, by which all that tensors move by is multiplied.
+            amount: Name of an input to add, which is 1 where tensors move and 0 where they stay.
         """
         if not can_move(self.model):
             return None
         model = moved_model(self.model, self._types, kinds, seed, amount)
-        return OnnxGraph(model, None if self.external is None else replace(self.external, model=model))
+        external = None if self.external is None else replace(self.external, model=model)
+        return OnnxGraph(model, external, self._types)  # of one name the tensors of both have one type
 
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the values of weights by name, those in files mapped into memory.
@@ -208,8 +213,8 @@ class OnnxGraph:
         return Declarations(self.model, self._types, self.values)
 
     @cached_property
-    def _types(self) -> dict[str, Any]:
-        return value_types(self.model)
+    def _types(self) -> Mapping[str, Any]:
+        return value_types(self.model) if self._given_types is None else self._given_types
 
     @cached_property
     def _initializers(self) -> dict[str, Any]:

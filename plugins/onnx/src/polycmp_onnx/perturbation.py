@@ -10,13 +10,13 @@ are mostly exact.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper
 
 from polycmp.graph import Rounding
 from polycmp.precision import BESIDE_ONE, HANDING_ON, UNITS, unit_of
@@ -47,8 +47,6 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
-#: What ends the names of magnitudes that are at least the smallest number of a type.
-_AT_LEAST = "/at_least"
 #: How far apart the seeds of bodies are, so that their random numbers are others than those around them.
 _APART = 7919
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
@@ -113,7 +111,7 @@ def moved_model(
         types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
-        amount: Name of an input to add, by which all that tensors move by is multiplied; empty for none.
+        amount: Name of an input to add, which is 1 where tensors move and 0 where they stay; empty for none.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
@@ -140,31 +138,27 @@ def _move_graph(
         kinds: Types that tensors are rounded to, by name.
         version: The version of ONNX's operators.
         seed: Seed of the random numbers.
-        amount: Name of the input by which all that tensors move by is multiplied; empty for none.
+        amount: Name of the input that says whether tensors move; empty for none.
         outside: Tensors of the graphs around this one that depend on the model's inputs.
     """
-    nodes: list[Any] = []
+    written = _Written(seed, amount)
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
         name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
-        changed = list(_moved_weight(name, kind, item, version, seed, len(nodes))) if name not in fed else []
-        if changed:
+        if name not in fed and _move_weight(written, name, kind, item, version):
             item.name = f"{name}/exact"
-            nodes += changed
     follows = {*outside, *fed}
-    own = list(graph.node)  # kept, since only what is kept has an identity
-    for node in own:
-        nodes.append(node)
+    for node in graph.node:
+        # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
+        written.keep(node)
         bodies = list(subgraphs(node))
         for body in bodies:
-            _move_graph(body, types, kinds, version, seed + _APART * len(nodes), amount, follows)
+            _move_graph(body, types, kinds, version, seed + _APART * written.places, amount, follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
-            changed = list(_moved_weight(name, kinds.get(name, kinds.get("", "")), held, version, seed, len(nodes)))
-            if changed:
+            if _move_weight(written, name, kinds.get(name, kinds.get("", "")), held, version):
                 node.output[0] = f"{name}/exact"
-                nodes += changed
         if node.op_type in _SHAPES or follows.isdisjoint(reads(node)):
             continue
         follows.update(node.output)
@@ -175,53 +169,78 @@ def _move_graph(
             moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
             if name and kind and moves and element in _REAL:
                 node.output[place] = f"{name}/exact"
-                terms = list(_terms(node, name, kind, element, amount))
-                tensor = _Tensor(
-                    name, kind, element, node.op_type in BESIDE_ONE, terms=f"{name}/terms" if terms else ""
-                )
-                nodes += [*terms, *_moved(tensor, seed + len(nodes))]
+                before = written.places
+                terms = _write_terms(written, node, name, kind, element)
+                _write_moved(written, _Tensor(name, kind, element, node.op_type in BESIDE_ONE, terms=terms), before)
+    nodes = written.nodes
     del graph.node[:]
-    graph.node.extend(_tidied(nodes, frozenset(id(node) for node in own), amount))
+    graph.node.extend(nodes)
 
 
-def _tidied(nodes: list[Any], own: Set[int], amount: str) -> Iterator[Any]:
-    """Yield operators that share the constants which were added, and multiply random numbers by an amount.
+class _Written:
+    """The operators of a graph whose tensors move. Added constants of one value are one.
 
-    Making a session takes as long as a graph has operators, and there are five constants for each tensor. A magnitude
-    is at least 0 as it is. Seeds count the operators before that, so that they do not hang on what is left out.
+    Making a session takes as long as a graph has operators.
 
     Args:
-        nodes: The operators.
-        own: Identities of those that were there before, whose constants may be outputs.
+        seed: Seed of the random numbers of the graph.
+        amount: Name of the input that is 1 where tensors move and 0 where they stay; empty for none.
+
+    Attributes:
+        nodes: The operators, in their order.
+        seed: Seed of the random numbers of the graph.
         amount: Name of the amount; empty for none.
+        places: Another number for each tensor, which its seed goes with. By how much it grows means nothing, but stays:
+            with other seeds a model moves by other random numbers, and bounds that were printed change.
     """
-    first: dict[tuple[int, bytes, tuple[int, ...]], str] = {}
-    names: dict[str, str] = {}
-    zeros: set[str] = set()
-    for node in nodes:
-        if id(node) not in own:
-            if node.op_type == "Constant":
-                held = node.attribute[0].t
-                if held.raw_data and not held.dims and not any(held.raw_data):
-                    zeros.add(node.output[0])
-                name = first.setdefault((held.data_type, held.raw_data, tuple(held.dims)), node.output[0])
-                if held.raw_data and name != node.output[0]:
-                    names[node.output[0]] = name
-                    continue
-            if node.op_type == "Max" and zeros.intersection(node.input) and node.output[0].endswith(_AT_LEAST):
-                names[node.output[0]] = names.get(node.input[0], node.input[0])
-                continue
-            for place, read in enumerate(node.input):
-                if read in names:
-                    node.input[place] = names[read]
-        yield node
-        if amount and id(node) not in own and node.op_type == "RandomUniformLike":
-            drawn, wide = node.output[0], next(item.i for item in node.attribute if item.name == "dtype")
-            times, names[drawn] = amount, f"{drawn}_times"
-            if wide != TensorProto.FLOAT:
-                times = f"{drawn}_amount"
-                yield helper.make_node("Cast", [amount], [times], to=wide)
-            yield helper.make_node("Mul", [drawn, times], [names[drawn]])
+
+    def __init__(self, seed: int, amount: str) -> None:
+        self.nodes: list[NodeProto] = []
+        self.seed, self.amount, self.places = seed, amount, 0
+        self._shared: dict[tuple[object, ...], str] = {}
+
+    def keep(self, node: NodeProto) -> None:
+        """Take an operator of the model."""
+        self.nodes.append(node)
+        self.places += 1
+
+    def add(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        """Add an operator, and return the name of what it makes.
+
+        Args:
+            kind: The operator's type.
+            inputs: Names of what it reads.
+            output: Name of what it makes.
+            attributes: As for `onnx.helper.make_node`.
+        """
+        node = NodeProto(op_type=kind, input=inputs, output=(output,))
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+        self.nodes.append(node)
+        return output
+
+    def constant(self, value: Any, element: int, output: str) -> str:
+        """Return the name of a constant of this value, which is added if there is none.
+
+        Args:
+            value: A number, or an array.
+            element: The element type.
+            output: Name of the constant, if it is added.
+        """
+        array = np.array(value, np.float64 if element == TensorProto.DOUBLE else np.float32)
+        key = element, array.shape, array.tobytes()
+        if key not in self._shared:
+            self._shared[key] = self.add("Constant", (), output, value=onnx.numpy_helper.from_array(array))
+        return self._shared[key]
+
+    def amount_as(self, element: int) -> str:
+        """Return the name of the amount in a type of real numbers; empty where there is none."""
+        if not self.amount:
+            return ""
+        if element == TensorProto.FLOAT:
+            return self.amount
+        if (element,) not in self._shared:
+            self._shared[element,] = self.add("Cast", (self.amount,), f"{self.amount}/{element}", to=element)
+        return self._shared[element,]
 
 
 def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
@@ -262,70 +281,62 @@ def _element(value: Any) -> int:
     return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
 
 
-def _moved_weight(name: str, kind: Rounding, held: TensorProto, version: int, seed: int, place: int) -> Iterator[Any]:
-    """Yield the operators that make a weight of its exact numbers; none where it does not move.
+def _move_weight(written: _Written, name: str, kind: Rounding, held: TensorProto, version: int) -> bool:
+    """Write the operators that make a weight of its exact numbers; return whether it moves at all.
 
     Args:
+        written: Where to write them.
         name: The weight's name.
         kind: The type that it is rounded to, or the step.
         held: Numbers of the tensor.
         version: The version of ONNX's operators.
-        seed: Seed of the random numbers of the whole model.
-        place: Another number for each weight.
     """
     if held.data_type not in _REAL:
-        return
+        return False
     if _CAST_SINCE.get(str(kind), version + 1) <= version:
-        yield from _rounded(name, held.data_type, _CAST[str(kind)])
-    elif len(held.dims) > 1 and _is_coarse(kind):
-        tensor = _Tensor(name, kind, held.data_type, rank=len(held.dims))
-        in_steps = not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS
-        yield from _in_steps(tensor) if in_steps and seed % 2 else _moved(tensor, seed + place)
-
-
-def _in_steps(tensor: _Tensor) -> Iterator[Any]:
-    """Yield the operators that round a weight to the nearest multiples of a step."""
-    node, name = helper.make_node, tensor.name
-    exact, wide, number = f"{name}/exact", f"{name}/wide", np.float32
-    yield node("Cast", [exact], [wide], to=TensorProto.FLOAT)
-
-    def constant(value: Any, what: str) -> Any:
-        return node("Constant", [], [f"{name}/{what}"], value=onnx.numpy_helper.from_array(np.array(value, number)))
-
-    if isinstance(tensor.kind, str):
-        yield constant(1.0 / _STEPS[tensor.kind], "share")
-        yield from _range(name, wide)
-        yield node("Mul", [f"{name}/range", f"{name}/share"], [f"{name}/any_step"])
+        written.add("Cast", (f"{name}/exact",), f"{name}/coarse", to=_CAST[str(kind)])
+        written.add("Cast", (f"{name}/coarse",), name, to=held.data_type)
+        written.places += 2
+        return True
+    if len(held.dims) < 2 or not _is_coarse(kind):
+        return False
+    tensor = _Tensor(name, kind, held.data_type, rank=len(held.dims))
+    in_steps = not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS
+    if in_steps and written.seed % 2:
+        _write_in_steps(written, tensor)
     else:
-        yield constant(tensor.steps, "any_step")
-    yield constant(float(np.finfo(number).tiny), "tiny")  # the step of a tensor of zeros
-    yield node("Max", [f"{name}/any_step", f"{name}/tiny"], [f"{name}/step"])
-    yield constant(0.5, "half")
-    yield node("Div", [wide, f"{name}/step"], [f"{name}/steps"])
-    yield node("Add", [f"{name}/steps", f"{name}/half"], [f"{name}/next"])
-    yield node("Floor", [f"{name}/next"], [f"{name}/codes"])  # Round came with a later version of ONNX's operators
-    yield node("Mul", [f"{name}/codes", f"{name}/step"], [f"{name}/rounded"])
-    yield node("Cast", [f"{name}/rounded"], [name], to=tensor.element)
+        _write_moved(written, tensor, written.places)
+    return True
 
 
-def _range(name: str, exact: str, element: int = TensorProto.FLOAT) -> Iterator[Any]:
-    """Yield the operators that make the range of a tensor, 0 included."""
-    node = helper.make_node
-    yield node("ReduceMax", [exact], [f"{name}/high"], keepdims=0)
-    yield node("ReduceMin", [exact], [f"{name}/low"], keepdims=0)
-    yield node("Constant", [], [f"{name}/zero"], value=helper.make_tensor("", element, [], [0.0]))
-    yield node("Max", [f"{name}/high", f"{name}/zero"], [f"{name}/most"])
-    yield node("Min", [f"{name}/low", f"{name}/zero"], [f"{name}/least"])
-    yield node("Sub", [f"{name}/most", f"{name}/least"], [f"{name}/range"])
+def _write_in_steps(written: _Written, tensor: _Tensor) -> None:
+    """Write the operators that round a weight to the nearest multiples of a step."""
+    name, add, wide = tensor.name, written.add, TensorProto.FLOAT
+    exact = add("Cast", (f"{name}/exact",), f"{name}/wide", to=wide)
+    if isinstance(tensor.kind, str):
+        share = written.constant(1.0 / _STEPS[tensor.kind], wide, f"{name}/share")
+        step = add("Mul", (_write_range(written, name, exact, wide), share), f"{name}/any_step")
+    else:
+        step = written.constant(tensor.steps, wide, f"{name}/any_step")
+    tiny = written.constant(np.finfo(np.float32).tiny, wide, f"{name}/tiny")  # the step of a tensor of zeros
+    step = add("Max", (step, tiny), f"{name}/step")
+    steps = add("Div", (exact, step), f"{name}/steps")
+    following = add("Add", (steps, written.constant(0.5, wide, f"{name}/half")), f"{name}/next")
+    codes = add("Floor", (following,), f"{name}/codes")  # Round came with a later version of ONNX's operators
+    add("Cast", (add("Mul", (codes, step), f"{name}/rounded"),), name, to=tensor.element)
+    written.places += 17 if isinstance(tensor.kind, str) else 10
 
 
-def _rounded(name: str, element: int, kind: int) -> Iterator[Any]:
-    yield helper.make_node("Cast", [f"{name}/exact"], [f"{name}/coarse"], to=kind)
-    yield helper.make_node("Cast", [f"{name}/coarse"], [name], to=element)
+def _write_range(written: _Written, name: str, exact: str, element: int) -> str:
+    """Write the operators that make the range of a tensor, 0 included, and return its name."""
+    add, zero = written.add, written.constant(0.0, element, f"{name}/zero")
+    most = add("Max", (add("ReduceMax", (exact,), f"{name}/high", keepdims=0), zero), f"{name}/most")
+    least = add("Min", (add("ReduceMin", (exact,), f"{name}/low", keepdims=0), zero), f"{name}/least")
+    return add("Sub", (most, least), f"{name}/range")
 
 
-def _terms(node: Any, name: str, kind: Rounding, element: int, amount: str) -> Iterator[Any]:
-    """Yield the operators that make the size of what a product adds up; none for any other operator.
+def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, element: int) -> str:
+    """Write the operators that make the size of what a product adds up; return its name, empty for other operators.
 
     A sum is rounded as its terms and partial sums are, which may be far larger than what is left of them: its error is
     a share of |A||x| at most (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5). Partial
@@ -333,90 +344,102 @@ def _terms(node: Any, name: str, kind: Rounding, element: int, amount: str) -> I
     Coarser types than float32 round the result more than that.
 
     Args:
+        written: Where to write them.
         node: The operator.
         name: What it makes.
         kind: The type that it is rounded to.
         element: The element type.
-        amount: Name of an input of float32 that is 1 where tensors move; empty for none.
     """
     known = {item.name: item for item in node.attribute}
     activation = known["activation"].s.decode() if "activation" in known else ""
     plain, kept = _PRODUCTS.get(node.op_type, ("", frozenset[str]()))
     is_fine = isinstance(kind, str) and kind not in _STEPS and unit_of(kind) <= UNITS["float32"]
     if not plain or not is_fine or element not in _WIDE or activation not in _STRAIGHT:
-        return
+        return ""
     if len(node.input) < 2 or (plain == "Einsum" and len(node.input) != 2):
-        return
-    squares = [f"{name}/squares_{place}" for place in (0, 1)]
-    for read, square in zip(node.input, squares, strict=False):
-        once = read
-        if amount and element == TensorProto.FLOAT:  # so that no backend keeps squares of weights beside the weights
-            once = f"{square}/once"
-            yield helper.make_node("Mul", [read, amount], [once])
-        yield helper.make_node("Mul", [once, once], [square])
-    made = helper.make_node(plain, squares, [f"{name}/sum_of_squares"])
+        return ""
+    squares = []
+    for place, read in enumerate(node.input[:2]):
+        once, square = read, f"{name}/squares_{place}"
+        # So that no backend keeps squares of weights beside the weights.
+        if written.amount and element == TensorProto.FLOAT:
+            once = written.add("Mul", (read, written.amount), f"{square}/once")
+            written.places += 1
+        squares.append(written.add("Mul", (once, once), square))
+    sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
+    made = written.nodes[-1]
     made.domain = node.domain if plain == node.op_type else ""
     made.attribute.extend(item for key, item in known.items() if key in kept and key != "alpha")
     if "alpha" in known:
         made.attribute.append(helper.make_attribute("alpha", known["alpha"].f ** 2))
-    yield made
-    yield helper.make_node("Sqrt", [f"{name}/sum_of_squares"], [f"{name}/terms"])
+    written.places += 5
+    return written.add("Sqrt", (sum_of_squares,), f"{name}/terms")
 
 
-def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
-    """Yield the operators that make a tensor of its exact numbers."""
-    node, name = helper.make_node, tensor.name
+def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
+    """Write the operators that make a tensor of its exact numbers.
+
+    Args:
+        written: Where to write them.
+        tensor: The tensor.
+        place: The number of its own that its seed goes with.
+    """
+    name, add = tensor.name, written.add
     wide = tensor.element if tensor.element in _WIDE else TensorProto.FLOAT
-    exact, result = (f"{name}/exact", name) if wide == tensor.element else (f"{name}/wide", f"{name}/moved")
-    if exact != f"{name}/exact":
-        yield node("Cast", [f"{name}/exact"], [exact], to=wide)
-    number = np.float64 if wide == TensorProto.DOUBLE else np.float32
-
-    def constant(value: Any, what: str) -> Any:
-        value_of = onnx.numpy_helper.from_array(np.array(value, number))
-        return node("Constant", [], [f"{name}/{what}"], value=value_of)
-
+    is_cast = wide != tensor.element
+    exact = add("Cast", (f"{name}/exact",), f"{name}/wide", to=wide) if is_cast else f"{name}/exact"
+    amount = written.amount_as(wide)
     if not isinstance(tensor.kind, str):
-        width, size = 0.5, f"{name}/any_step"
-        yield constant(tensor.steps, "any_step")
+        width, size = 0.5, written.constant(tensor.steps, wide, f"{name}/any_step")
+        written.places += 1
     elif tensor.kind in _STEPS:
-        width, size = 1.0, f"{name}/half_step"
-        yield from _range(name, exact, wide)
-        yield constant(0.5 / _STEPS[tensor.kind], "share")
-        yield node("Mul", [f"{name}/range", f"{name}/share"], [size])
+        share = written.constant(0.5 / _STEPS[tensor.kind], wide, f"{name}/share")
+        width, size = 1.0, add("Mul", (_write_range(written, name, exact, wide), share), f"{name}/half_step")
+        written.places += 8
     else:
-        unit, size = UNITS[tensor.kind], f"{name}/size"
+        unit = UNITS[tensor.kind]
         beside_one = tensor.beside_one and unit >= UNITS["float32"]
         width = unit if unit > UNITS["float32"] else (_APPROXIMATED if beside_one else 2.0) * unit
-        yield constant(-_LARGEST, "lowest")
-        yield constant(_LARGEST, "highest")
-        yield node("Max", [exact, f"{name}/lowest"], [f"{name}/from_below"])
-        yield node("Min", [f"{name}/from_below", f"{name}/highest"], [f"{name}/finite"])
-        yield node("Abs", [f"{name}/finite"], [f"{name}/magnitude"])
         least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
-        yield constant(least, "least")
-        yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}{_AT_LEAST}"])
-        size_of_sum = f"{name}{_AT_LEAST}"
-        if tensor.terms:
-            yield node("Max", [size_of_sum, tensor.terms], [f"{name}/size_of_sum"])
-            size_of_sum = f"{name}/size_of_sum"
-        if beside_one:
-            size = f"{name}{_AT_LEAST}"
-        else:  # whole numbers that the type holds are often exact, and what counts or compares them jumps
-            yield constant(unit, "unit")
-            yield constant(1.0, "one")
-            yield node("Ceil", [f"{name}/magnitude"], [f"{name}/above"])
-            yield node("Floor", [f"{name}/magnitude"], [f"{name}/below"])
-            yield node("Sub", [f"{name}/above", f"{name}/below"], [f"{name}/is_broken"])
-            yield node("Mul", [f"{name}/magnitude", f"{name}/unit"], [f"{name}/units"])
-            yield node("Floor", [f"{name}/units"], [f"{name}/is_large"])
-            yield node("Add", [f"{name}/is_broken", f"{name}/is_large"], [f"{name}/either"])
-            yield node("Min", [f"{name}/either", f"{name}/one"], [f"{name}/is_rounded"])
-            yield node("Mul", [size_of_sum, f"{name}/is_rounded"], [size])
-    yield node(
-        "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=_scattered(seed)
-    )
-    yield node("Mul", [size, f"{name}/random"], [f"{name}/away"])
-    yield node("Add", [exact, f"{name}/away"], [result])
-    if result != name:
-        yield node("Cast", [result], [name], to=tensor.element)
+        highest = written.constant(_LARGEST, wide, f"{name}/highest")
+        magnitude = add("Min", (add("Abs", (exact,), f"{name}/any_magnitude"), highest), f"{name}/magnitude")
+        bounds = [written.constant(least, wide, f"{name}/least")] if least else []
+        bounds += [tensor.terms] if tensor.terms else []
+        size = add("Max", (magnitude, *bounds), f"{name}/size") if bounds else magnitude
+        written.places += 7
+        if not beside_one:
+            is_rounded = _write_is_rounded(written, name, magnitude, unit, wide)
+            size = add("Mul", (size, is_rounded), f"{name}/size_rounded")
+            amount = ""
+            written.places += 10
+    moved = add(
+        "RandomUniformLike", (exact,), f"{name}/random",
+        low=-width, high=width, dtype=wide, seed=_scattered(written.seed + place),
+    )  # fmt: skip
+    moved = add("Mul", (moved, amount), f"{name}/random_times") if amount else moved
+    away = add("Mul", (size, moved), f"{name}/away")
+    result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
+    written.places += 3
+    if is_cast:
+        add("Cast", (result,), name, to=tensor.element)
+        written.places += 2
+
+
+def _write_is_rounded(written: _Written, name: str, magnitude: str, unit: float, wide: int) -> str:
+    """Write the operators that make 1 of numbers that a type rounds, else 0, times the amount; return its name.
+
+    Whole numbers that the type holds are often exact, and what counts or compares them jumps. It holds them all up to
+    the inverse of its unit: of what is larger the floor of any number below that is left.
+
+    Args:
+        written: Where to write them.
+        name: Name of the tensor.
+        magnitude: Name of the magnitudes of its numbers.
+        unit: Unit roundoff of the type.
+        wide: The element type to calculate in.
+    """
+    add, most = written.add, written.constant(1.0 / unit - 1.0, wide, f"{name}/most_whole")
+    whole = add("Floor", (add("Min", (magnitude, most), f"{name}/at_most"),), f"{name}/whole")
+    broken = add("Ceil", (add("Sub", (magnitude, whole), f"{name}/broken"),), f"{name}/is_broken")
+    moves = written.amount_as(wide) or written.constant(1.0, wide, f"{name}/one")
+    return add("Min", (broken, moves), f"{name}/is_rounded")

@@ -36,7 +36,7 @@ _NOTICEABLE, _LARGE = 2.0, 1 << 26
 #: Number of models that are made where weights are rounded: one that rounds them to the nearest step, and one that
 #: moves them at random.
 _MODELS = 2
-#: Input that is added to a model, by which all that its tensors move by is multiplied.
+#: Input that is added to a model: 1 where its tensors move, 0 where they stay.
 _AMOUNT = "polycmp/amount"
 
 
