@@ -124,7 +124,7 @@ def test_values_of_a_shape_tensor_are_kept():
 
 def test_several_seeds_by_default_and_only_kinds_that_apply():
     floats = list(make_stress(StressOptions())(TensorMetadata().add("x", "float32", (2,))))
-    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal", "nan"]
+    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal", "nan", "infinite"]
     assert [feed.label for feed in floats] == [f"{kind}, seed {seed}" for seed in (1, 2, 3) for kind in kinds]
     assert not np.array_equal(floats[0]["x"], floats[8]["x"])
     inputs = TensorMetadata().add("mask", "bool", (2,)).add("x", "float32", (2,))
@@ -187,6 +187,48 @@ def test_a_feed_depends_on_kind_seed_and_shape_alone():
             pinned.add(name, entry.dtype, shapes[name])
         [again] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(pinned)
         assert all(np.array_equal(again[name], feed[name], equal_nan=True) for name in feed), feed.label
+
+
+@pytest.mark.parametrize(
+    ("layout", "shape", "strides"),
+    [("contiguous", (2, 3, 4), (12, 4, 1)), ("transposed", (2, 3, 4), (12, 1, 3)),
+     ("channels-last", (2, 3, 4), (12, 1, 3)), ("channels-last", (2, 3, 4, 5), (60, 1, 15, 3)),
+     ("channels-last", (3, 4), (4, 1)), ("sliced", (3, 4), (9, 2)),
+     ("expanded", (3, 4), (0, 1)), ("transposed", (3,), (1,)), ("sliced", (), ())],
+)  # fmt: skip
+def test_layouts_are_the_same_values_with_other_strides(layout, shape, strides):
+    inputs = TensorMetadata().add("x", "float32", shape)
+    options = {"kinds": ("signed",), "seeds": (1,)}
+    [plain] = make_stress(StressOptions(**options))(inputs)
+    [feed] = make_stress(StressOptions(**options, layouts=(layout,)))(inputs)
+    assert tuple(stride // 4 for stride in feed["x"].strides) == strides
+    wanted = np.broadcast_to(plain["x"][:1], shape) if layout == "expanded" else plain["x"]
+    assert np.array_equal(feed["x"], wanted)
+
+
+def test_seeds_take_the_layouts_in_turn_and_a_feed_can_be_made_again():
+    inputs = TensorMetadata().add("x", "float32", (3, 4))
+    feeds = [*make_stress(StressOptions(kinds=("signed", "large"), layouts=("contiguous", "sliced")))(inputs)]
+    assert [feed["x"].flags.c_contiguous for feed in feeds] == [True, True, False, False, True, True]
+    assert feeds[2].label == "signed, seed 2, sliced"
+    assert feeds[2].repeat == {"stress-kinds": ["signed"], "stress-seeds": [2], "stress-layouts": ["sliced"]}
+    [again] = make_stress(StressOptions(kinds=("signed",), seeds=(2,), layouts=("sliced",)))(inputs)
+    assert again["x"].strides == feeds[2]["x"].strides
+    assert np.array_equal(again["x"], feeds[2]["x"])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_two_elements_are_infinite(dtype):
+    values = one("infinite", dtype).astype(np.float64)
+    assert sorted(values[np.isinf(values)]) == [-np.inf, np.inf]
+    assert np.max(np.abs(values[np.isfinite(values)])) <= 1
+
+
+@pytest.mark.parametrize("kind", ["nan", "infinite"])
+def test_real_and_imaginary_parts_of_complex_numbers_are_drawn_alone(kind):
+    values = one(kind, "complex64", (40,))
+    for part in (values.real, values.imag):
+        assert (~np.isfinite(part)).sum() == (1 if kind == "nan" else 2)
 
 
 NUMBER = {"role": "number"}
