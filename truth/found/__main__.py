@@ -15,6 +15,7 @@ from pathlib import Path
 from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
 from truth.found.showing import page, release_of, show
+from truth.found.torch_faults import TORCH_FAULTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "found.md"
 
@@ -26,10 +27,10 @@ def main(words: Sequence[str]) -> int:
     )
     parser.add_argument("--output", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(words)
-    if missing := [product for product in RUNS if not release_of(product)]:
+    if missing := [product for product in (*RUNS, "torch") if not release_of(product)]:
         print(f"skipped: {', '.join(missing)} not installed here, and the page tells of all of them")
         return 0
-    shown = [show(fault) for fault in FAULTS]
+    shown = [show(fault) for fault in (*FAULTS, *TORCH_FAULTS)]
     gone = [item for item in shown if not item.is_shown]
     for item in gone:
         print(f"{item.fault.product}: {item.fault.name}: not shown: {item.said}; agree: {item.agree}")
