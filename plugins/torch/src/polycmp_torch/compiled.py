@@ -17,7 +17,6 @@ OPTIMIZATIONS = (
     "loop_ordering_after_fusion", "inplace_buffers", "allow_buffer_reuse", "cpp.weight_prepack",
     "use_pre_grad_passes", "use_joint_graph_passes", "use_post_grad_passes",
 )  # fmt: skip
-_SPEC = "-b torch:compile"
 #: Compilers below Inductor: ATen's operators one by one behind AOTAutograd, and the graph as Dynamo caught it.
 COMPILERS = ("aot_eager", "eager")
 
@@ -60,8 +59,8 @@ def unasked(options: Options, contiguous: bool) -> str:
         return ""
     limits = {
         "contiguous inputs": ("--stress-layouts transposed sliced", contiguous),
-        "no gradients": (f"{_SPEC},grad=on", options.grad == "off"),
-        "static shapes": (f"{_SPEC},dynamic", not options.dynamic),
+        "no gradients": ("--torch-grad on", options.grad == "off"),
+        "static shapes": ("-b torch:compile,dynamic", not options.dynamic),
     }
     missing = {name: words for name, (words, holds) in limits.items() if holds}
     return f"asked only with {', '.join(missing)}; for others: {', '.join(missing.values())}" if missing else ""
