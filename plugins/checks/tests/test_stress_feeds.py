@@ -143,7 +143,9 @@ def test_a_range_for_an_unknown_input_is_an_error():
         list(make_stress(StressOptions(val_range={"z": (0.0, 1.0)}))(TensorMetadata().add("x", "float32", (2,))))
 
 
-@pytest.mark.parametrize("fields", [{"kinds": ("huge",)}, {"seeds": (-1,)}, {"sizes": (0,)}, {"kinds": ()}])
+@pytest.mark.parametrize(
+    "fields", [{"kinds": ("huge",)}, {"seeds": (-1,)}, {"sizes": (-1,)}, {"layouts": ("diagonal",)}, {"kinds": ()}]
+)
 def test_options_that_cannot_be_right(fields):
     with pytest.raises(ValueError):
         StressOptions(**fields)
@@ -161,6 +163,14 @@ class TestShapes:
     def test_sizes_stay_between_the_smallest_and_the_largest_shape_and_reach_both(self):
         inputs = TensorMetadata().add("a", "float32", ("n", 3), min_shape=(2, 3), max_shape=(20, 3))
         assert {shape["a"][0] for shape in shape_sweep(inputs, (1, 2, 7, 32))} == {2, 7, 20}
+
+    def test_empty_inputs_are_tried_only_if_they_are_asked_for(self):
+        inputs = TensorMetadata().add("x", "float32", ("n", 3)).add("ids", "int64", ("n",)).add("mask", "bool", ("n",))
+        feeds = [*make_stress(StressOptions(sizes=(0, 2), seeds=(1,), layouts=("sliced",)))(inputs)]
+        assert {feed["x"].shape for feed in feeds} == {(0, 3), (2, 3)}
+        assert {feed["mask"].size for feed in feeds if not feed["x"].size} == {0}
+        limited = TensorMetadata().add("x", "float32", ("n",), max_shape=(4,))
+        assert {shape["x"] for shape in shape_sweep(limited, (1, 2))} == {(1,), (2,), (4,)}
 
     def test_nothing_dynamic_is_one_shape(self):
         assert shape_sweep(TensorMetadata().add("a", "float32", (2, 3)), (1, 2)) == [{"a": (2, 3)}]

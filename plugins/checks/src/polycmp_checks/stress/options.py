@@ -69,8 +69,8 @@ def _seed(text: str | int) -> int:
 
 def _size(text: str | int) -> int:
     value = int(text)
-    if value < 1:
-        raise ValueError(f"{text} is not a size; a dimension is 1 or more")
+    if value < 0:
+        raise ValueError(f"{text} is not a size; a dimension is 0 or more")
     return value
 
 
