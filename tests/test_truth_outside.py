@@ -146,7 +146,7 @@ def test_the_layer_that_is_wrong_is_the_first_that_gives_something_else(wrong, l
 def answers(verdict, switch, control="passed"):
     asked = ("stress", "layouts", "recording", "backward", "inputs")
     bug = {name: {"verdict": verdict if name in {"stress", "inputs"} else "passed"} for name in asked}
-    bug["passes"] = {"verdict": "failed", "switch": switch}
+    bug |= {"passes": {"verdict": "failed", "switch": switch}, "locate": {"status": 2}}
     return {"plain": ["inductor"], "bug": bug, "control": {name: {"verdict": control} for name in asked}}
 
 

@@ -66,18 +66,6 @@ TORCH_FAULTS = (
         "Tensor.expand: “Expanding a tensor does not allocate new memory”", 197448,
     ),
     TorchFault(
-        "A repeated number with other strides, compiled", "reads what is no part of the tensor",
-        "def f(x):\n    y = x.repeat(3, 2)\n    return torch.as_strided(y[:, ::2], (3, 2), y.stride())",
-        "torch.tensor([[3.0]])", "[[3, 3], [3, 3], [3, 3]]",
-        "as_strided: “Create a view of an existing torch.Tensor”; all six numbers of y are 3", 197431,
-    ),
-    TorchFault(
-        "Places of largest numbers in a transposed tensor, compiled", "gives those of the tensor before",
-        "f = lambda x: torch.nn.functional.adaptive_max_pool2d(x, (2, 2), return_indices=True)[1]",
-        "torch.arange(144.0).reshape(1, 1, 12, 12).transpose(2, 3)", "[[[[65, 71], [137, 143]]]]",
-        "in each quarter the largest is at the lower right, in rows and columns of 12", 197434,
-    ),
-    TorchFault(
         "argmin of a sum with a transposed matrix, compiled", "gives the place before it was transposed",
         "f = lambda x: (x.t() + 0.5).argmin()", "torch.tensor([[1.0, 0.0], [2.0, 3.0]])", "2",
         "the sum is [[1.5, 2.5], [0.5, 3.5]]; its smallest number is the third", 197739,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,8 @@ polycmp run … --data-loader stress --torch-grad on
 polycmp run NET.py --model-type torch -b torch:compile -b torch --data-loader stress --torch-grad backward
 ```
 
+{_located(shown, answers)}
+
 *Controls* are the same questions of what is right: the compiler below the layer at fault in the same release, or
 eager mode beside itself; of the issues that were mended, the module in 2.13.0, too.
 
@@ -100,6 +103,16 @@ release of which a build without CUDA is to be had here; others need a GPU, Trit
 random numbers, raise an error in place of a wrong value, or differ in strides alone, which values do not show.
 {_unseen(cases, answers)}
 """
+
+
+def _located(cases: Sequence[Case], answers: Answers) -> str:
+    """Return what `locate` says, which has no view of what is compiled of parts."""
+    found = Counter(answers[case.name]["bug"]["locate"].get("status") for case in cases)
+    counts = ", ".join(f"status {status}: {count}" for status, count in sorted(found.items(), key=str))
+    return (
+        "`locate` was asked with the inputs, too. It looks for nothing inside a compiled module, since what is compiled of a\n"
+        f"part says nothing of the whole, and says so ({counts})."
+    )
 
 
 def _shares(cases: Sequence[Case], answers: Answers) -> list[str]:

@@ -57,7 +57,6 @@ CASES = (
     _mended(161763, INDUCTOR),
     _mended(162410, INDUCTOR),
     _mended(163929, INDUCTOR),
-    _mended(166253, DYNAMO),
     _mended(171262, INDUCTOR),
     _mended(171366, INDUCTOR),
     Case("issue_174371", AOT),
