@@ -47,7 +47,7 @@ help:
 	@echo "make check     ruff, mypy, and who may import whom"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
-	@echo "make truth-outside  say what polycmp makes of other people's models: ONNX Runtime's tests, ONNX's one-node models"
+	@echo "make truth-outside  say what polycmp makes of other people's models: tests of ONNX Runtime, one-node models, bugs of torch.compile"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -210,6 +210,7 @@ truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.ort_optimiser
 	$(TRUTH)/bin/python -m truth.outside.ort_passes
 	$(TRUTH)/bin/python -m truth.outside.ulp
+	$(TRUTH)/bin/python -m truth.outside.torch_compile
 	$(TRUTH)/bin/python -m truth.found
 
 clean:

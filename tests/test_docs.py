@@ -45,6 +45,7 @@ NOT_RUN = (
     "polycmp run int8.onnx float.onnx",  # a detector, and photographs for it
     "polycmp locate int8.onnx float.onnx",  # the same
     "polycmp build model.onnx -b trt",  # TensorRT
+    "polycmp run net.py --model-type torch ",  # PyTorch
     "polycmp run finetuned.onnx -b trt",  # TensorRT
     "polycmp run base.onnx -b trt",  # TensorRT
     "polycmp run model.onnx -b openvino",  # OpenVINO

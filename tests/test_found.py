@@ -17,6 +17,7 @@ from truth.found.__main__ import main
 from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
 from truth.found.showing import show, value_of
+from truth.found.torch_faults import TORCH_FAULTS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "found.md").read_text("utf-8")
 
@@ -41,7 +42,16 @@ def test_what_is_quoted_stands_in_the_standard(fault):
     assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", TORCH_FAULTS, ids=lambda fault: fault.name)
+def test_what_is_quoted_stands_in_the_help_of_torch(fault):
+    torch = pytest.importorskip("torch")
+    named = re.match(r"(Tensor\.)?(\w+): “", fault.source)
+    if named is not None:
+        said = plain(getattr(torch.Tensor if named[1] else torch, named[2]).__doc__)
+        assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, *TORCH_FAULTS], ids=lambda fault: fault.name)
 def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
     pytest.importorskip(fault.product)
     release = f"{fault.product} {version(fault.product)}"

@@ -13,7 +13,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from truth.outside import ort_optimiser, plain_loop
+from truth.outside import ort_optimiser, plain_loop, torch_compile
+from truth.outside.torch_compile_cases import AOT, CASES, DYNAMO, INDUCTOR, Case
+from truth.outside.torch_compile_page import layer_said, layer_seen, page
+from truth.outside.torch_releases import FromDebian
 from truth.outside.ulp import ulp_error
 
 ROOT = Path(__file__).parents[1]
@@ -105,3 +108,66 @@ def test_the_page_names_what_changed_and_what_is_doubtful():
     assert "| b | PASSED | 1.0 to 2.0: 2 of 2 | 0.02 | 0.1 |" in lines
     assert "| passed | 1 |  |  |  | 1 |  |" in lines
     assert "| c | why |" in lines
+
+
+def test_each_silent_bug_has_its_module_and_each_module_its_bug():
+    folder = Path(torch_compile.__file__).parent / "torch_compile_cases"
+    files = {path.stem: path.read_text("utf-8") for path in folder.glob("*.py") if path.stem != "__init__"}
+    assert sorted(files) == sorted(case.name for case in CASES)
+    for name, text in files.items():
+        kind, number = name.split("_")
+        assert text.startswith(f'"""{kind.capitalize()} {number}'), name
+        assert "def load_model(" in text, name
+        assert "def load_data(" in text, name
+
+
+@pytest.mark.parametrize(
+    ("words", "layer"),
+    [
+        ("-b torch:compile,disable=use_joint_graph_passes", INDUCTOR),
+        ("-b torch:compile,compiler=aot_eager,dynamic", INDUCTOR),
+        ("-b torch:compile,compiler=eager", AOT),
+        ("-b torch", DYNAMO),
+        ("", ""),
+    ],
+)
+def test_the_layer_that_a_search_accuses_is_what_is_left_out(words, layer):
+    assert layer_said(words) == layer
+
+
+@pytest.mark.parametrize(
+    ("wrong", "layer"),
+    [(["inductor"], INDUCTOR), (["aot_eager", "inductor"], AOT), (["eager", "inductor"], DYNAMO), ([], "none")],
+)
+def test_the_layer_that_is_wrong_is_the_first_that_gives_something_else(wrong, layer):
+    assert layer_seen(wrong) == layer
+
+
+def answers(verdict, switch, control="passed"):
+    asked = ("stress", "layouts", "recording", "backward", "inputs")
+    bug = {name: {"verdict": verdict if name in {"stress", "inputs"} else "passed"} for name in asked}
+    bug |= {"passes": {"verdict": "failed", "switch": switch}, "locate": {"status": 2}}
+    return {"plain": ["inductor"], "bug": bug, "control": {name: {"verdict": control} for name in asked}}
+
+
+def test_a_miss_and_an_accused_control_are_named_on_the_page_and_counted():
+    found, missed = Case("issue_174371", INDUCTOR), Case("reproducer_3", INDUCTOR)
+    said = {
+        found.name: answers("failed", "-b torch:compile,compiler=aot_eager", "failed"),
+        missed.name: answers("passed", "-b torch"),
+    }
+    text = page([found, missed], said)
+    assert "| all | 2 | 1 (50%) | 1 (50%) | 1 (50%) | 1 of 2 |" in text
+    assert "- no. 3: knowing nothing and with the inputs" in text
+    assert "control accused" in text
+
+
+def test_without_a_release_of_pytorch_it_says_so_and_does_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(torch_compile, "RELEASES", (FromDebian("2.6.0", "trixie"),))
+    monkeypatch.setattr(torch_compile, "_WORK", tmp_path)
+    assert torch_compile.main(["--output", str(tmp_path / "page.md")]) == 0
+    said = capsys.readouterr().out
+    assert "PyTorch 2.6.0: left out, since it cannot be installed here: it takes mmdebstrap, and root" in said
+    assert "skipped: no release of PyTorch" in said
+    assert not (tmp_path / "page.md").exists()

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from truth.found.fault import RUNS
+from truth.found.fault import RUNS, Fault
 from truth.found.faults import FAULTS
 from truth.found.showing import page, release_of, show
+from truth.found.torch_faults import TORCH_FAULTS, TorchFault
 
 PAGE = Path(__file__).parents[2] / "docs" / "found.md"
 
@@ -26,10 +27,11 @@ def main(words: Sequence[str]) -> int:
     )
     parser.add_argument("--output", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(words)
-    if missing := [product for product in RUNS if not release_of(product)]:
+    if missing := [product for product in (*RUNS, "torch") if not release_of(product)]:
         print(f"skipped: {', '.join(missing)} not installed here, and the page tells of all of them")
         return 0
-    shown = [show(fault) for fault in FAULTS]
+    faults: tuple[Fault | TorchFault, ...] = (*FAULTS, *TORCH_FAULTS)
+    shown = [show(fault) for fault in faults]
     gone = [item for item in shown if not item.is_shown]
     for item in gone:
         print(f"{item.fault.product}: {item.fault.name}: not shown: {item.said}; agree: {item.agree}")

@@ -45,6 +45,11 @@ class Fault:
     expected: str
     source: str
 
+    @property
+    def products(self) -> tuple[str, ...]:
+        """The products that can run it."""
+        return tuple(RUNS)
+
     def code(self, product: str = "") -> str:
         """Return the lines that show what a product computes, by default the one that has the fault."""
         imports, run = RUNS[product or self.product]

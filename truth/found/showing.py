@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from truth.found.fault import RUNS, Fault
+from truth.found.fault import Fault
+from truth.found.torch_faults import TorchFault
 from truth.table import machine
 
 _SECONDS = 120
@@ -33,17 +34,17 @@ class Shown:
         is_shown: Whether the product is wrong and another one is right.
     """
 
-    fault: Fault
+    fault: Fault | TorchFault
     release: str
     said: str
     agree: tuple[str, ...]
     is_shown: bool
 
 
-def show(fault: Fault) -> Shown:
+def show(fault: Fault | TorchFault) -> Shown:
     """Run a fault's model with every product that is installed."""
     wanted = np.asarray(value_of(fault.expected))
-    found = {product: _run(fault, product) for product in RUNS if release_of(product)}
+    found = {product: _run(fault, product) for product in fault.products if release_of(product)}
     if fault.product not in found:
         return Shown(fault, "", f"{fault.product} is not installed", (), False)
     agree = tuple(
@@ -64,12 +65,12 @@ def value_of(text: str) -> Any:
 def release_of(product: str) -> str:
     """Return the release of a product that is installed; empty if it is not."""
     try:
-        return version(product)
+        return version(product.partition(",")[0])
     except PackageNotFoundError:
         return ""
 
 
-def _run(fault: Fault, product: str) -> tuple[Any, str]:
+def _run(fault: Fault | TorchFault, product: str) -> tuple[Any, str]:
     """Return what a product computes, None if it fails, and that in words."""
     lines = fault.code(product).splitlines()
     expression = lines[-1].removeprefix("print(").removesuffix(")")
@@ -108,9 +109,9 @@ def page(shown: Sequence[Shown]) -> str:
 
 Written by `python -m truth.found`. {machine()}.
 
-{len(shown)} faults, each in the newest release of its product on the index that day, shown by five lines without
-polycmp. The right value is worked out from the standard's text, and at least one other product computes it. Nothing of
-this has been reported from here.
+{len(shown)} faults, each in the newest release of its product on the index that day, of torch the newest built for CPUs
+alone, shown by few lines without polycmp. The right value is worked out from the standard's text, and at least
+one other product computes it, of torch.compile the function without it. Nothing of this has been reported from here.
 
 | fault | release | what it does |
 |---|---|---|
@@ -126,11 +127,13 @@ def _anchor(name: str) -> str:
 def _section(item: Shown) -> list[str]:
     fault = item.fault
     wanted = np.asarray(value_of(fault.expected), dtype=float).round(6).tolist()
+    known = getattr(fault, "issue", 0)
+    said = f" Reported by others: [{known}](https://github.com/pytorch/pytorch/issues/{known})." if known else ""
     return [
         "",
         f"## {fault.name}",
         "",
-        f"{fault.product} {item.release} {fault.what}.",
+        f"{fault.product} {item.release} {fault.what}.{said}",
         "",
         "```text",
         fault.code(),

@@ -18,11 +18,15 @@ ROOT = Path(__file__).parents[2]
 #: Where environments are kept; they are never changed once they are made.
 FOLDER = Path(os.environ.get("HISTORY_ENVS", ROOT / ".cache" / "truth-history"))
 #: The parts of this tree that a worker needs, or a suite that runs there.
-_OURS = ("core", "plugins/onnx", "plugins/onnxrt", "plugins/openvino", "plugins/report", "plugins/suite")
+_OURS = (
+    *("core", "plugins/bisect", "plugins/checks", "plugins/locate", "plugins/onnx", "plugins/onnxrt"),
+    *("plugins/openvino", "plugins/report", "plugins/suite", "plugins/torch"),
+)
 #: What these need, and what released tools import.
 _SHARED = (
     *("click", "editables", "hatchling", "ml_dtypes", "onnx==1.19.1", "packaging", "pluggy", "rich"),
     *("tomli", "tomli-w", "tomlkit", "protobuf<6", "flatbuffers", "coloredlogs", "sympy", "typing_extensions"),
+    *("filelock", "fsspec", "jinja2", "networkx", "setuptools"),
 )
 _SECONDS = 900
 

@@ -124,7 +124,7 @@ def test_values_of_a_shape_tensor_are_kept():
 
 def test_several_seeds_by_default_and_only_kinds_that_apply():
     floats = list(make_stress(StressOptions())(TensorMetadata().add("x", "float32", (2,))))
-    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal", "nan"]
+    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal", "nan", "infinite"]
     assert [feed.label for feed in floats] == [f"{kind}, seed {seed}" for seed in (1, 2, 3) for kind in kinds]
     assert not np.array_equal(floats[0]["x"], floats[8]["x"])
     inputs = TensorMetadata().add("mask", "bool", (2,)).add("x", "float32", (2,))
@@ -143,7 +143,9 @@ def test_a_range_for_an_unknown_input_is_an_error():
         list(make_stress(StressOptions(val_range={"z": (0.0, 1.0)}))(TensorMetadata().add("x", "float32", (2,))))
 
 
-@pytest.mark.parametrize("fields", [{"kinds": ("huge",)}, {"seeds": (-1,)}, {"sizes": (0,)}, {"kinds": ()}])
+@pytest.mark.parametrize(
+    "fields", [{"kinds": ("huge",)}, {"seeds": (-1,)}, {"sizes": (-1,)}, {"layouts": ("diagonal",)}, {"kinds": ()}]
+)
 def test_options_that_cannot_be_right(fields):
     with pytest.raises(ValueError):
         StressOptions(**fields)
@@ -161,6 +163,14 @@ class TestShapes:
     def test_sizes_stay_between_the_smallest_and_the_largest_shape_and_reach_both(self):
         inputs = TensorMetadata().add("a", "float32", ("n", 3), min_shape=(2, 3), max_shape=(20, 3))
         assert {shape["a"][0] for shape in shape_sweep(inputs, (1, 2, 7, 32))} == {2, 7, 20}
+
+    def test_empty_inputs_are_tried_only_if_they_are_asked_for(self):
+        inputs = TensorMetadata().add("x", "float32", ("n", 3)).add("ids", "int64", ("n",)).add("mask", "bool", ("n",))
+        feeds = [*make_stress(StressOptions(sizes=(0, 2), seeds=(1,), layouts=("sliced",)))(inputs)]
+        assert {feed["x"].shape for feed in feeds} == {(0, 3), (2, 3)}
+        assert {feed["mask"].size for feed in feeds if not feed["x"].size} == {0}
+        limited = TensorMetadata().add("x", "float32", ("n",), max_shape=(4,))
+        assert {shape["x"] for shape in shape_sweep(limited, (1, 2))} == {(1,), (2,), (4,)}
 
     def test_nothing_dynamic_is_one_shape(self):
         assert shape_sweep(TensorMetadata().add("a", "float32", (2, 3)), (1, 2)) == [{"a": (2, 3)}]
@@ -187,6 +197,48 @@ def test_a_feed_depends_on_kind_seed_and_shape_alone():
             pinned.add(name, entry.dtype, shapes[name])
         [again] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(pinned)
         assert all(np.array_equal(again[name], feed[name], equal_nan=True) for name in feed), feed.label
+
+
+@pytest.mark.parametrize(
+    ("layout", "shape", "strides"),
+    [("contiguous", (2, 3, 4), (12, 4, 1)), ("transposed", (2, 3, 4), (12, 1, 3)),
+     ("channels-last", (2, 3, 4), (12, 1, 3)), ("channels-last", (2, 3, 4, 5), (60, 1, 15, 3)),
+     ("channels-last", (3, 4), (4, 1)), ("sliced", (3, 4), (9, 2)),
+     ("expanded", (3, 4), (0, 1)), ("transposed", (3,), (1,)), ("sliced", (), ())],
+)  # fmt: skip
+def test_layouts_are_the_same_values_with_other_strides(layout, shape, strides):
+    inputs = TensorMetadata().add("x", "float32", shape)
+    options = {"kinds": ("signed",), "seeds": (1,)}
+    [plain] = make_stress(StressOptions(**options))(inputs)
+    [feed] = make_stress(StressOptions(**options, layouts=(layout,)))(inputs)
+    assert tuple(stride // 4 for stride in feed["x"].strides) == strides
+    wanted = np.broadcast_to(plain["x"][:1], shape) if layout == "expanded" else plain["x"]
+    assert np.array_equal(feed["x"], wanted)
+
+
+def test_seeds_take_the_layouts_in_turn_and_a_feed_can_be_made_again():
+    inputs = TensorMetadata().add("x", "float32", (3, 4))
+    feeds = [*make_stress(StressOptions(kinds=("signed", "large"), layouts=("contiguous", "sliced")))(inputs)]
+    assert [feed["x"].flags.c_contiguous for feed in feeds] == [True, True, False, False, True, True]
+    assert feeds[2].label == "signed, seed 2, sliced"
+    assert feeds[2].repeat == {"stress-kinds": ["signed"], "stress-seeds": [2], "stress-layouts": ["sliced"]}
+    [again] = make_stress(StressOptions(kinds=("signed",), seeds=(2,), layouts=("sliced",)))(inputs)
+    assert again["x"].strides == feeds[2]["x"].strides
+    assert np.array_equal(again["x"], feeds[2]["x"])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_two_elements_are_infinite(dtype):
+    values = one("infinite", dtype).astype(np.float64)
+    assert sorted(values[np.isinf(values)]) == [-np.inf, np.inf]
+    assert np.max(np.abs(values[np.isfinite(values)])) <= 1
+
+
+@pytest.mark.parametrize("kind", ["nan", "infinite"])
+def test_real_and_imaginary_parts_of_complex_numbers_are_drawn_alone(kind):
+    values = one(kind, "complex64", (40,))
+    for part in (values.real, values.imag):
+        assert (~np.isfinite(part)).sum() == (1 if kind == "nan" else 2)
 
 
 NUMBER = {"role": "number"}

@@ -42,11 +42,32 @@ def test_what_is_left_out_is_an_argument_of_torch_compile():
     options = Options(compile=True, disable=("pattern_matcher",))
     assert compile_arguments(options) == {"backend": "inductor", "options": {"pattern_matcher": False}}
     assert compile_arguments(Options(compile=True, compiler="aot_eager")) == {"backend": "aot_eager"}
+    assert compile_arguments(Options(compile=True, dynamic=True)) == {"backend": "inductor", "dynamic": True}
 
 
-@pytest.mark.parametrize("spec", ["torch:compiler=eager", "torch:disable=a", "torch:compile,compiler=eager,disable=a"])
+@pytest.mark.parametrize(
+    "spec", ["torch:compiler=eager", "torch:disable=a", "torch:dynamic", "torch:compile,compiler=eager,disable=a"]
+)
 def test_options_without_an_effect_are_refused(net, spec, capsys):
     assert main(["run", *net, "-b", spec, "-b", "torch"]) == 2, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "missing"),
+    [
+        ("", (), "contiguous inputs, no gradients, static shapes; for others: --stress-layouts"),
+        (",dynamic", (), "contiguous inputs, no gradients; "),
+        (",grad=on", (), "contiguous inputs, static shapes; "),
+        ("", ("--data-loader", "stress", "--stress-layouts", "transposed"), "no gradients, static shapes; "),
+        (",dynamic,grad=on", ("--data-loader", "stress", "--stress-layouts", "transposed"), ""),
+    ],
+)
+def test_a_compiled_module_tells_how_it_was_not_called(net, capsys, options, words, missing):
+    kinds = ("--stress-kinds", "signed", "--stress-seeds", "1") if words else ()
+    backends = ("-b", f"torch:compile,compiler=eager{options}", "-b", "torch")
+    assert main(["run", *net, *backends, *words, *kinds]) == 0, capsys.readouterr().err
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (f"asked only with {missing}" in printed) if missing else ("asked only" not in printed)
 
 
 def test_the_compiler_that_is_wrong_is_named(net, tmp_path, monkeypatch, capsys):

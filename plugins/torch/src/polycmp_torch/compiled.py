@@ -40,6 +40,27 @@ def compilers(model: ModelHandle, options: Options) -> Iterator[str]:
 
 def compile_arguments(options: Options) -> Mapping[str, Any]:
     """Return the arguments of torch.compile."""
+    arguments: dict[str, Any] = {"backend": options.compiler}
     if options.disable:
-        return {"backend": options.compiler, "options": dict.fromkeys(options.disable, False)}
-    return {"backend": options.compiler}
+        arguments["options"] = dict.fromkeys(options.disable, False)
+    if options.dynamic:
+        arguments["dynamic"] = True
+    return arguments
+
+
+def unasked(options: Options, contiguous: bool) -> str:
+    """Return what a result of a compiled module says nothing about; empty if nothing or if it is not compiled.
+
+    Args:
+        options: The backend's options.
+        contiguous: Whether no input had strides other than those of rows.
+    """
+    if not options.compile:
+        return ""
+    limits = {
+        "contiguous inputs": ("--stress-layouts transposed sliced", contiguous),
+        "no gradients": ("--torch-grad on", options.grad == "off"),
+        "static shapes": ("-b torch:compile,dynamic", not options.dynamic),
+    }
+    missing = {name: words for name, (words, holds) in limits.items() if holds}
+    return f"asked only with {', '.join(missing)}; for others: {', '.join(missing.values())}" if missing else ""

@@ -31,13 +31,17 @@ _SAME = 1e-3
 
 
 def inside(model: ModelHandle, options: Options | None) -> ModelGraph | str:
-    """Open the view inside a model: parts of its graph, or the module's own tensors.
+    """Open the view inside a model: parts of its graph, or the module's own tensors; of a compiled module none.
+
+    What is compiled of a part of a module, or to show a tensor, says nothing of what was compiled of the whole.
 
     Args:
         model: The model handle.
         options: The backend's options.
     """
     if model.kind == "torch":
+        if options is not None and options.compile:
+            return "none"
         return TorchGraph(model.load("torch"), model)
     if options is None or options.script is None:
         return "graph"
@@ -336,8 +340,18 @@ def _check(torch: Any, steps: Steps, given: Sequence[Any], expected: Iterable[An
         ) from error
     for name, one, two in zip(steps.outputs, made, expected, strict=False):
         mine, other = (to_numpy(item).astype(np.float64) for item in (one, two))
-        gap = np.max(np.abs(mine - other), initial=0.0) if mine.shape == other.shape else np.inf
-        if not gap <= _SAME * max(float(np.max(np.abs(other), initial=0.0)), 1e-30):
+        gap = _gap(mine, other)
+        if gap > _SAME * max(float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other))), 1e-30):
             raise ModelError(
                 f"the program that PyTorch traced gives another {name!r} than the module, by {gap:.2g}", whose="torch"
             )
+
+
+def _gap(one: Any, other: Any) -> float:
+    """Return the largest difference of two tensors; NaN and infinities at the same place are equal."""
+    if one.shape != other.shape:
+        return float("inf")
+    alike = (one == other) | (np.isnan(one) & np.isnan(other))
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(one - other)
+    return float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0, where=~alike))

@@ -37,13 +37,20 @@ class Options:
         "epilogue_fusion, …",
         metavar="NAME",
     )
+    dynamic: bool = opt(False, help="Compile for open sizes: torch.compile(dynamic=True).")
+    grad: str = opt(
+        "off",
+        help="off: run without gradients. on: record them, as a plain call of the module does. backward: also return "
+        "the gradients of inputs and parameters, as x.grad; the gradient of every real output is fixed.",
+        choices=("off", "on", "backward"),
+    )
     threads: int | None = opt(None, help="Threads within one operator; by default PyTorch's own number.", metavar="N")
 
     def __post_init__(self) -> None:
         check_at_least_one(self, "threads")
         if not self.device.strip():
             raise ValueError("a device is needed, for example cpu")
-        if (self.disable or self.compiler != "inductor") and not self.compile:
-            raise ValueError("compiler and disable have an effect only with compile")
+        if (self.disable or self.dynamic or self.compiler != "inductor") and not self.compile:
+            raise ValueError("compiler, disable and dynamic have an effect only with compile")
         if self.disable and self.compiler != "inductor":
             raise ValueError(f"{self.compiler} has no optimizations to leave out: disable is for inductor")

@@ -10,7 +10,8 @@ from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
-from polycmp_torch.compiled import compile_arguments
+from polycmp_torch.compiled import compile_arguments, unasked
+from polycmp_torch.gradients import can_record, gradients_of
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.options import Options
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class TorchRunner(Runner):
-    """Runs a module in PyTorch, without gradients.
+    """Runs a module in PyTorch, by default without gradients.
 
     Args:
         model: A `TorchModel`, or a callable that returns one, such as `TorchFromFile`.
         name: The label in reports.
-        options: Device, type, compilation and threads.
+        options: Device, type, compilation, gradients and threads.
     """
 
     outputs_stay_valid = True
@@ -66,6 +67,8 @@ class TorchRunner(Runner):
         self.backend_version = str(self._torch.__version__)
         self.notes = [model.note] if model.note else []
         self._weights = [*module.parameters(), *module.buffers()] if hasattr(module, "parameters") else []
+        self._parameters = dict(module.named_parameters()) if hasattr(module, "named_parameters") else {}
+        self._contiguous = True
         self._model = model
 
     def get_input_metadata_impl(self) -> TensorMetadata:
@@ -80,21 +83,31 @@ class TorchRunner(Runner):
             BackendError: The module failed, or returned something else than tensors.
         """
         assert self._model is not None
-        torch, device = self._torch, self._options.device
+        torch, options, device = self._torch, self._options, self._options.device
         feed = {
             name: to_torch(torch, name, to_numpy(feed_dict[name]), device, self._dtype) for name in self._model.inputs
         }
         keywords = {name: feed[name] for name in self._model.keywords}
         places = [tensor for name, tensor in feed.items() if name not in keywords]
+        self._contiguous = self._contiguous and all(tensor.is_contiguous() for tensor in feed.values())
+        asked = options.grad == "backward"
+        leaves = (
+            {name: leaf for name, leaf in {**feed, **self._parameters}.items() if can_record(leaf)} if asked else {}
+        )
+        for leaf in leaves.values():
+            leaf.requires_grad_()
+        recording = options.grad != "off"
         try:
-            with torch.inference_mode(), self._threads():
+            with torch.inference_mode(not recording), torch.set_grad_enabled(recording), self._threads():
                 returned = list(flatten(self._call(*places, **keywords)))
+                gradients = gradients_of(torch, [value for _, value in returned], leaves) if asked else {}
         except PolycmpError:
             raise
         except Exception as error:
             raise BackendError("the module failed", whose=self.name, why=_reason(error)) from error
         taken = Taken([*feed.values(), *self._weights])
-        return {name: self._typed(name, taken.alone(value)) for name, value in self._named(returned)}
+        made = {name: self._typed(name, taken.alone(value)) for name, value in self._named(returned)}
+        return made | {f"{name}.grad": taken.alone(gradient) for name, gradient in gradients.items()}
 
     def _named(self, returned: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         assert self._model is not None
@@ -131,9 +144,11 @@ class TorchRunner(Runner):
             self._torch.set_num_threads(before)
 
     def deactivate_impl(self) -> None:
-        """Let the module go."""
+        """Let the module go, and tell how it was not called."""
+        if self._model is not None and (limits := unasked(self._options, self._contiguous)):
+            self.notes.append(limits)
         self._model = self._call = None
-        self._weights = []
+        self._weights, self._parameters = [], {}
 
 
 def _reason(error: Exception) -> str:

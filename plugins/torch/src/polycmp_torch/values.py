@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
@@ -14,7 +15,7 @@ from polycmp.tensors import is_low_bit, to_numpy
 
 
 def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any) -> Any:
-    """Return a tensor with memory of its own, since modules may write into their inputs.
+    """Return a tensor with memory of its own, since modules may write into their inputs, and the array's strides.
 
     Args:
         torch: The module `torch`.
@@ -26,7 +27,7 @@ def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any
     Raises:
         BackendError: PyTorch has no such element type.
     """
-    own = np.array(array, order="C")
+    own = own_memory(array)
     if own.dtype.kind in "OUS":
         raise BackendError(f"input {name!r} holds strings, which PyTorch has no tensors of")
     if is_low_bit(own.dtype):
@@ -40,6 +41,19 @@ def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any
     if dtype is not None and tensor.is_floating_point():
         tensor = tensor.to(dtype)
     return tensor.to(device)
+
+
+def own_memory(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy with the same strides: transposed, sliced or expanded arrays stay so, as a caller passed them.
+
+    Strides that PyTorch has no tensors of, such as negative ones, become those of rows.
+    """
+    step = array.dtype.itemsize
+    if not array.size or any(stride < 0 or stride % step for stride in array.strides):
+        return np.array(array, order="C")
+    last = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) // step
+    held = np.array(as_strided(array, (last + 1,), (step,)))
+    return as_strided(held, array.shape, array.strides)
 
 
 def flatten(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

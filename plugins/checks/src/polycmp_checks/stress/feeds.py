@@ -21,6 +21,7 @@ from polycmp.data import usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.options import pick, unknown_names
 from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
+from polycmp_checks.stress.layouts import laid_out
 from polycmp_checks.stress.shapes import Shapes, shape_sweep
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _LOG = logging.getLogger("polycmp.data")
 MASK_KINDS = ("masked", "unmasked", "mask-first", "mask-last")
 #: Index of the ones of each kind of mask.
 ONES: Mapping[str, Any] = {"unmasked": ..., "mask-first": (..., 0), "mask-last": (..., -1)}
-FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits", "nan")
+FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits", "nan", "infinite")
 WHOLE_KINDS = ("small", "wide", "bits")
 #: Roles in the graph of integers that may have any value, and of those among them that may not be 0 or -1.
 NUMBERS = ("number", "divisor")
@@ -61,11 +62,12 @@ def make_stress(options: StressOptions) -> Callable[[TensorMetadata], Iterator[L
         kinds = _applicable(options.kinds, inputs, options)
         sweep = shape_sweep(inputs, options.sizes)
         _LOG.debug("stress: kinds %s; %d shapes", ", ".join(kinds), len(sweep))
-        turns = ((kind, seed) for seed in options.seeds for kind in kinds)
-        for number, (kind, seed) in enumerate(turns):
+        turns = ((kind, place) for place in range(len(options.seeds)) for kind in kinds)
+        for number, (kind, place) in enumerate(turns):
             # One step more in each round of kinds, or each kind would always meet the same shapes.
             shapes = sweep[(number + number // len(kinds)) % len(sweep)]
-            yield _feed(inputs, kind, seed, shapes, options)
+            feed = _feed(inputs, kind, options.seeds[place], shapes, options)
+            yield laid_out(feed, options.layouts[place % len(options.layouts)])
 
     return load
 
@@ -159,8 +161,9 @@ def _array(
         return _whole(kind, shape, dtype, limits, state)
     with np.errstate(all="ignore"):
         numbers: NDArray[Any] = _real(kind, shape, dtype, limits, state)
-        if what == "complex":
-            numbers = numbers + 1j * _real(kind, shape, dtype, limits, state)
+        if what == "complex":  # a product with 1j would make NaN of infinities
+            real, numbers = numbers, np.empty(shape, np.complex128)
+            numbers.real, numbers.imag = real, _real(kind, shape, dtype, limits, state)
         return numbers.astype(dtype)
 
 
@@ -259,6 +262,9 @@ def _real(
         numbers = np.array(sign * share)
     if kind == "nan" and numbers.size and limits is None:
         numbers.reshape(-1)[int(state.randint(0, numbers.size))] = math.nan
+    if kind == "infinite" and numbers.size and limits is None:
+        places = state.permutation(numbers.size)[:2]
+        numbers.reshape(-1)[places] = (math.inf, -math.inf)[: places.size]
     return np.asarray(numbers if limits is None else _into(numbers, kind, limits, share), np.float64)
 
 

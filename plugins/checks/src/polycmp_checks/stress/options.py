@@ -16,6 +16,7 @@ STRESS_KINDS: Mapping[str, str] = {
     "limits": "as boundary, with one element at half the type's largest number",
     "equal": "all elements of an input equal",
     "nan": "real numbers of both signs in [-1, 1], and one NaN",
+    "infinite": "real numbers of both signs in [-1, 1], and an infinity of each sign",
     "small": "whole numbers of both signs, up to 9",
     "wide": "whole numbers of all sizes, among them both ends of the type, and what 32 bits do not hold",
     "bits": "whole numbers up to as many as the type has bits, which is one too many to shift by",
@@ -23,6 +24,15 @@ STRESS_KINDS: Mapping[str, str] = {
     "unmasked": "masks all one",
     "mask-first": "masks one only at the first position",
     "mask-last": "masks one only at the last position",
+}
+
+#: Strides of inputs in memory. Backends that heed them are given the values in that order, others as ever.
+LAYOUTS: Mapping[str, str] = {
+    "contiguous": "row after row",
+    "transposed": "the last two axes exchanged in memory",
+    "channels-last": "the second axis last in memory",
+    "sliced": "every second element of the last axis of a larger array, from the second on",
+    "expanded": "one row that is every row of the first axis",
 }
 
 #: Defaults of compare functions with these inputs: they make numbers overflow on
@@ -44,6 +54,12 @@ def _kind(text: str) -> str:
     return text
 
 
+def _layout(text: str) -> str:
+    if text not in LAYOUTS:
+        raise ValueError(f"{text!r} is not a layout of inputs; use some of {', '.join(LAYOUTS)}")
+    return text
+
+
 def _seed(text: str | int) -> int:
     value = int(text)
     if not 0 <= value < 2**32:
@@ -53,8 +69,8 @@ def _seed(text: str | int) -> int:
 
 def _size(text: str | int) -> int:
     value = int(text)
-    if value < 1:
-        raise ValueError(f"{text} is not a size; a dimension is 1 or more")
+    if value < 0:
+        raise ValueError(f"{text} is not a size; a dimension is 0 or more")
     return value
 
 
@@ -82,6 +98,12 @@ class StressOptions:
         metavar="N",
         parse=_size,
     )
+    layouts: tuple[str, ...] = opt(
+        ("contiguous",),
+        help="Layouts of inputs in memory, which the seeds take in turn: " + ", ".join(LAYOUTS) + ".",
+        metavar="LAYOUT",
+        parse=_layout,
+    )
     val_range: Mapping[str, tuple[float, float]] = opt(
         {},
         help="Values that an input can take, for all inputs or as NAME:[LOW,HIGH]; every kind stays within them.",
@@ -90,7 +112,12 @@ class StressOptions:
     )
 
     def __post_init__(self) -> None:
-        parsers: Mapping[str, Callable[..., object]] = {"kinds": _kind, "seeds": _seed, "sizes": _size}
+        parsers: Mapping[str, Callable[..., object]] = {
+            "kinds": _kind,
+            "seeds": _seed,
+            "sizes": _size,
+            "layouts": _layout,
+        }
         for field, parse in parsers.items():
             values = getattr(self, field)
             if not values:

@@ -45,7 +45,7 @@ def _bounds(inputs: TensorMetadata) -> dict[str, Bounds]:
         for axis in _open_axes(entry):
             assert entry.shape is not None
             key = dimension_key(name, axis, entry.shape[axis])
-            low, high = bounds.get(key, (1, None))
+            low, high = bounds.get(key, (0, None))
             if entry.min_shape is not None and len(entry.min_shape) == len(entry.shape):
                 low = max(low, entry.min_shape[axis])
             if entry.max_shape is not None and len(entry.max_shape) == len(entry.shape):
@@ -57,8 +57,9 @@ def _bounds(inputs: TensorMetadata) -> dict[str, Bounds]:
 def _choices(limits: Bounds, sizes: Sequence[int]) -> list[int]:
     low, high = limits
     inside = [size for size in sizes if size >= low and (high is None or size <= high)]
-    ends = [] if high is None else [low, high]
-    return list(dict.fromkeys([*ends, *inside])) or [low]
+    smallest = max(low, 1)  # nothing at all is tried only where it is asked for
+    ends = [] if high is None else [smallest, high]
+    return list(dict.fromkeys([*ends, *inside])) or [smallest]
 
 
 def _shape(name: str, entry: TensorEntry, picked: dict[str, int]) -> tuple[int, ...]:

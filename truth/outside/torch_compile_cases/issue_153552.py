@@ -1,0 +1,28 @@
+"""Issue 153552: operators that change a set in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+
+class Model(torch.nn.Module):  # type: ignore[misc]
+    """The module of the issue, as small as it can be."""
+
+    def forward(self, x: torch.Tensor) -> object:
+        """Run it."""
+        left = same = {1, 2, 3, 4}
+        left -= {2, 3}
+        return x * len(same)
+
+
+def load_model() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """Return the module, and inputs that say their types and shapes."""
+    return Model().eval(), {"x": torch.zeros(5)}
+
+
+def load_data() -> Iterator[dict[str, torch.Tensor]]:
+    """Yield inputs on which the issue shows."""
+    torch.manual_seed(0)
+    yield {"x": torch.randn(5)}

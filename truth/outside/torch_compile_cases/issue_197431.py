@@ -1,0 +1,27 @@
+"""Issue 197431: a repeated number is seen with other strides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+
+class Model(torch.nn.Module):  # type: ignore[misc]
+    """The module of the issue, as small as it can be."""
+
+    def forward(self, x: torch.Tensor) -> object:
+        """Run it."""
+        full = x.repeat(3, 2)
+        return torch.as_strided(full[:, ::2], (3, 2), full.stride())
+
+
+def load_model() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """Return the module, and inputs that say their types and shapes."""
+    return Model().eval(), {"x": torch.zeros(1, 1)}
+
+
+def load_data() -> Iterator[dict[str, torch.Tensor]]:
+    """Yield inputs on which the issue shows."""
+    torch.manual_seed(0)
+    yield {"x": torch.randn(1, 1)}

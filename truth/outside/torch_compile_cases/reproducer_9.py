@@ -1,0 +1,26 @@
+"""Reproducer 9 of the study: infinity divided with the result rounded down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+
+class Model(torch.nn.Module):  # type: ignore[misc]
+    """The module of the issue, as small as it can be."""
+
+    def forward(self, x: torch.Tensor) -> object:
+        """Run it."""
+        return torch.div(x, torch.full_like(x, 0.25), rounding_mode="floor")
+
+
+def load_model() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """Return the module, and inputs that say their types and shapes."""
+    return Model().eval(), {"x": torch.zeros(3)}
+
+
+def load_data() -> Iterator[dict[str, torch.Tensor]]:
+    """Yield inputs on which the issue shows."""
+    torch.manual_seed(0)
+    yield {"x": torch.tensor([1.0, torch.inf, -torch.inf])}
