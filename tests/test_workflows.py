@@ -1,4 +1,4 @@
-"""The workflows of this repository: valid, sound, and made of targets that exist."""
+"""The workflows of this repository: valid, sound, and made of targets that exist; and what else its host reads."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ def test_workflows_are_valid(path):
 
 def test_dependabot_is_valid():
     lint("vendor.dependabot", ROOT / ".github" / "dependabot.yml")
+
+
+def test_the_citation_is_valid():
+    lint("vendor.citation-file-format", ROOT / "CITATION.cff")
 
 
 @EACH
