@@ -8,7 +8,8 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.10*/bin/python) python3.10)
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/bisect plugins/record plugins/mcp plugins/trt plugins/trtexec plugins/openvino plugins/tf plugins/torch plugins/polygraphy
+PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
@@ -17,7 +18,6 @@ POLYGRAPHY := $(ENVS)/.venv-polygraphy
 COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks plugins/record
 MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
 BENCH := .cache/bench-polycmp
-PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 # Tests start hundreds of processes of polycmp: its modules are compiled once, also where the environment says otherwise.
 # Each process of tests has a core: further threads of NumPy's OpenBLAS would do nothing there but spin after they start.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
