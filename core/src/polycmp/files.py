@@ -22,7 +22,7 @@ __all__ = [
     "write_document",
 ]
 
-log = logging.getLogger("polycmp.files")
+log: logging.Logger = logging.getLogger("polycmp.files")
 
 #: Temporary files that are being written, for a process that has to end without unwinding.
 _unfinished: set[str] = set()

@@ -263,8 +263,8 @@ class InvokeFromScript(Loader[Any]):
         return load_script(str(self.path), self.name)(*args, **kwargs)
 
 
-bytes_from_path = immediate(BytesFromPath)
-save_bytes = immediate(SaveBytes)
+bytes_from_path: Callable[..., Any] = immediate(BytesFromPath)
+save_bytes: Callable[..., Any] = immediate(SaveBytes)
 
 
 def invoke_from_script(path: str | Path, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -378,7 +378,7 @@ class Connection:
         parent: The number of the parent process; 0 if the end of its messages alone tells that it is gone.
     """
 
-    is_made = False
+    is_made: bool = False
 
     def __init__(self, parent: int) -> None:
         Connection.is_made = True
