@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
@@ -42,16 +41,7 @@ def test_what_is_quoted_stands_in_the_standard(fault):
     assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
 
 
-def shown():
-    """Give the faults; but the first two of each product they are a corpus."""
-    number = Counter()
-    for fault in FAULTS:
-        number[fault.product] += 1
-        marks = [pytest.mark.corpus] if number[fault.product] > 2 else []
-        yield pytest.param(fault, id=fault.name, marks=marks)
-
-
-@pytest.mark.parametrize("fault", shown())
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
     pytest.importorskip(fault.product)
     release = f"{fault.product} {version(fault.product)}"
