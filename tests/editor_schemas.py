@@ -22,7 +22,7 @@ else:
 
 @lru_cache
 def _checker(registry: Registry, command: str) -> Any:
-    jsonschema = pytest.importorskip("jsonschema", reason="it comes with check-jsonschema: requirements-dev.txt")
+    jsonschema = pytest.importorskip("jsonschema", reason="it comes with check-jsonschema, of the group dev")
     tables = dict(case_commands(registry))
     schema = run_file_schema(tables[command], registry) if command else suite_schema(registry)
     schema = json.loads(json.dumps(schema, allow_nan=False))

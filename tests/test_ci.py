@@ -26,7 +26,7 @@ SUITE = '[[case]]\nmodel = "model.onnx"\nbackends = ["onnxrt", "onnx"]\n'
 
 
 def load(text: str) -> Any:
-    yaml = pytest.importorskip("ruamel.yaml", reason="it comes with check-jsonschema: requirements-dev.txt")
+    yaml = pytest.importorskip("ruamel.yaml", reason="it comes with check-jsonschema, of the group dev")
     return yaml.YAML(typ="safe").load(text)
 
 
@@ -52,7 +52,7 @@ def run_step(script: str, folder: Path, **environment: str) -> subprocess.Comple
 
 
 def lint(schema: str, path: Path) -> None:
-    pytest.importorskip("check_jsonschema", reason="requirements-dev.txt has it")
+    pytest.importorskip("check_jsonschema", reason="it is of the group dev")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

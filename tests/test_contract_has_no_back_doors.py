@@ -180,7 +180,7 @@ def test_the_protocol_has_all_that_a_model_offers_plugins():
 
 
 def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path):
-    api = pytest.importorskip("mypy.api", reason="requirements-dev.txt has it")
+    api = pytest.importorskip("mypy.api", reason="it is of the group dev")
 
     file = tmp_path / "use.py"
     file.write_text(

@@ -133,7 +133,7 @@ def test_the_command_writes_both_and_names_the_commands_that_have_run_files(poly
 def test_an_editor_finds_the_typo(polycmp, tmp_path):
     taplo = Path(sys.executable).with_name("taplo")
     if not taplo.exists():
-        pytest.skip("taplo is not installed: requirements-dev.txt has it")
+        pytest.skip("taplo is not installed: it is of the group dev")
     assert polycmp("suite", "schema", "suite.schema.json").status == 0
 
     def lint(text):

@@ -126,11 +126,15 @@ def test_a_package_is_in_every_list(folder):
     name = project(folder)["project"]["name"]
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     assert name in settings["uv"]["sources"]
-    assert f"plugins/{folder.name}/src" in settings["mypy"]["files"]
-    assert name.replace("-", "_") in settings["ruff"]["lint"]["isort"]["known-first-party"]
-    packages = re.search(r"^PACKAGES := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert f"plugins/{folder.name}" in packages[1].split()
-    assert f'"{name}": "plugins/{folder.name}"' in (ROOT / "tests/test_wheels.py").read_text(encoding="utf-8")
+    module = name.replace("-", "_")
+    imports = settings["importlinter"]
+    plugins = [contract for contract in imports["contracts"] if "other plugins" in contract["name"]]
+    core = [contract for contract in imports["contracts"] if "core knows no plugin" in contract["name"]]
+    circles = [contract for contract in imports["contracts"] if "no circles" in contract["name"]]
+    assert module in imports["root_packages"]
+    assert module in plugins[0]["modules"]
+    assert module in core[0]["forbidden_modules"]
+    assert module in circles[0]["ancestors"]
     assert f"(plugins/{folder.name}/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

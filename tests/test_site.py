@@ -114,6 +114,20 @@ def test_what_is_copied_of_a_session_is_its_commands(monkeypatch):
     assert block in made.replace(f'data-copy="{copied[0]}" ', "")
 
 
+def test_models_find_every_page(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import hooks
+
+    hooks.on_post_build({"site_dir": str(tmp_path), "site_name": "polycmp"})
+    lines = (tmp_path / "llms.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# polycmp"
+    assert lines[2].startswith("> Does this model still compute what it should")
+    assert lines[2].endswith("whether it is a bug.")
+    linked = dict(re.findall(r"^- \[([^]]+)\]\(https://\S+/docs/(\S+)\): \S", "\n".join(lines), re.MULTILINE))
+    pages = {path.relative_to(DOCS).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("outside/*.md")]}
+    assert set(linked.items()) == {(page, page) for page in pages - {"README.md"}}
+
+
 def test_no_page_has_a_line_to_install_that_only_some_shells_take():
     pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("plugins/*/README.md")]
     assert [path for path in pages if re.search(r"^pip .*\{.*,", path.read_text(encoding="utf-8"), re.MULTILINE)] == []

@@ -25,22 +25,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PROJECTS = {
     "polycmp": "core",
-    "polycmp-bisect": "plugins/bisect",
-    "polycmp-checks": "plugins/checks",
-    "polycmp-locate": "plugins/locate",
-    "polycmp-mcp": "plugins/mcp",
-    "polycmp-onnx": "plugins/onnx",
-    "polycmp-onnxrt": "plugins/onnxrt",
-    "polycmp-openvino": "plugins/openvino",
-    "polycmp-pluginref": "plugins/pluginref",
-    "polycmp-polygraphy": "plugins/polygraphy",
-    "polycmp-record": "plugins/record",
-    "polycmp-report": "plugins/report",
-    "polycmp-suite": "plugins/suite",
-    "polycmp-tf": "plugins/tf",
-    "polycmp-torch": "plugins/torch",
-    "polycmp-trt": "plugins/trt",
-    "polycmp-trtexec": "plugins/trtexec",
+    **{f"polycmp-{path.parent.name}": f"plugins/{path.parent.name}" for path in ROOT.glob("plugins/*/pyproject.toml")},
 }
 #: Does what `python -m build` does with each folder, by the hooks of the build backend (PEP 517): a wheel of the sdist.
 BUILD = """
@@ -129,25 +114,7 @@ def wheels(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def everything(wheels, tmp_path_factory) -> Environment:
     """All wheels, with ONNX Runtime as the extra `cpu` brings it."""
-    requirements = [
-        "polycmp",
-        "polycmp-bisect",
-        "polycmp-checks",
-        "polycmp-locate",
-        "polycmp-mcp",
-        "polycmp-onnx",
-        "polycmp-onnxrt[cpu]",
-        "polycmp-openvino",
-        "polycmp-pluginref",
-        "polycmp-polygraphy",
-        "polycmp-record",
-        "polycmp-report",
-        "polycmp-suite",
-        "polycmp-tf",
-        "polycmp-torch",
-        "polycmp-trt",
-        "polycmp-trtexec",
-    ]
+    requirements = ["polycmp-onnxrt[cpu]" if name == "polycmp-onnxrt" else name for name in PROJECTS]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
     model = environment.folder / "model.onnx"
     subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", model], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""The workflows of this repository: valid, sound, and made of targets that exist."""
+"""The workflows of this repository: valid, sound, and made of targets that exist; and what else its host reads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ACTION = ROOT / ".github" / "actions" / "polycmp" / "action.yml"
 EACH = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 
 
 def lint(schema: str, path: Path) -> None:
-    pytest.importorskip("check_jsonschema", reason="requirements-dev.txt has it")
+    pytest.importorskip("check_jsonschema", reason="it is of the group dev")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -29,6 +30,10 @@ def test_workflows_are_valid(path):
 
 def test_dependabot_is_valid():
     lint("vendor.dependabot", ROOT / ".github" / "dependabot.yml")
+
+
+def test_the_citation_is_valid():
+    lint("vendor.citation-file-format", ROOT / "CITATION.cff")
 
 
 @EACH
@@ -45,6 +50,13 @@ def test_workflows_call_targets_that_exist(path):
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     called = set(re.findall(r"run: make ([\w-]+)", path.read_text(encoding="utf-8")))
     assert called <= targets
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+def test_actions_of_others_are_named_by_commit_and_tag(path):
+    """A tag can be moved; the comment behind the commit is what dependabot reads and raises."""
+    used = re.findall(r"uses: (?!\./)(.*)", path.read_text(encoding="utf-8"))
+    assert [line for line in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line)] == []
 
 
 @EACH

@@ -16,7 +16,8 @@ from polycmp.plan import DataPlan
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Registry
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.spec import DataLoaderSpec
 
 _LOG = logging.getLogger("polycmp.data")
 T = TypeVar("T")
@@ -94,7 +95,7 @@ class PlanSource(DataSource):
         self._plan = plan
         self._registry = registry
         self._free = not (plan.files or plan.script)
-        self.loader = registry.find_data_loader(plan.loader.name)
+        self.loader: Contributed[DataLoaderSpec] = registry.find_data_loader(plan.loader.name)
         self._make = self._made_by_loader(plan.loader.options) if self._free else _saved_source(plan, registry)
         self._declared: tuple[TensorMetadata, ...] = ()
         self._choose: ChooseSizes = _usual
@@ -104,7 +105,7 @@ class PlanSource(DataSource):
         self._tried: Feed | None = None
         self._notes: list[str] = []
         self._inputs = TensorMetadata()
-        self.synthetic = self._free and self.loader.spec.synthetic
+        self.synthetic: bool = self._free and self.loader.spec.synthetic
 
     def with_descriptions(
         self,

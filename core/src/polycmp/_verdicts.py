@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from polycmp.spec import Verdict
 
@@ -119,18 +119,18 @@ class Figures:
 
     passed: bool
 
-    max_absdiff = _figure("max_abs")
-    max_reldiff = _figure("max_rel")
-    mean_absdiff = _figure("mean_abs")
-    mean_reldiff = _figure("mean_rel")
-    median_absdiff = _figure("median_abs")
-    median_reldiff = _figure("median_rel")
-    quantile_absdiff = _figure("quantile_abs")
-    quantile_reldiff = _figure("quantile_rel")
-    l2_norm = _figure("l2")
-    cosine_similarity = _figure("cosine_similarity")
-    psnr = _figure("psnr")
-    snr = _figure("snr")
+    max_absdiff: float | None = _figure("max_abs")
+    max_reldiff: float | None = _figure("max_rel")
+    mean_absdiff: float | None = _figure("mean_abs")
+    mean_reldiff: float | None = _figure("mean_rel")
+    median_absdiff: float | None = _figure("median_abs")
+    median_reldiff: float | None = _figure("median_rel")
+    quantile_absdiff: float | None = _figure("quantile_abs")
+    quantile_reldiff: float | None = _figure("quantile_rel")
+    l2_norm: float | None = _figure("l2")
+    cosine_similarity: float | None = _figure("cosine_similarity")
+    psnr: float | None = _figure("psnr")
+    snr: float | None = _figure("snr")
 
     def figure(self, metric: str) -> float | None:
         """Return a metric; None where it was not computed."""
@@ -142,7 +142,7 @@ class Figures:
             return self.passed is other
         return bool(self.__class__ is other.__class__ and vars(self) == vars(other))
 
-    __hash__ = None  # type: ignore[assignment]  # it holds mappings
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it holds mappings
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,18 +66,18 @@ class Model:
 
     def __init__(self, path: str, registry: Registry, settings: ModelSettings | None = None) -> None:
         self.registry = registry
-        self.settings = settings or ModelSettings()
+        self.settings: ModelSettings = settings or ModelSettings()
         self.source = path
-        self.path = split_script(path, "")[0] if not Path(path).exists() else path
-        self.input_shapes = self.settings.input_shapes
-        self.data_loader = self.settings.data_source
+        self.path: str = split_script(path, "")[0] if not Path(path).exists() else path
+        self.input_shapes: Mapping[str, tuple[int, ...]] = self.settings.input_shapes
+        self.data_loader: DataSource | None = self.settings.data_source
         if not Path(self.path).exists():
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         refuse_pipe(Path(self.path))
         self._reader = self._find_reader()
         self._loader: Loader[Any] | None = None
         self._description: ModelDescription | None = None
-        self.kind = _produces(self._reader.spec)
+        self.kind: str = _produces(self._reader.spec)
 
     def load(self, kind: str) -> Loader[Any]:
         """Return a loader that makes this model as `kind`, converting where it must.

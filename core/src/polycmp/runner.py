@@ -44,8 +44,8 @@ class Runner(Recorded):
     outputs_stay_valid = False
 
     def __init__(self, name: str | None = "", prefix: str | None = None) -> None:
-        self.name = name or prefix or self.default_name or type(self).__name__
-        self.is_active = False
+        self.name: str = name or prefix or self.default_name or type(self).__name__
+        self.is_active: bool = False
         self.inference_time: float | None = None
         self.notes: list[str] = []
         self.backend_version = ""

@@ -11,7 +11,7 @@ from polycmp.errors import UsageError
 from polycmp.options import option_fields, option_schema
 from polycmp.spec import opt
 
-jsonschema = pytest.importorskip("jsonschema", reason="it comes with check-jsonschema: requirements-dev.txt")
+jsonschema = pytest.importorskip("jsonschema", reason="it comes with check-jsonschema, of the group dev")
 
 
 @dataclass(frozen=True)

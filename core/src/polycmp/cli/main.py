@@ -238,7 +238,7 @@ class ProgramGroup(CommandGroup):
             return super().invoke(ctx)
 
 
-cli = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+cli: ProgramGroup = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 click.version_option(__version__, "-V", "-v", "--version", prog_name="polycmp", message="%(prog)s %(version)s")(cli)
 
 

@@ -46,7 +46,7 @@ def _run(call: Invocation) -> int:
     return call.present(call.run(plan))
 
 
-run_command = BackendCommand(
+run_command: BackendCommand = BackendCommand(
     "run",
     _run,
     plugins=PLUGIN_KINDS,

@@ -68,7 +68,7 @@ class BackendCommand(click.Command):
         kwargs: As for `click.Command`: `help`, `epilog` and so on.
     """
 
-    context_class = BackendContext
+    context_class: type[click.Context] = BackendContext
 
     def __init__(
         self,

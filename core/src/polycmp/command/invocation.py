@@ -61,7 +61,8 @@ class Invocation:
     def __init__(self, ctx: click.Context, registry: Registry, table: FlagTable) -> None:
         self._ctx = ctx
         self.params: Mapping[str, Any] = ctx.params
-        self.registry, self.table = registry, table
+        self.registry: Registry = registry
+        self.table: FlagTable = table
         self._writers: list[Writer] = []
         self._errors: list[PolycmpError] = []
         self._plan: Plan | None = None

@@ -41,12 +41,13 @@ class Pair:
     def __init__(self, candidate: Array, reference: Array) -> None:
         if candidate.shape != reference.shape:
             raise ValueError(f"shapes differ: {candidate.shape} and {reference.shape}")
-        self.shape = candidate.shape
-        self.size = candidate.size
-        self.original = (candidate, reference)
+        self.shape: tuple[int, ...] = candidate.shape
+        self.size: int = candidate.size
+        self.original: tuple[Array, Array] = (candidate, reference)
         if candidate.flags.c_contiguous and reference.flags.c_contiguous:
             candidate, reference = candidate.reshape(-1), reference.reshape(-1)
-        self.candidate, self.reference = candidate, reference
+        self.candidate: Array = candidate
+        self.reference: Array = reference
 
     def cuts(self, block: int = BLOCK) -> Iterator[tuple[tuple[Any, ...], int]]:
         """Yield the index of each block in both arrays, and the position of its first element in C order."""

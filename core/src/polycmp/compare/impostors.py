@@ -82,7 +82,7 @@ class Impostors:
         self._reference, self._previous = reference, previous
         self._kind = dtype_class(reference.dtype)
         self.value: Any = math.nan
-        self.apart = math.inf
+        self.apart: float = math.inf
 
     @cached_property
     def scale(self) -> float:

@@ -44,11 +44,12 @@ class BitCounts:
     """
 
     def __init__(self, level: int = 0, prefix: int = 0) -> None:
+        self.shift: int
         self.shift, width = _LEVELS[level]
-        self.mask = (1 << width) - 1
-        self.above = self.shift + width if level else 0
+        self.mask: int = (1 << width) - 1
+        self.above: int = self.shift + width if level else 0
         self.prefix = prefix
-        self.counts = np.zeros(1 << width, np.int64)
+        self.counts: NDArray[np.int64] = np.zeros(1 << width, np.int64)
 
     def add(self, errors: Floats) -> None:
         """Count the errors of a block."""

@@ -66,11 +66,12 @@ class PairComparer:
             )
         self.candidate_label = candidate_label
         self.reference_label = reference_label
-        self.functions = dict(functions)
+        self.functions: dict[str, CompareFunction] = dict(functions)
         self._ours = all(map(is_ours, functions.values()))
-        self.map_output = dict(map_output or {})
-        self.shape_check, self._any_shape = shape_check, any_shape
-        self.iterations = 0
+        self.map_output: dict[str, str] = dict(map_output or {})
+        self.shape_check: bool = shape_check
+        self._any_shape = any_shape
+        self.iterations: int = 0
         self._matched = False
         self._worst = WorstIterations()
         self._accepted, self._final = accepted, final

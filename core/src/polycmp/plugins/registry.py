@@ -67,8 +67,8 @@ class Registry:
     """
 
     def __init__(self, candidates: Iterable[Candidate], reserved: Iterable[str] = ()) -> None:
-        self.candidates = tuple(candidates)
-        self.reserved = tuple(reserved)
+        self.candidates: tuple[Candidate, ...] = tuple(candidates)
+        self.reserved: tuple[str, ...] = tuple(reserved)
 
     @classmethod
     def discover(cls, environ: Mapping[str, str] = os.environ, reserved: Iterable[str] = ()) -> Registry:

@@ -34,7 +34,8 @@ class PlainConsole:
     """Prints to files and pipes, where nothing has a style, so that rich's console need not be imported."""
 
     def __init__(self, width: int, stream: TextIO) -> None:
-        self.width, self._stream = width, Guarded(stream)
+        self.width: int = width
+        self._stream = Guarded(stream)
 
     def print(self, item: Text | Sentence | str = "", *, soft_wrap: bool = False) -> None:
         """Print a line that is never broken, or a sentence; `soft_wrap` is there for the console's sake."""

@@ -61,7 +61,7 @@ class IterationResult(dict[str, Any]):
     ) -> None:
         super().__init__(outputs or {})
         self.runtime = runtime
-        self.runner_name = runner_name or _UNNAMED
+        self.runner_name: str = runner_name or _UNNAMED
         self.insensitive: tuple[str, ...] = ()
 
     @property

@@ -39,7 +39,8 @@ class _Writer:
     def __init__(
         self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True, first: int = 0
     ) -> None:
-        self.path, self._lasting, self._first = Path(path), lasting, first
+        self.path: Path = Path(path)
+        self._lasting, self._first = lasting, first
         self._outdated: list[Path] = []
         self.added: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None

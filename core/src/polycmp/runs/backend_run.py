@@ -19,7 +19,7 @@ from polycmp.tensors import Feed, FeedPerRun, TensorMetadata
 
 T = TypeVar("T")
 
-log = logging.getLogger("polycmp.session")
+log: logging.Logger = logging.getLogger("polycmp.session")
 
 
 class BackendRun:

@@ -27,7 +27,7 @@ class SavedBackendRun:
     """
 
     def __init__(self, run: SavedRun, label: str) -> None:
-        self.result = BackendResult(label=label, backend="saved", model=str(run.path))
+        self.result: BackendResult = BackendResult(label=label, backend="saved", model=str(run.path))
         self._iterations: Iterator[Mapping[str, Any]] = iter(run.iterations)
 
     def next(self) -> Mapping[str, Any] | None:

@@ -72,7 +72,8 @@ class Sensitivity:
         self._resolved, self._names, self._final = resolved, names, final
         self._several, self._in_windows = several, in_windows
         self._known = {backend.label: backend for backend in resolved.backends}
-        self.label, self._first = "", dict[str, Array]()
+        self.label: str = ""
+        self._first = dict[str, Array]()
         self._feed: Feed = {}
         self._changed: set[str] = set()
         self._moved: set[str] = set()

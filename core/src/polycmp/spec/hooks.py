@@ -21,8 +21,8 @@ from polycmp.spec.descriptors import (
 )
 
 ENTRY_POINT_GROUP = "polycmp"
-hookspec = pluggy.HookspecMarker(ENTRY_POINT_GROUP)
-hookimpl = pluggy.HookimplMarker(ENTRY_POINT_GROUP)
+hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker(ENTRY_POINT_GROUP)
+hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker(ENTRY_POINT_GROUP)
 
 
 class Hooks:

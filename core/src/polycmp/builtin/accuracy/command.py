@@ -77,7 +77,7 @@ def _criteria(call: Invocation) -> Criteria:
     )
 
 
-accuracy_command = BackendCommand(
+accuracy_command: BackendCommand = BackendCommand(
     "accuracy",
     _accuracy,
     options=(JudgeSection, "result.report", "log"),

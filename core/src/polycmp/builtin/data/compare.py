@@ -39,7 +39,7 @@ def _compare(call: Invocation) -> int:
     return call.present(call.run(plan))
 
 
-compare_command = BackendCommand(
+compare_command: BackendCommand = BackendCommand(
     "compare",
     _compare,
     options=("compare", "result.report", "log"),

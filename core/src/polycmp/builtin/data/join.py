@@ -12,7 +12,7 @@ from polycmp.builtin.data.common import data_command, open_saved, output_option,
 from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
-    from polycmp.command import Invocation
+    from polycmp.command import BackendCommand, Invocation
     from polycmp.results.files import SavedInputs, SavedRun
 
     Saved = SavedInputs | list[SavedRun]
@@ -173,14 +173,14 @@ def _together(call: Invocation, parts: list[tuple[str, Mapping[str, Any]]], tell
 
 _FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE...")
 _OUTPUT = "Where to write: .json, .npz, .safetensors, or a folder."
-concat_command = data_command(
+concat_command: BackendCommand = data_command(
     "concat",
     _concat,
     "Concatenate the iterations of several files or folders. All must hold inputs, or all outputs.",
     params=[_FILES, output_option(_OUTPUT)],
     shown=["polycmp data concat first.json second.npz -o all.safetensors"],
 )
-merge_command = data_command(
+merge_command: BackendCommand = data_command(
     "merge",
     _merge,
     "Merge the tensors of several files or folders into one set of inputs, iteration by iteration.",

@@ -16,7 +16,7 @@ from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
-    from polycmp.command import Invocation
+    from polycmp.command import BackendCommand, Invocation
 
 _IMAGES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"}
 
@@ -247,7 +247,7 @@ def _write(call: Invocation, feeds: Iterable[dict[str, Any]]) -> int:
 
 _PATHS = click.Argument(["paths"], nargs=-1, required=True, metavar="PATH...")
 _OUTPUT = "Where to write: .json, .npz, .safetensors, or a folder."
-images_command = data_command(
+images_command: BackendCommand = data_command(
     "from-images",
     _from_images,
     "Make a file of inputs from images, or from folders of images.",
@@ -255,7 +255,7 @@ images_command = data_command(
     [_PATHS, output_option(_OUTPUT)],
     ["polycmp data from-images photos --name image --size 224x224 --crop -o photos.npz"],
 )
-numpy_command = data_command(
+numpy_command: BackendCommand = data_command(
     "from-numpy",
     _from_numpy,
     "Make a file of inputs from .npy and .npz files. In a folder, NAME.npy is the input NAME, and each folder "

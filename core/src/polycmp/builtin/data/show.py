@@ -12,7 +12,7 @@ from polycmp.spec import opt
 from polycmp.terminal import echo
 
 if TYPE_CHECKING:
-    from polycmp.command import Invocation
+    from polycmp.command import BackendCommand, Invocation
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def _show(call: Invocation) -> int:
     return 0
 
 
-inspect_command = data_command(
+inspect_command: BackendCommand = data_command(
     "data",
     _show,
     "Show the tensors in a file or folder of inputs or outputs.",

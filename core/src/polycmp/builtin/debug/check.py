@@ -103,7 +103,7 @@ class CommandCheck:
     def __init__(self, words: Sequence[str], section: CheckSection, registry: Registry) -> None:
         if section.fail_code and section.ignore_fail_code:
             raise UsageError("--fail-code and --ignore-fail-code exclude each other", hint="give one of them")
-        self.words = list(words)
+        self.words: list[str] = list(words)
         self._section = section
         self._patterns = [_pattern(text) for text in section.fail_regex]
         self._registry: Registry | None = registry

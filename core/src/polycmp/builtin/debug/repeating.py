@@ -109,7 +109,7 @@ def _repeat(call: Invocation) -> int:
     return repeat_with_check(call, "debug repeat", call.section(CheckSection).iter_artifact)
 
 
-repeat_command = repeating_command(
+repeat_command: CheckingCommand = repeating_command(
     "repeat",
     _repeat,
     help="Run a check repeatedly, and sort the files that each run writes into good and bad."

@@ -33,7 +33,7 @@ class Replay:
     """
 
     def __init__(self, load: str = "", save: str = "") -> None:
-        self.taken = 0
+        self.taken: int = 0
         self._path = save
         earlier = _read(load) if load else {}
         self._known = {_key(entry["state"]): bool(entry["success"]) for entry in earlier.values()}

@@ -41,8 +41,8 @@ class Stepper:
         self._check, self._section = check, section
         self._is_read = not (artifact and check.is_command)
         kept = section.no_remove_intermediate or artifact in section.artifacts
-        self.weights = f"{Path(artifact).name}.weights" if artifact and not kept else ""
-        self.whole = not check.reads_in_place
+        self.weights: str = f"{Path(artifact).name}.weights" if artifact and not kept else ""
+        self.whole: bool = not check.reads_in_place
         for path in filter(None, (artifact, self._shared())):
             if Path(path).exists():
                 raise UsageError(

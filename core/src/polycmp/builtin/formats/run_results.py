@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from polycmp.builtin.formats import jsoncode
 from polycmp.errors import DataError, FileError, did_you_mean
@@ -118,7 +118,7 @@ class RunResults:
     def __eq__(self, other: object) -> bool:
         return self.lst == other.lst if isinstance(other, RunResults) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"RunResults({', '.join(f'{name}: {len(its)} iterations' for name, its in self.lst)})"
@@ -227,7 +227,7 @@ class StreamingDataLoader:
     """
 
     def __init__(self, paths: str | Path | Sequence[str | Path], allow_dirs: bool = True) -> None:
-        self.paths = [paths] if isinstance(paths, str | Path) else list(paths)
+        self.paths: list[str | Path] = [paths] if isinstance(paths, str | Path) else list(paths)
         for path in self.paths:
             if not allow_dirs and Path(path).is_dir():
                 raise FileError("this is a folder", whose=str(path), hint="pass allow_dirs=True, or files")

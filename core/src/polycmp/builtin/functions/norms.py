@@ -319,7 +319,8 @@ class L2(Norm):
     """The Euclidean norm of the difference, not divided by the size."""
 
     metric = "l2"
-    default, at_most = 1e-5, True
+    default: ClassVar[float] = 1e-5
+    at_most: ClassVar[bool] = True
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return l2_norm(candidate, reference)
@@ -328,9 +329,9 @@ class L2(Norm):
 class CosineSimilarity(Norm):
     """The cosine of the angle between both outputs."""
 
-    ignores = frozenset({"halved", "larger"})
+    ignores: ClassVar[frozenset[str]] = frozenset({"halved", "larger"})
     metric = "cosine_similarity"
-    default = 0.997
+    default: ClassVar[float] = 0.997
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return cosine(candidate, reference)
@@ -339,9 +340,10 @@ class CosineSimilarity(Norm):
 class Psnr(Norm):
     """The peak signal-to-noise ratio; the peak is the largest magnitude in the reference."""
 
-    ignores = frozenset({"larger"})
+    ignores: ClassVar[frozenset[str]] = frozenset({"larger"})
     metric = "psnr"
-    default, unit = 30.0, " dB"
+    default: ClassVar[float] = 30.0
+    unit: ClassVar[str] = " dB"
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return peak_signal_to_noise(candidate, reference)
@@ -350,9 +352,10 @@ class Psnr(Norm):
 class Snr(Norm):
     """The signal-to-noise ratio; the signal is the reference."""
 
-    ignores = frozenset({"larger"})
+    ignores: ClassVar[frozenset[str]] = frozenset({"larger"})
     metric = "snr"
-    default, unit = 20.0, " dB"
+    default: ClassVar[float] = 20.0
+    unit: ClassVar[str] = " dB"
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return signal_to_noise(candidate, reference)

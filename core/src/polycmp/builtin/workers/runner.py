@@ -25,7 +25,7 @@ from polycmp.runner import Runner
 from polycmp.runs import MakeWorker, ResolvedBackend
 from polycmp.tensors import TensorMetadata
 
-log = logging.getLogger("polycmp.workers")
+log: logging.Logger = logging.getLogger("polycmp.workers")
 
 #: Seconds that a worker may take to import polycmp and answer.
 START_SECONDS = 60.0
@@ -140,7 +140,7 @@ class WorkerRunner(Runner):
             raise
         for entry in answer["inputs"]:
             self._metadata.add(**entry)
-        self.backend_version = answer["version"]
+        self.backend_version: str = answer["version"]
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the input metadata of the worker's runner."""
@@ -150,7 +150,7 @@ class WorkerRunner(Runner):
         """Pass the feed through shared memory and return views of the outputs there."""
         assert self._worker is not None
         answer = self._ask({"do": "infer", "inputs": self._worker.inputs.put(feed_dict)}, self._timeout)
-        self.inference_time = answer["seconds"]
+        self.inference_time: float | None = answer["seconds"]
         return self._worker.outputs.get(answer["outputs"])
 
     def deactivate_impl(self) -> None:

@@ -316,7 +316,8 @@ class Comparison(Answer, Mapping[str, OutputResult]):
 class UnknownOutputError(DataError, KeyError):
     """An output was asked for that was not compared; also a `KeyError`, as Python programs expect."""
 
-    __str__ = PolycmpError.__str__
+    def __str__(self) -> str:
+        return PolycmpError.__str__(self)
 
 
 class Run(Comparison):
