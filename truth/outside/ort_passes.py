@@ -155,7 +155,7 @@ def main(words: Sequence[str]) -> int:
         feeds = plain_loop.feeds_of(
             plain_loop.session(str(path), ort.GraphOptimizationLevel.ORT_DISABLE_ALL), f"{name}.onnx"
         )
-        np.savez(inputs, **feeds)
+        np.savez(inputs, allow_pickle=False, **feeds)
         said[name] = {command: ask(path, inputs, own)[0] for command, own in _COMMANDS.items()}
         if not plain[name]["equal"]:
             by_default, _ = ask(path, inputs, ("bisect", *_EXACT[:2]))
