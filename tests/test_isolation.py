@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from fakes import FakeSite, runner
-from onnx import helper
+from onnx import TensorProto, helper
 from small_models import save_graph
 
 #: A version that has wheels for every Python we support, and is the newest for none of them.
@@ -239,3 +240,40 @@ def test_two_versions_of_onnx_runtime_in_one_command(polycmp, model, tmp_path, o
     results = json.loads((tmp_path / "r.json").read_text())["inference_results"]
     assert results["older"]["version"] == OLDER
     assert results["onnxrt"]["version"] == onnxruntime.__version__ != OLDER
+
+
+@pytest.fixture
+def model_and_bare_python(tmp_path):
+    """A model of one operator, and an interpreter that finds ONNX Runtime's plugin alone."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])],
+        "relu",
+        [value("x", TensorProto.FLOAT, [2, 3])],
+        [value("y", TensorProto.FLOAT, [2, 3])],
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPOLYCMP_PLUGINS=onnx,onnxrt,workers exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    return path, python
+
+
+@pytest.mark.parametrize("how", ["stress", "file"])
+def test_a_worker_without_the_plugin_that_makes_the_inputs(model_and_bare_python, how, tmp_path):
+    """What makes the inputs stays with the session: an old environment need not have the plugins that do."""
+    from polycmp.cli.main import main
+
+    path, python = model_and_bare_python
+    np.savez(tmp_path / "x.npz", x=np.full((2, 3), -1, np.float32))
+    inputs = {
+        "stress": ["--data-loader", "stress", "--stress-seeds", "1"],
+        "file": ["--load-inputs", str(tmp_path / "x.npz")],
+    }[how]
+    report = tmp_path / "report.json"
+    backends = ["-b", f"onnxrt:name=old,python={python}", "-b", "onnxrt"]
+    status = main(["run", str(path), *backends, *inputs, "--report", str(report)])
+    found = json.loads(report.read_text())["inference_results"]["old"]
+    assert status == 0, found
+    assert found["iterations"] >= 1

@@ -58,8 +58,15 @@ def polycmp(folder, *words):
     )
 
 
-@pytest.mark.parametrize("script, when", [("load.py", "while it was activated"), ("run.py", "in iteration 0")])
-@pytest.mark.parametrize("others", [[], ["-b", "onnxrt"]])
+@pytest.mark.parametrize(
+    ("script", "when", "others"),
+    [
+        ("load.py", "while it was activated", ["-b", "onnxrt"]),
+        ("run.py", "in iteration 0", []),
+        pytest.param("load.py", "while it was activated", [], marks=pytest.mark.corpus),
+        pytest.param("run.py", "in iteration 0", ["-b", "onnxrt"], marks=pytest.mark.corpus),
+    ],
+)
 def test_run_says_whose_crash_it_was_and_goes_on(folder, script, when, others):
     done = polycmp(folder, "run", "m.onnx", "-b", f"onnx:ops={script},name=frail", *others)
     assert done.returncode == 3, done.stderr
@@ -152,7 +159,7 @@ def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("status", [0, 1])
+@pytest.mark.parametrize("status", [0, pytest.param(1, marks=pytest.mark.corpus)])
 @pytest.mark.parametrize(
     ("script", "words"),
     [

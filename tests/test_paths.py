@@ -110,11 +110,11 @@ def children_of(pid):
     ("number", "target", "how"),
     [
         (signal.SIGTERM, "outputs.npz", ()),
-        (signal.SIGTERM, "outputs.json", ()),
-        (signal.SIGTERM, "outputs.safetensors", ()),
+        pytest.param(signal.SIGTERM, "outputs.json", (), marks=pytest.mark.corpus),
+        pytest.param(signal.SIGTERM, "outputs.safetensors", (), marks=pytest.mark.corpus),
         (signal.SIGTERM, "outputs", ()),
-        (signal.SIGHUP, "outputs.npz", ()),
-        (signal.SIGTERM, "outputs.npz", ("--use-subprocess",)),
+        pytest.param(signal.SIGHUP, "outputs.npz", (), marks=pytest.mark.corpus),
+        pytest.param(signal.SIGTERM, "outputs.npz", ("--use-subprocess",), marks=pytest.mark.corpus),
         (signal.SIGHUP, "outputs", ("--use-subprocess",)),
     ],
 )
@@ -166,8 +166,15 @@ def test_a_signal_that_is_ignored_stays_ignored(odd, model, tmp_path):
     assert process.wait(60) == 0
 
 
-@pytest.mark.parametrize("first", ["odd:mode=chdir", "onnx"])
-@pytest.mark.parametrize("sequential", [(), ("--sequential-runners",)])
+@pytest.mark.parametrize(
+    ("first", "sequential"),
+    [
+        ("odd:mode=chdir", ()),
+        ("onnx", ("--sequential-runners",)),
+        pytest.param("odd:mode=chdir", ("--sequential-runners",), marks=pytest.mark.corpus),
+        pytest.param("onnx", (), marks=pytest.mark.corpus),
+    ],
+)
 def test_a_backend_that_changes_the_folder_takes_no_file_with_it(odd, model, tmp_path, first, sequential):
     odd.polycmp("run", "model.onnx", "-b", "onnx", "--save-inputs", "in.json", "--save-outputs", "golden", cwd=tmp_path)
     post = "import os\ndef postprocess_outputs(o):\n    os.chdir(os.path.dirname(__file__) + '/site')\n    return o\n"

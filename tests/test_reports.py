@@ -1,11 +1,14 @@
-"""Reports of whole runs: every format at once, and what CI is told."""
+"""Reports of whole runs: every format at once, what CI is told, which model it was, and pictures."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import onnx
 import pytest
 from sarif_check import wrong_in
 
@@ -30,7 +33,6 @@ def test_every_format_tells_the_same(polycmp, model, other, tmp_path):
 
 
 def test_outputs_that_hold_nan_are_failures_of_their_own(polycmp, tmp_path):
-    import onnx
     from small_models import unary_model
 
     onnx.save(unary_model("Log"), tmp_path / "log.onnx")
@@ -117,3 +119,109 @@ def test_every_command_has_every_report(polycmp, model, other, tmp_path, words, 
     assert wrong_in(log) == []
     told = " ".join(item["message"]["text"] for item in log["runs"][0]["results"])
     assert (case in told) == (status == 1)
+
+
+# --- which model it was
+
+
+@pytest.fixture
+def model_in_words(model):
+    """The model as reports shall name it."""
+    opset = next(item.version for item in onnx.load(model).opset_import if not item.domain)
+    size = f"{model.stat().st_size} B"
+    return f"model.onnx (sha256 {hashlib.sha256(model.read_bytes()).hexdigest()[:12]}, opset {opset}, {size})"
+
+
+def page_of(path) -> tuple[str, str, str]:
+    text = path.read_text()
+    title = re.search("<title>(.*?)</title>", text)
+    header = re.search("<header.*?</header>", text, re.S)
+    assert title is not None and header is not None
+    return title[1], re.search("<h1>(.*?)</h1>", header[0])[1], header[0]
+
+
+def test_a_page_has_the_model_in_title_and_heading(polycmp, model_in_words, tmp_path):
+    assert polycmp("run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "r.html").status == 0
+    title, heading, header = page_of(tmp_path / "r.html")
+    assert model_in_words in title
+    assert heading == "Passed: model.onnx"
+    assert model_in_words in header
+
+
+def test_junit_has_the_model_in_suites_and_classes(polycmp, model_in_words, tmp_path):
+    assert polycmp("run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "r.xml").status == 0
+    root = ET.parse(tmp_path / "r.xml").getroot()
+    assert [suite.get("name") for suite in root] == ["model.onnx: onnxrt against onnx"]
+    assert {case.get("classname") for case in root.iter("testcase")} == {"model.onnx: onnxrt"}
+    (told,) = root.iter("property")
+    assert f"model.onnx ({told.get('value')})" == model_in_words
+    assert told.get("name") == "model model.onnx"
+
+
+def test_annotations_and_the_step_summary_have_both_models(polycmp, model_in_words, other, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    done = polycmp("run", "other.onnx", "model.onnx", "-b", "onnxrt")
+    assert done.status == 1, done.err
+    [annotation, *_] = [line for line in done.out.splitlines() if line.startswith("::error ")]
+    title = annotation.partition("title=")[2].partition("::")[0].replace("%3A", ":").replace("%2C", ",")
+    assert title.startswith("other.onnx and model.onnx: ")
+    heading, _, line = (tmp_path / "summary.md").read_text().splitlines()[:3]
+    assert heading.startswith("### polycmp: other.onnx and model.onnx: FAILED")
+    assert model_in_words in line
+
+
+def test_locate_names_the_model_as_run_does(polycmp, model_in_words, tmp_path):
+    polycmp("locate", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "r.html", "r.md")
+    title, heading, _ = page_of(tmp_path / "r.html")
+    assert model_in_words in title
+    assert heading.endswith(": model.onnx")
+    assert model_in_words in (tmp_path / "r.md").read_text()
+
+
+def test_a_file_that_breaks_off_has_no_opset_and_no_report_fails_for_it(polycmp, model, tmp_path):
+    from polycmp_onnx.facts import facts
+
+    whole = model.read_bytes()
+    for length in range(0, len(whole), 97):
+        (tmp_path / "part.onnx").write_bytes(whole[:length])
+        assert set(facts(str(tmp_path / "part.onnx"))) <= {"opset"}
+    done = polycmp("run", "part.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "r.html")
+    assert done.status == 3
+
+
+# --- pictures of the error, drawn while a run compares
+
+
+def test_one_picture_per_iteration_pair_output_and_kind(polycmp, model, tmp_path):
+    backends = ("-b", "onnxrt", "-b", "onnxrt:threads=1,name=one", "-b", "onnx")
+    done = polycmp("run", model, *backends, "--iterations", 2, "--save-heatmaps", "h", "--save-error-metrics-plot", "h")
+    assert done.status == 0
+    names = [path.name for path in (tmp_path / "h").iterdir()]
+    assert len(names) == 2 * 2 * 3
+    assert "iteration-000001-one-vs-onnx-y-absolute-error.png" in names
+
+
+def test_outputs_of_matched_names_are_drawn(polycmp, tmp_path):
+    from small_models import small_model
+
+    onnx.save(small_model(), tmp_path / "a.onnx")
+    onnx.save(small_model(output="z"), tmp_path / "b.onnx")
+    words = ("run", "a.onnx", "-b", "onnxrt", "-b", "onnxrt:model=b.onnx", "--map-output", "y=z")
+    assert polycmp(*words, "--save-heatmaps", "h").status == 0
+    assert len(list((tmp_path / "h").iterdir())) == 2
+
+
+def test_without_matplotlib_no_run_begins(polycmp, model, monkeypatch):
+    monkeypatch.setattr("polycmp_report.pictures.draw.find_spec", lambda _: None)
+    done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--save-heatmaps", "h")
+    assert done.status == 3
+    assert "pip install 'polycmp-report[plot]'" in done.err
+    assert done.out == ""
+
+
+def test_a_folder_of_pictures_that_cannot_be_made_is_an_error(polycmp, model, tmp_path):
+    (tmp_path / "taken").write_text("")
+    done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--save-heatmaps", "taken/h")
+    assert done.status == 3
+    assert "taken" in done.err

@@ -233,11 +233,11 @@ def test_a_relative_entry_of_pythonpath_is_the_users_own_choice(model, tmp_path)
     [
         ("<&-", "--use-subprocess", "", 0),
         (">&-", "", "zeros", 1),
-        (">&-", "--use-subprocess", "", 0),
-        ("2>&-", "", "zeros", 1),
-        ("2>&-", "--use-subprocess", "lines", 3),
         ("2>&-", "", "nosuch,colour=red", 2),
-        ("<&- >&- 2>&-", "", "lines", 3),
+        pytest.param(">&-", "--use-subprocess", "", 0, marks=pytest.mark.corpus),
+        pytest.param("2>&-", "", "zeros", 1, marks=pytest.mark.corpus),
+        pytest.param("2>&-", "--use-subprocess", "lines", 3, marks=pytest.mark.corpus),
+        pytest.param("<&- >&- 2>&-", "", "lines", 3, marks=pytest.mark.corpus),
         ("<&- >&- 2>&-", "--use-subprocess", "zeros", 1),
     ],
 )

@@ -61,7 +61,8 @@ def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_m
     assert {path: path.stat().st_mtime_ns for path in place.environments.glob("*/bin/python")} == before
 
 
-def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_factory):
+@pytest.mark.parametrize("explained", [(), pytest.param(("--explain", "page"), marks=pytest.mark.corpus)])
+def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_factory, explained):
     """A model of a stranger may lie beside files that are called as the tools, or as what they import, are."""
     for name in ("pip", "venv", "polycmp", "toyrt", "numpy", "csv", "email", "json", "runpy"):
         (place.root / f"{name}.py").write_text(
@@ -71,10 +72,10 @@ def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_
     monkeypatch.setenv("POLYCMP_CACHE", str(tmp_path_factory.mktemp("cache")))
     done = place.polycmp("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
     assert done.returncode == 1, done.stdout + done.stderr
-    words = ("--over", "toyrt", "--releases", "1.1", "1.4", "--explain", "page")
+    words = ("--over", "toyrt", "--releases", "1.1", "1.4", *explained)
     done = place.polycmp("bisect", "m.onnx", "-b", "toy", "-b", "onnx", "--bad", "1.4", *words)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert (place.root / "page/issue.md").is_file()
+    assert (place.root / "page/issue.md").is_file() == bool(explained)
     assert not (place.root / "ran").exists(), (place.root / "ran").read_text()
 
 
@@ -291,7 +292,7 @@ def test_where_no_release_can_be_judged_the_reason_is_told(place):
     assert "1.3: the command of toyconv 1.3 ended with status 1: toyconv: cannot read Mul" in done.stderr
 
 
-@pytest.mark.parametrize("installer", ["uv", "pip"])
+@pytest.mark.parametrize("installer", ["uv", pytest.param("pip", marks=pytest.mark.corpus)])
 def test_what_is_half_made_is_made_anew(place, monkeypatch, installer):
     if installer == "pip":
         monkeypatch.setattr("polycmp_bisect.environments.making.find_uv", str)  # as where uv is not installed
@@ -458,7 +459,13 @@ def ran(place, *words):
     return Done(process.returncode, out + err)
 
 
-@pytest.mark.parametrize("lost", ["bin/python", "lib/python*/site-packages/toyrt/__init__.py", "complete.json"])
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "lib/python*/site-packages/toyrt/__init__.py",
+        *(pytest.param(name, marks=pytest.mark.corpus) for name in ("bin/python", "complete.json")),
+    ],
+)
 def test_a_damaged_environment_is_made_anew(place, monkeypatch, lost):
     monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
     words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")

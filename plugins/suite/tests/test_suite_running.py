@@ -245,7 +245,7 @@ def start(suite, *words) -> subprocess.Popen:
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.corpus)])
 def test_an_interrupted_suite_reports_ends_its_children_and_goes_on(suite, hang, number):
     suite.write(HEAD + case("good") + case("hang", LOADER) + case("last"))
     process = start(suite, "suite.toml", "--report", "r.xml")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import onnx
@@ -163,19 +164,24 @@ def test_a_log_file_holds_every_row_and_the_verdict_of_a_failure(polycmp, worksh
 
 
 ABOUT_MESSAGES = ["-v", "-vv", "-q", "--silent", "--verbosity INFO", "--log-format no-colors", "--log-file a.log"]
+OF_GROUPS = [
+    "inspect | model | model.onnx",
+    "inspect | data | golden.json",
+    "inspect | sparsity | model.onnx",
+    "check | lint | model.onnx",
+    "surgeon | sanitize | model.onnx -o out.onnx",
+    "data | concat | inputs.json inputs.json -o all.json",
+    "plugins | list |",
+]
+#: Each command with one of the options; the others are the corpus's.
+CHOSEN = {*zip(OF_GROUPS, ABOUT_MESSAGES, strict=True)}
 
 
-@pytest.mark.parametrize("options", ABOUT_MESSAGES)
 @pytest.mark.parametrize(
-    "line",
+    ("line", "options"),
     [
-        "inspect | model | model.onnx",
-        "inspect | data | golden.json",
-        "inspect | sparsity | model.onnx",
-        "check | lint | model.onnx",
-        "surgeon | sanitize | model.onnx -o out.onnx",
-        "data | concat | inputs.json inputs.json -o all.json",
-        "plugins | list |",
+        pytest.param(*pair, marks=() if pair in CHOSEN else pytest.mark.corpus)
+        for pair in product(OF_GROUPS, ABOUT_MESSAGES)
     ],
 )
 def test_options_of_messages_stand_before_and_behind_the_last_word_of_a_command(polycmp, workshop, line, options):
