@@ -105,6 +105,25 @@ def test_every_public_module_says_which_of_its_names_are_public():
             assert [item for item in module.__all__ if not hasattr(module, item)] == [], name
 
 
+def test_names_of_public_modules_are_public_private_or_the_kernels():
+    """What nobody imports and no `__all__` names has an underscore; what is left serves other modules of the core."""
+    imported = "\n".join(path.read_text(encoding="utf-8") for path in CORE.rglob("*.py"))
+    for name in sorted(name for name in public_modules() if name.count(".") == 1 and name.startswith("polycmp.")):
+        path = CORE / f"{name.partition('.')[2]}.py"
+        body = ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else []
+        named = {item.name for item in body if isinstance(item, (ast.FunctionDef, ast.ClassDef))}
+        set_here = [
+            item.targets[0] if isinstance(item, ast.Assign) else item.target
+            for item in body
+            if isinstance(item, (ast.Assign, ast.AnnAssign))
+        ]
+        named |= {item.id for item in set_here if isinstance(item, ast.Name)}
+        exported = {*import_module(name).__all__}
+        statements = re.findall(rf"from {re.escape(name)} import (?:\(([^)]*)\)|(.*))", imported)
+        used = {word for statement in statements for word in re.findall(r"\w+", " ".join(statement))}
+        assert {item for item in named - exported - used if not item.startswith("_")} == set(), name
+
+
 def test_plugins_and_what_is_built_in_import_only_names_that_public_modules_export():
     exported = {name: {*import_module(name).__all__} for name in public_modules()}
     statement = re.compile(r"^ *from (polycmp[\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)

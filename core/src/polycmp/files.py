@@ -22,7 +22,7 @@ __all__ = [
     "write_document",
 ]
 
-log: logging.Logger = logging.getLogger("polycmp.files")
+_log: logging.Logger = logging.getLogger("polycmp.files")
 
 #: Temporary files that are being written, for a process that has to end without unwinding.
 _unfinished: set[str] = set()
@@ -68,7 +68,7 @@ def same_folder(whose: str) -> Iterator[None]:
         yield
     finally:
         if _go_back(start):
-            log.debug("%s changed the current folder, which was changed back", whose)
+            _log.debug("%s changed the current folder, which was changed back", whose)
 
 
 def _go_back(start: Path) -> bool:
@@ -171,30 +171,30 @@ def to_bytes(text: str) -> bytes:
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write a document as JSON; values that JSON lacks become text, as in `plain`.
+    """Write a document as JSON; values that JSON lacks become text, as in `_plain`.
 
     Raises:
         FileError: The folder or the file cannot be written.
     """
     import json
 
-    text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as file:
         file.write(to_bytes(text) + b"\n")
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return a value as JSON has it: NumPy scalars as Python's, keys as text, and "nan", "inf", "-inf" as text."""
     if isinstance(value, Mapping):
-        return {plain(str(key)): plain(item) for key, item in value.items()}
+        return {_plain(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     if isinstance(value, str):
         return to_bytes(value).decode()  # escaped in JSON, half a surrogate pair would still be refused by many readers
     if value is None or isinstance(value, (bool, int)):
         return value
     if hasattr(value, "item"):
-        return plain(value.item())
+        return _plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return str(value)

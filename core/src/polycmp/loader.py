@@ -28,12 +28,12 @@ __all__ = [
     "to_source",
 ]
 
-T_co = TypeVar("T_co", covariant=True)
-T = TypeVar("T")
-P = ParamSpec("P")
+_T_co = TypeVar("_T_co", covariant=True)
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
-def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[T]], type[T]]:
+def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[_T]], type[_T]]:
     """Let a class take keywords under the names that other tools have for them, which its signature lists.
 
     Args:
@@ -41,7 +41,7 @@ def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[T]], t
         names: The class's own keyword, by the other name.
     """
 
-    def decorate(cls: type[T]) -> type[T]:
+    def decorate(cls: type[_T]) -> type[_T]:
         init = cls.__init__
 
         @wraps(init)
@@ -99,7 +99,7 @@ class Recorded:
         yield from kwargs.values()
 
 
-class Loader(Recorded, Generic[T_co]):
+class Loader(Recorded, Generic[_T_co]):
     """Base of all loaders; a subclass stores its arguments and implements `call_impl`.
 
     A loader holds no model and does no work until it is called; each call does the work anew. It may be pickled as
@@ -118,11 +118,11 @@ class Loader(Recorded, Generic[T_co]):
         """
         return None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> T_co:
+    def __call__(self, *args: Any, **kwargs: Any) -> _T_co:
         """Do the work and return what was made."""
         return self.call_impl(*args, **kwargs)
 
-    def call_impl(self, *args: Any, **kwargs: Any) -> T_co:
+    def call_impl(self, *args: Any, **kwargs: Any) -> _T_co:
         """Do the work; implemented by each loader."""
         raise NotImplementedError(type(self).__name__)
 
@@ -163,11 +163,11 @@ def _container_source(value: Any) -> str:
     return f"{type(value).__name__}({'[' + items + ']' if items else ''})"
 
 
-def immediate(loader: Callable[P, Loader[T]]) -> Callable[P, T]:
+def immediate(loader: Callable[_P, Loader[_T]]) -> Callable[_P, _T]:
     """Return the immediate twin of a loader class: a function that makes the loader and calls it at once."""
 
     @wraps(loader, updated=())
-    def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+    def twin(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         return loader(*args, **kwargs)()
 
     name = getattr(loader, "__name__", "loader")

@@ -186,7 +186,7 @@ def _levels(count: int, verbosity: Sequence[str], silent: bool) -> dict[str, int
     levels = {ROOT: _BY_COUNT[position]}
     for item in verbosity:
         module, _, level = item.rpartition(":")
-        levels[logger_name(module)] = parse_severity(level)
+        levels[logger_name(module)] = _parse_severity(level)
     return {ROOT: logging.CRITICAL} if silent else levels
 
 
@@ -198,7 +198,7 @@ def logger_name(module: str) -> str:
     return f"{ROOT}.{name.removeprefix('polycmp_')}"
 
 
-def parse_severity(name: str) -> int:
+def _parse_severity(name: str) -> int:
     """Return the level of a severity's name, in any case.
 
     Raises:

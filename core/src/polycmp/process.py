@@ -46,11 +46,11 @@ __all__ = [
 ]
 
 #: Seconds that a child may take to end when it is asked to, and its last output to arrive afterwards.
-STOP_SECONDS = 5.0
-OUTPUT_SECONDS = 1.0
+_STOP_SECONDS = 5.0
+_OUTPUT_SECONDS = 1.0
 _LAST_STANDARD = 2
 #: Bytes of one message, and of one line on standard error; messages that may wait to be read.
-LONGEST_MESSAGE = 64 << 20
+_LONGEST_MESSAGE = 64 << 20
 _LONGEST_LINE = 1 << 16
 _MOST_WAITING = 256
 #: What PYTHONPATH names stays.
@@ -208,8 +208,8 @@ class ChildProcess:
 
     def ending(self) -> Ending:
         """Wait for the child to end and return its `Ending`; a child that closed its output and continues is killed."""
-        status = self._wait(STOP_SECONDS)
-        self._listener.join(OUTPUT_SECONDS)
+        status = self._wait(_STOP_SECONDS)
+        self._listener.join(_OUTPUT_SECONDS)
         last = next((line for line in reversed(self._last_lines) if line.strip()), "")
         return Ending(status, last, self._protocol_error)
 
@@ -218,7 +218,7 @@ class ChildProcess:
         with suppress(ProcessLookupError):
             self._process.kill()
 
-    def close(self, grace: float = STOP_SECONDS) -> None:
+    def close(self, grace: float = _STOP_SECONDS) -> None:
         """Make sure that no process and no descriptor is left.
 
         Args:
@@ -236,9 +236,9 @@ class ChildProcess:
 
     def _read(self, descriptor: int) -> None:
         with open(descriptor, "rb") as stream:  # a thread, since not every platform waits for a pipe with a limit
-            while line := stream.readline(LONGEST_MESSAGE):
-                if len(line) == LONGEST_MESSAGE and not line.endswith(b"\n"):
-                    self._protocol_error = f"it wrote a line of more than {LONGEST_MESSAGE >> 20} MiB"
+            while line := stream.readline(_LONGEST_MESSAGE):
+                if len(line) == _LONGEST_MESSAGE and not line.endswith(b"\n"):
+                    self._protocol_error = f"it wrote a line of more than {_LONGEST_MESSAGE >> 20} MiB"
                     self.kill()
                     break
                 self._lines.put(line)

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 #: Characters of one message that a terminal shows; reports keep more.
-SHOWN = 4000
+_SHOWN = 4000
 #: A workflow command of GitHub Actions begins a line, which is trimmed before; colours may precede.
 _COMMAND = re.compile(r"^((?:\x1b\[[\d;]*m|[^\S\n])*):(?=:)", re.MULTILINE)
 #: Its older spelling, and those of Azure Pipelines and TeamCity, count anywhere in a line.
@@ -58,7 +58,7 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def shorten(text: str, limit: int = SHOWN) -> str:
+def shorten(text: str, limit: int = _SHOWN) -> str:
     """Return a text of at most about `limit` characters: its beginning and its end, if it is longer."""
     head, tail = limit * 3 // 4, limit // 4
     shorter = f"{text[:head]} … ({len(text) - head - tail} characters left out) … {text[-tail:]}"
