@@ -47,7 +47,7 @@ help:
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
 	@echo "make test-polygraphy  hold polycmp beside an installed Polygraphy, in .venv-polygraphy"
 	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
-	@echo "make check     ruff, mypy, and who may import whom"
+	@echo "make check     ruff, mypy, types of public names, and who may import whom"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
 	@echo "make truth-outside  say what polycmp makes of other people's models: tests of ONNX Runtime, one-node models, bugs of torch.compile"
@@ -167,6 +167,8 @@ check: $(VENV)/developed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@echo "the types of all public names of the core"
+	@types=$$(PATH="$(abspath $(BIN)):$$PATH" $(BIN)/basedpyright --verifytypes polycmp --ignoreexternal) || { echo "$$types"; exit 1; }
 	$(BIN)/lint-imports --no-cache
 
 review: $(TOOLS)/installed

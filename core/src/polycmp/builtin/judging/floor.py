@@ -187,7 +187,8 @@ class RoundingTolerances:
         if not resolved.backends:
             raise UsageError("--tolerance auto needs a backend", why="rounding is measured by running the model")
         labels = [backend.label for backend in resolved.backends]
-        self.resolved, self._other_model = resolved, other_model
+        self.resolved: Resolved = resolved
+        self._other_model = other_model
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
         self._types: dict[str, frozenset[str]] = {}

@@ -69,7 +69,8 @@ class Values:
     """
 
     def __init__(self, whole: Array, keep: NDArray[np.bool_] | None = None) -> None:
-        self.whole, self.keep = whole, keep
+        self.whole: Array = whole
+        self.keep: NDArray[np.bool_] | None = keep
 
     @cached_property
     def array(self) -> Array:

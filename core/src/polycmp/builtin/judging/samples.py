@@ -27,7 +27,7 @@ from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
-log = logging.getLogger("polycmp.session")
+log: logging.Logger = logging.getLogger("polycmp.session")
 #: Bytes of weights up to which a model is run again and again, with a rounded copy of each weight.
 AFFORDABLE = 1 << 30
 #: From so many seconds on it is said how long measuring takes; and before the first run what it costs, from so many

@@ -111,7 +111,8 @@ class Comparison:
     """
 
     def __init__(self, candidate: Array, expected: Values) -> None:
-        self.candidate, self.expected = expected.kept(candidate), expected
+        self.candidate: Array = expected.kept(candidate)
+        self.expected: Values = expected
 
     @cached_property
     def errors(self) -> tuple[Level, ...]:

@@ -64,11 +64,11 @@ class GraphCuts:
         again: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.graph = graph
-        self.wanted = frozenset(wanted)
-        self.again = again or {}
-        self.static = static_tensors(graph) | set(self.again)
-        self.maker = makers(graph.nodes)
-        self.sizes = tensor_sizes(graph, types)
+        self.wanted: frozenset[str] = frozenset(wanted)
+        self.again: Mapping[str, Iterable[str]] = again or {}
+        self.static: set[str] = static_tensors(graph) | set(self.again)
+        self.maker: dict[str, int] = makers(graph.nodes)
+        self.sizes: dict[str, int] = tensor_sizes(graph, types)
         self.last_reader: dict[str, int] = {}
         for index, node in enumerate(graph.nodes):
             for name in node.inputs:

@@ -80,7 +80,8 @@ class PartitionedRun(SegmentRunner):
     def begin(self, feed: Feed) -> None:
         """Start an iteration."""
         self.release()
-        self.tensors, self.given = dict(feed), dict(feed)
+        self.tensors: dict[str, Any] = dict(feed)
+        self.given: dict[str, Any] = dict(feed)
         self._feed = TensorMetadata.from_feed_dict(feed)
         self._seconds = 0.0
 

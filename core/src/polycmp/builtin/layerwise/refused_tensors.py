@@ -32,7 +32,7 @@ class RefusedTensors:
     def __init__(self, run: SegmentRunner) -> None:
         self._run = run
         self._why = ""
-        self.pieces = PiecewiseRunner(run)
+        self.pieces: PiecewiseRunner = PiecewiseRunner(run)
 
     def spare(self, segment: Segment) -> None:
         """Leave out the tensors that shapes alone decide, where the backend compiles."""

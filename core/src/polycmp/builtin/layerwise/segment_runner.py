@@ -50,14 +50,16 @@ class SegmentRunner:
     def __init__(
         self, result: BackendResult, graph: ModelGraph, make: MakeRunner, needs: tuple[str, ...], *, compiles: bool
     ) -> None:
-        self.result, self.graph = result, graph
-        self.make, self.needs = make, needs
+        self.result: BackendResult = result
+        self.graph: ModelGraph = graph
+        self.make: MakeRunner = make
+        self.needs: tuple[str, ...] = needs
         self.compiles = compiles
         self.tensors: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
         self.hidden: set[str] = set()
         self.has_run_whole = False
-        self.forecast = Forecast()
+        self.forecast: Forecast = Forecast()
         self.on_stage: Callable[[str], None] = lambda _: None
         self._feed = TensorMetadata()
         self._dead: set[str] = set()

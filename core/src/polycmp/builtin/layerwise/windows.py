@@ -81,14 +81,14 @@ class Windows:
         to_reference: Mapping[str, str] | None = None,
     ) -> None:
         self._pairing = pairing or InputPairing()
-        self.to_reference = to_reference or {}
+        self.to_reference: Mapping[str, str] = to_reference or {}
         self.judge = judge
         self.rounding = rounding
-        self.partitioned_runs = list(partitioned_runs)
+        self.partitioned_runs: list[PartitionedRun] = list(partitioned_runs)
         self._parallel: ParallelCalls[PartitionedRun] = ParallelCalls(len(self.partitioned_runs), concurrent=concurrent)
         self._closed = list(closed)
         self._held: dict[str, dict[str, Any]] = {}
-        self.wanted = tuple(wanted)
+        self.wanted: tuple[str, ...] = tuple(wanted)
         self.segments: list[Segment] = []
         self.layout: GraphCuts | None = None
         self._max_memory = max_memory
