@@ -120,6 +120,18 @@ def test_no_pass_is_blamed_for_a_fault_that_stays(polycmp, same):
     assert "FAILED" in done.out and "none of them is to blame" in done.out
 
 
+def test_no_pass_is_acquitted_where_the_reference_differs_from_itself(polycmp, same, tmp_path):
+    data = tmp_path / "data.py"
+    data.write_text("import numpy as np\n\ndef load_data():\n    yield {'x': np.float32([np.nan, 1, 2])}\n")
+    words = ("bisect", same, "-b", "optimising", "-b", "onnx", "--data-loader-script", data, "--over", "passes")
+    done = polycmp(*words)
+    assert done.status == 3, done.out
+    assert "optimising cannot be judged, since onnx differs from itself" in done.err
+    assert "--nan equal" in done.err
+    done = polycmp(*words, "--nan", "equal")
+    assert (done.status, "without Pass3, Pass11 optimising is right" in done.out) == (1, True), done.out
+
+
 def test_a_backend_that_is_right_ends_the_search_at_once(polycmp, same):
     backend = "optimising:without=[Pass3,Pass11]"
     done = polycmp("bisect", same, "-b", backend, "-b", "onnx", "--over", "passes")

@@ -109,10 +109,8 @@ def _located(cases: Sequence[Case], answers: Answers) -> str:
     """Return what `locate` says, which has no view of what is compiled of parts."""
     found = Counter(answers[case.name]["bug"]["locate"].get("status") for case in cases)
     counts = ", ".join(f"status {status}: {count}" for status, count in sorted(found.items(), key=str))
-    return (
-        "`locate` was asked with the inputs, too. It looks for nothing inside a compiled module, since what is compiled of a\n"
-        f"part says nothing of the whole, and says so ({counts})."
-    )
+    return f"""`locate` was asked with the inputs, too. It looks for nothing inside a compiled module, as what is
+compiled of a part says nothing of the whole, and says so ({counts})."""
 
 
 def _shares(cases: Sequence[Case], answers: Answers) -> list[str]:

@@ -10,6 +10,9 @@ from typing import Final
 SHOWN_BY_RUN: Final = "polycmp run shows what is compared"
 WHICH_PASSES: Final = "one run alone does not tell which passes matter"
 NO_DIFFERENCE: Final = "nothing could have differed"
+EQUAL_TO_ITSELF: Final = (
+    "--nan equal --infinities-compare-equal where it computes such numbers; else make the reference deterministic"
+)
 REDUCING: Final = "making the model smaller"
 
 

@@ -12,14 +12,14 @@ from polycmp.runs import resolve
 from polycmp_bisect.judging import words_of
 from polycmp_bisect.passes.search import Guilty, PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
-from polycmp_bisect.sentences import SHOWN_BY_RUN, WHICH_PASSES, not_the_same_twice
+from polycmp_bisect.sentences import EQUAL_TO_ITSELF, SHOWN_BY_RUN, WHICH_PASSES, not_the_same_twice
 from polycmp_locate.trials.rewriting import Rewrite, rewrites
 
 if TYPE_CHECKING:
     from polycmp.graph import GraphNode, ModelGraph
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
-    from polycmp.runs import Resolved, ResolvedBackend
+    from polycmp.runs import ResolvedBackend
     from polycmp.spec import Switch
     from polycmp_bisect.judgement_store import JudgementStore
     from polycmp_bisect.judging import Judge
@@ -71,7 +71,7 @@ def candidate_of(plan: Plan, registry: Registry) -> ResolvedBackend:
         UsageError: No backend of the run can.
     """
     resolved = resolve(plan, registry)
-    items = [item for item in resolved.backends if item.label != _reference(plan, resolved)]
+    items = [item for item in resolved.backends if item.label != _reference(plan)]
     for item in items:
         if item.contribution is not None and item.contribution.spec.switches:
             return item
@@ -130,6 +130,7 @@ def search_passes(
         raise BackendError(f"{backend.label} cannot be judged", why=error.found.reason, hint=SHOWN_BY_RUN) from None
     looks = tuple((name_of(switches, switch, value), judged) for switch, value, judged in search.looks)
     if guilty is None:
+        _check_reference(backend, plan, judge, looks[0][1])
         return FoundPasses(backend.label, looks)
     tell("looking for the operators that it replaces")
     turned = switches.set_to(guilty.switch, guilty.value)
@@ -142,6 +143,26 @@ def search_passes(
         None if turned is None else _with(plan, turned),
         () if graph is None else _replaced(switches, graph, guilty),
     )
+
+
+def _check_reference(backend: ResolvedBackend, plan: Plan, judge: Judge, first: Judgement) -> None:
+    """Make sure that the reference agrees with itself, before passes are acquitted that no setting was right without.
+
+    Raises:
+        BackendError: It does not, so that no setting could be right.
+    """
+    reference = next((item for item in plan.backends if item.label == _reference(plan)), None)
+    if first.state != "bad" or reference is None:
+        return
+    itself = replace(reference, label=backend.label)
+    alone = replace(plan, backends=tuple(itself if item.label == backend.label else item for item in plan.backends))
+    found = judge.judge(alone)
+    if found.state == "bad":
+        raise BackendError(
+            f"{backend.label} cannot be judged, since {reference.label} differs from itself",
+            why=found.reason,
+            hint=EQUAL_TO_ITSELF,
+        )
 
 
 def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
@@ -158,11 +179,11 @@ def _with(plan: Plan, turned: ResolvedBackend) -> Plan:
     return replace(plan, backends=backends)
 
 
-def _reference(plan: Plan, resolved: Resolved) -> str:
+def _reference(plan: Plan) -> str:
     if plan.compare.reference:
         return plan.compare.reference
     golden = plan.files.load_outputs
-    return "" if golden or len(resolved.backends) < 2 else resolved.backends[-1].label
+    return "" if golden or len(plan.backends) < 2 else plan.backends[-1].label
 
 
 def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Rewrite, ...]:
