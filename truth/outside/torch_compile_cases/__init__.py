@@ -46,9 +46,7 @@ CASES = (
     _mended(143555, INDUCTOR),
     _mended(143648, INDUCTOR),
     _mended(143738, INDUCTOR),
-    _mended(
-        145379, INDUCTOR, remark="2.13.0 gives 0 as the gradient at NaN, where eager mode gives NaN: a difference."
-    ),
+    _mended(145379, INDUCTOR, remark="2.13.0 gives 0 as the gradient at NaN, eager mode gives NaN: a difference."),
     _mended(147261, INDUCTOR, OPEN),
     _mended(147450, INDUCTOR),
     _mended(
