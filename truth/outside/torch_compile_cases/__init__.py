@@ -52,7 +52,7 @@ CASES = (
     _mended(
         148241,
         INDUCTOR,
-        remark="Accused wrongly: for numbers below 1e-4 tanhshrink is nothing but rounding, and atan2 asks for its sign.",
+        remark="Accused wrongly: below 1e-4 tanhshrink is nothing but rounding, and atan2 asks for its sign.",
     ),
     _mended(149991, DYNAMO),
     _mended(150765, DYNAMO),
