@@ -127,6 +127,7 @@ def test_each_silent_bug_has_its_module_and_each_module_its_bug():
         ("-b torch:compile,disable=use_joint_graph_passes", INDUCTOR),
         ("-b torch:compile,compiler=aot_eager,dynamic", INDUCTOR),
         ("-b torch:compile,compiler=eager", AOT),
+        ("-b torch:compile,compiler=eager,grad=on,name=torch:compile", AOT),
         ("-b torch", DYNAMO),
         ("", ""),
     ],

@@ -21,7 +21,7 @@ Answers = Mapping[str, Mapping[str, Any]]
 
 def layer_said(words: str) -> str:
     """Return the layer that a search accuses: the one that is left out where the module is right."""
-    options = words.rpartition(":")[2].split(",") if ":" in words else []
+    options = words.partition(":")[2].split(",") if ":" in words else []
     if any(item.startswith("disable=") for item in options) or "compiler=aot_eager" in options:
         return INDUCTOR
     if "compiler=eager" in options:
@@ -96,6 +96,10 @@ views, say, or gradients of what it writes over.
 
 {_missed(shown, answers)}
 
+## Controls accused
+
+{_accusations(shown, answers)}
+
 ## Not asked
 
 The other {ISSUES - sum(case.mended for case in shown)} of the {ISSUES}: most were mended before 2.6.0, the oldest
@@ -169,6 +173,15 @@ def _what(case: Case) -> str:
 def _word(said: Mapping[str, Any]) -> str:
     verdict = said.get("verdict") or "error"
     return {"failed": "FAILED", "passed": "–", "error": "refused"}.get(verdict, verdict.upper())
+
+
+def _accusations(cases: Sequence[Case], answers: Answers) -> str:
+    lines = []
+    for case in cases:
+        for key in _accused(answers[case.name]):
+            asked = [name for name in (*BLIND, "inputs") if is_found(answers[case.name][key], name)]
+            lines.append(f"- {case.link}, {key}: {', '.join(asked)}. {case.remark or 'Not looked at.'}")
+    return "\n".join(lines) or "None."
 
 
 def _missed(cases: Sequence[Case], answers: Answers) -> str:
