@@ -12,8 +12,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
-from truth.outside import ort_optimiser, plain_loop, torch_compile
+from polycmp.testing.nodes import node_cases
+from truth.outside import optimiser_tools, ort_optimiser, ort_passes, plain_loop, torch_compile
 from truth.outside.torch_compile_cases import AOT, CASES, DYNAMO, INDUCTOR, Case
 from truth.outside.torch_compile_page import layer_said, layer_seen, page
 from truth.outside.torch_releases import FromDebian
@@ -172,3 +174,41 @@ def test_without_a_release_of_pytorch_it_says_so_and_does_nothing(tmp_path, caps
     assert "PyTorch 2.6.0: left out, since it cannot be installed here: it takes mmdebstrap, and root" in said
     assert "skipped: no release of PyTorch" in said
     assert not (tmp_path / "page.md").exists()
+
+
+@pytest.mark.parametrize(
+    "run, inside, located, is_contrary",
+    [
+        ("passed", "passed", "passed", False),
+        ("failed", "failed", "failed", False),
+        ("passed", "failed", "failed", False),  # a tensor inside is wrong, and the outputs do not show it
+        ("open", "open", "passed", False),
+        ("failed", "failed", "passed", True),
+        ("failed", "passed", "failed", True),
+        ("passed", "failed", "passed", True),
+    ],
+)
+def test_what_contradicts_looking_inside(run, inside, located, is_contrary):
+    said = {"run": run, "run --mark-all": inside, "locate": located}
+    assert bool(ort_passes.contradiction(said)) is is_contrary
+
+
+def test_passes_are_sufficient_and_minimal_by_onnx_runtime_alone(tmp_path):
+    pytest.importorskip("onnxruntime")
+    write_model(tmp_path / "m.onnx")
+    found = ort_passes.check(tmp_path / "m.onnx", {"x": np.float32([-1, 1])}, "passed", ["ConstantSharing"])
+    assert found.sufficient
+    assert not found.minimal  # all bits are equal with it as well
+
+
+def test_a_frozen_model_computes_the_case_and_one_more():
+    case = next(case for case in node_cases() if case.name == "test_add")
+    frozen = optimiser_tools.freeze(case)
+    assert [item.name for item in frozen.graph.input] == ["polycmp_added"]
+    (made,) = ReferenceEvaluator(frozen).run(None, {"polycmp_added": np.float32(1)})
+    np.testing.assert_allclose(made, case.expected["sum"] + 1, 1e-6)
+
+
+def test_what_makes_no_real_numbers_is_not_frozen():
+    case = next(case for case in node_cases() if case.name == "test_and2d")
+    assert optimiser_tools.freeze(case) is None
