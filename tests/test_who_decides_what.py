@@ -123,7 +123,7 @@ def test_a_command_reaches_the_judge_by_what_the_page_names(polycmp, files, comm
 
 def test_types_are_found_out_once_for_all_tensors_that_differ(polycmp, files):
     """Looking at all operators for each tensor took minutes on a chain of 1,000."""
-    types = [(CORE / "builtin" / "judging" / "types.py", "_types_of")]
+    types = [(CORE / "builtin" / "judging" / "types.py", "types_of")]
     counts = []
     for layers in (3, 9):
         onnx.save(chain_with_fault(0.0, layers=layers, layer=2), "old.onnx")

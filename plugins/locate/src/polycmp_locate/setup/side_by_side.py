@@ -88,7 +88,7 @@ def pair_runs(
         return outputs if measured is None else measured
 
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
-    ends = final_outputs(mine)
+    ends = [name for name in mine.outputs if mine.own[name] in mine.side.finals]
     to_reference = aligned.pairing.to_reference
     theirs = aligned.reference_graph.side
 
@@ -123,7 +123,7 @@ class PairedComparer:
     Args:
         comparer: Compares them.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
-        ends: The models' outputs that no operator reads.
+        ends: The outputs of the models' files.
         is_equalised: Tells whether channels inside are multiplied in one file, as the operators that read them expect.
             It reads all weights, and is asked only of tensors that differ beside outputs that agree.
     """
@@ -156,7 +156,7 @@ class PairedComparer:
 
     def _beside_right_outputs(self, item: OutputComparison) -> OutputComparison:
         """Return the verdict on a tensor inside where no output of the model failed."""
-        if _is_other(item):
+        if item.output not in self._ends and _is_other(item):
             return _other(item, "another tensor of that name")
         is_inner = item.output not in self._ends and item.stats is not None
         if is_inner and item.verdict in {"failed", "undecided"} and self._is_equalised():
