@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from polycmp.testing.nodes import node_cases
-from truth.outside import optimiser_tools, ort_optimiser, ort_passes, plain_loop, torch_compile
+from truth.outside import looping, optimiser_tools, ort_optimiser, ort_passes, plain_loop, torch_compile
 from truth.outside.torch_compile_cases import AOT, CASES, DYNAMO, INDUCTOR, Case
 from truth.outside.torch_compile_page import layer_said, layer_seen, page
 from truth.outside.torch_releases import FromDebian
@@ -212,3 +212,18 @@ def test_a_frozen_model_computes_the_case_and_one_more():
 def test_what_makes_no_real_numbers_is_not_frozen():
     case = next(case for case in node_cases() if case.name == "test_and2d")
     assert optimiser_tools.freeze(case) is None
+
+
+def test_what_a_script_dies_of_is_refused_and_it_goes_on_behind_it(tmp_path):
+    script = tmp_path / "loop.py"
+    script.write_text(
+        "import json, os, sys\n"
+        "for name in sys.stdin.read().splitlines():\n"
+        "    print(json.dumps({'file': name, 'begun': True}), flush=True)\n"
+        "    if name == 'bad': os._exit(7)\n"
+        "    print(json.dumps({'file': name, 'size': len(name)}), flush=True)\n",
+        "utf-8",
+    )
+    said = looping.ask_each([sys.executable, str(script)], ["one", "bad", "three"], 60)
+    assert said["bad"] == {"refused": "the process died: 7"}
+    assert [said[name]["size"] for name in ("one", "three")] == [3, 5]

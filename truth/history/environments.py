@@ -72,7 +72,7 @@ def make(environment: Environment) -> Path:
     folder = environment.folder
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        _run([str(_interpreter(environment.python)), "-m", "venv", "--without-pip", str(folder)])
+        run_making([str(_interpreter(environment.python)), "-m", "venv", "--without-pip", str(folder)])
         site = f"import site; site.addsitedir({str(_site(shared, environment.python))!r})\n"
         (_site(folder, environment.python) / "zz_shared.pth").write_text(site, "utf-8")
         _pip(shared, environment.interpreter, "--no-deps", "--only-binary", ":all:", *environment.packages)
@@ -86,7 +86,7 @@ def _make_shared(python: str, numpy: str) -> Path:
     folder = FOLDER / f"shared-py{python}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        _run([str(_interpreter(python)), "-m", "venv", str(folder)])
+        run_making([str(_interpreter(python)), "-m", "venv", str(folder)])
         interpreter = folder / "bin" / "python"
         _pip(folder, interpreter, numpy, *_SHARED)
         ours = [word for part in _OURS for word in ("-e", str(ROOT / part))]
@@ -112,14 +112,20 @@ def _interpreter(python: str) -> Path:
 
 def _pip(shared: Path, interpreter: Path, *words: str) -> None:
     pip = [str(shared / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--python", str(interpreter)]
-    _run([*pip, "install", "--quiet", *words])
+    run_making([*pip, "install", "--quiet", *words])
 
 
-def _run(words: list[str]) -> None:
+def run_making(words: list[str], seconds: float = _SECONDS) -> str:
+    """Run a command that makes an environment, and return what it printed.
+
+    Raises:
+        NotMadeError: It failed, or took longer.
+    """
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
-        raise NotMadeError(f"{' '.join(words)} took longer than {_SECONDS} s") from error
+        raise NotMadeError(f"{' '.join(words)} took longer than {seconds} s") from error
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise NotMadeError(f"{' '.join(words)}: {lines[-1] if lines else done.returncode}")
+    return done.stdout.strip()

@@ -30,6 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 from polycmp.json import save_json
 from polycmp.testing.nodes import NodeCase, node_cases
 from truth.history.environments import ROOT, Environment, NotMadeError, make
+from truth.outside.looping import ask_each
 from truth.outside.ort_optimiser import VARIABLE, copy_files
 from truth.table import machine, markdown_table, write_page
 
@@ -130,22 +131,9 @@ def freeze(case: NodeCase) -> onnx.ModelProto | None:
 def rewrite(interpreter: Path, tool: str, names: Sequence[str], source: Path, target: Path) -> dict[str, str]:
     """Have a tool rewrite files, and return why it does not, by name; where it dies, it goes on behind that file."""
     shutil.rmtree(target, ignore_errors=True)
-    script, waiting = Path(__file__).with_name("tool_loop.py"), list(names)
-    refused: dict[str, str] = {}
-    while waiting:
-        words = [str(interpreter), str(script), tool, str(source), str(target)]
-        done = subprocess.run(
-            words, input="\n".join(waiting), capture_output=True, text=True, timeout=_REWRITING, check=False
-        )
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            raise RuntimeError(f"{' '.join(words)}: {done.stderr[-300:]}")
-        refused |= {line["file"]: line["refused"] for line in lines if "refused" in line}
-        last = lines[-1]
-        if last.get("begun"):
-            refused[last["file"]] = f"the process died: {done.returncode}"
-        waiting = waiting[waiting.index(last["file"]) + 1 :]
-    return refused
+    script = Path(__file__).with_name("tool_loop.py")
+    said = ask_each([str(interpreter), str(script), tool, str(source), str(target)], names, _REWRITING)
+    return {name: str(item["refused"]) for name, item in said.items() if "refused" in item}
 
 
 def compare(names: Sequence[str], source: Path, target: Path) -> dict[str, Answer]:

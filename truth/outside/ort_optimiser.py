@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from truth.history.environments import ROOT, Environment, NotMadeError, make
+from truth.outside.looping import ask_each
 from truth.table import machine, markdown_table, write_page
 
 VARIABLE = "ORT_OPTIMISER_FILES"
@@ -105,25 +106,11 @@ def ask(release: str, folder: Path) -> Release:
     return Release(release, cases, measure(interpreter, folder, environ), seconds)
 
 
-def measure(interpreter: str, folder: Path, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def measure(interpreter: str, folder: Path, environ: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
     """Return what the plain loop says of each file; where it dies, it goes on behind that file."""
-    waiting = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
-    script, found = Path(__file__).with_name("plain_loop.py"), {}
-    while waiting:
-        words, names = [interpreter, str(script), str(folder)], "\n".join(waiting)
-        done = subprocess.run(
-            words, env=dict(environ), input=names, capture_output=True, text=True, timeout=_ALL, check=False
-        )
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            raise RuntimeError(f"{' '.join(words)}: {done.stderr[-300:]}")
-        for line in lines:
-            found[line["file"].removesuffix(".onnx")] = line
-        last = lines[-1]
-        if last.get("begun"):
-            found[last["file"].removesuffix(".onnx")] = {"refused": f"the process died: {done.returncode}"}
-        waiting = waiting[waiting.index(last["file"]) + 1 :]
-    return found
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
+    words = [interpreter, str(Path(__file__).with_name("plain_loop.py")), str(folder)]
+    return {name.removesuffix(".onnx"): said for name, said in ask_each(words, names, _ALL, environ).items()}
 
 
 def class_of(plain: Mapping[str, Any]) -> str:

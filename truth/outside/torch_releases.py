@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from truth.history.environments import FOLDER, ROOT, Environment, NotMadeError, make
+from truth.history.environments import FOLDER, ROOT, Environment, NotMadeError, make, run_making
 
 _CASES = Path("truth", "outside", "torch_compile_cases")
 _PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -66,7 +66,7 @@ class FromIndex:
 
     def make(self) -> None:
         """Install it without what it depends on, so that a build for CUDA brings no gigabytes."""
-        _said([str(make(self._environment)), "-c", "import torch"], _MAKING)
+        run_making([str(make(self._environment)), "-c", "import torch"], _MAKING)
 
     def run(self, script: str, text: str, seconds: float) -> list[dict[str, Any]]:
         """Run a script in the folder of the cases."""
@@ -98,17 +98,21 @@ class FromDebian:
             shutil.rmtree(self.folder, ignore_errors=True)
             FOLDER.mkdir(parents=True, exist_ok=True)
             words = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(_PACKAGES)}"]
-            _said([*words, self.suite, str(self.folder)], _MAKING)
+            run_making([*words, self.suite, str(self.folder)], _MAKING)
             for name in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
                 shutil.copy(Path("/", name), self.folder / name)
-            _said(self._entered("python3 -m venv --system-site-packages /opt/polycmp"), _MAKING)
-            _said(self._entered(f"/opt/polycmp/bin/pip install --quiet {' '.join(_OTHERS)}"), _MAKING)
+            run_making(self._entered("python3 -m venv --system-site-packages /opt/polycmp"), _MAKING)
+            run_making(self._entered(f"/opt/polycmp/bin/pip install --quiet {' '.join(_OTHERS)}"), _MAKING)
         self._copy()
         if not (self.folder / "made").exists():
             ours = " ".join(f"-e /tree/{part}" for part in _OURS)
-            _said(self._entered(f"/opt/polycmp/bin/pip install --quiet --no-deps --no-build-isolation {ours}"), _MAKING)
+            run_making(
+                self._entered(f"/opt/polycmp/bin/pip install --quiet --no-deps --no-build-isolation {ours}"), _MAKING
+            )
             (self.folder / "made").touch()
-        found = _said(self._entered("python3 -c 'import torch; print(torch.__version__)'"), _MAKING).partition("+")[0]
+        found = run_making(self._entered("python3 -c 'import torch; print(torch.__version__)'"), _MAKING).partition(
+            "+"
+        )[0]
         if found != self.name:
             raise NotMadeError(f"Debian {self.suite} has PyTorch {found}")
 
@@ -137,17 +141,6 @@ class FromDebian:
 
 #: Debian 13, and the release that CI has.
 RELEASES: tuple[Release, ...] = (FromDebian("2.6.0", "trixie"), FromIndex("2.13.0"))
-
-
-def _said(words: list[str], seconds: float) -> str:
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise NotMadeError(f"{words[0]} took longer than {seconds} s") from error
-    if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise NotMadeError(f"{' '.join(words)[:120]}: {lines[-1] if lines else done.returncode}")
-    return done.stdout.strip()
 
 
 def _lines(words: list[str], text: str, seconds: float, cwd: Path, more: Mapping[str, str]) -> list[dict[str, Any]]:

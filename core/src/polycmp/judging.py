@@ -15,7 +15,6 @@ from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
 from polycmp.builtin.judging.masks import MASKING, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
-from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
     folded_factors,
@@ -50,7 +49,6 @@ __all__ = [
     "judge",
     "lost_channels",
     "lost_in",
-    "network_of",
     "perturbed_runs",
     "quantised_tensors",
     "rounded_weights",

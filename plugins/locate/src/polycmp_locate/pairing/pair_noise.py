@@ -70,7 +70,7 @@ def _coarsest_unit(side: Model) -> float:
     return max(map(unit_of, types_inside(side.graph, side.types)), default=0.0)
 
 
-def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool = True) -> dict[str, Rounding]:
+def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool) -> dict[str, Rounding]:
     """Return the types and steps to which one of two models rounds the tensors of the other, by the latter's names.
 
     Args:
