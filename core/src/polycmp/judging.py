@@ -13,7 +13,7 @@ from polycmp.builtin.judging.floor import (
 )
 from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
-from polycmp.builtin.judging.masks import MASKING, beside_masks
+from polycmp.builtin.judging.masks import MASKING, MASKS, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
@@ -27,6 +27,7 @@ from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Networ
 __all__ = [
     "MARGIN",
     "MASKING",
+    "MASKS",
     "Comparison",
     "Decisions",
     "Floor",
