@@ -10,6 +10,7 @@ from polycmp.builtin.judging.floor import (
     floor_of,
     lost_in,
     turned_in,
+    uncut_tensors,
 )
 from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
@@ -56,4 +57,5 @@ __all__ = [
     "sampled_levels",
     "turned_in",
     "types_inside",
+    "uncut_tensors",
 ]
