@@ -24,6 +24,7 @@ from polycmp.plugins import missing_modules
 from polycmp.precision import UNITS, unit_of
 from polycmp.results import BackendResult
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
+from polycmp.spec import Switch
 from polycmp.tensors import Feed, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -130,10 +131,7 @@ class PerturbedRuns:
         outputs: Sequence[str],
     ) -> Samples | None:
         """Return samples of which the exact tensors have a session of their own."""
-        # Perturbed by far less than any number shows, so that the backend joins no operators which it runs one by
-        # one where they are perturbed: a wrong kernel for several of them would pass for noise.
-        still = graph.perturbed(dict.fromkeys(kinds, "float64"), 1) or graph
-        exact = _repeated(_announced(_run_all(backend, still.mark(outputs), [feed, feed]), kinds, backend))
+        exact = _repeated(_announced(_run_all(backend, graph.mark(outputs), [feed, feed]), kinds, backend))
         if exact is None:
             return None
         perturbed = tuple(self._perturbed(backend, graph, feed, kinds, outputs))
@@ -208,13 +206,14 @@ def _moved_feeds(feed: Feed, kinds: Mapping[str, Rounding], seeds: Iterable[int]
 
 
 def _announced(runs: Iterator[Tensors], kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> Iterator[Tensors]:
-    """Yield what runs make, and log how long the others take, by the time of the first."""
-    start = time.monotonic()
+    """Yield what runs make, and log how long all take, by the time of the second: the first waits for its session."""
+    start = 0.0
     for place, made in enumerate(runs):
         seconds = time.monotonic() - start
-        if not place and SAMPLES * seconds >= _NOTICEABLE:
+        if place == 1 and SAMPLES * seconds >= _NOTICEABLE:
             about = coarsest(kinds), backend.label, SAMPLES * seconds
             log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
+        start = time.monotonic()
         yield made
 
 
@@ -274,6 +273,19 @@ def _able(backend: ResolvedBackend) -> Iterator[ResolvedBackend]:
                 options = make_options(spec.options, {}, spec.name)
             except PolycmpError:
                 continue
-            yield ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item)
+            yield _plain(ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item), spec.switches)
     if backend.contribution is not None and backend.make_worker is None and backend.inside == "graph":
-        yield backend
+        yield _plain(backend, backend.contribution.spec.switches)
+
+
+def _plain(backend: ResolvedBackend, switches: Sequence[Switch]) -> ResolvedBackend:
+    """Return a backend with all its optimisations off.
+
+    They take longer than all runs, and join operators of the model as it is that they leave apart where tensors move:
+    a wrong kernel for several operators would pass for noise.
+    """
+    for switch in switches:
+        now = getattr(backend.plan.options, switch.option)
+        value = (*now, *switch.values) if isinstance(now, tuple) else switch.values[-1]
+        backend = backend.with_option(switch.option, value) or backend
+    return backend
