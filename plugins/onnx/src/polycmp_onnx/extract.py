@@ -13,6 +13,7 @@ from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
 from polycmp.tensors import TensorEntry
 from polycmp_onnx.graph import (
+    GraphView,
     computed_tensors,
     element_type,
     graph_inputs,
@@ -21,7 +22,6 @@ from polycmp_onnx.graph import (
     rename_fed,
     replace_items,
     shape_of,
-    walk_back,
 )
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes, value_types
@@ -82,7 +82,7 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     starts = [value.name for value in graph_inputs(graph)] if inputs is None else list(inputs)
     ends = [value.name for value in graph.output] if outputs is None else list(outputs)
     _check_names(graph, starts, ends)
-    nodes, needed = walk_back(graph, ends, set(starts))
+    nodes, needed = GraphView(graph).ancestors(ends, set(starts))
     _check_complete(graph, starts, needed)
     used = [name for name in starts if name in needed or inputs is not None]
     values = _typed_values(model, [*used, *ends])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp_onnx.graph import graph_inputs, keep_items, known_values, makers, nodes_within, reads, subgraphs, walk_back
+from polycmp_onnx.graph import GraphView, graph_inputs, keep_items, known_values, nodes_within, subgraphs
 
 
 def clean_up(model: Any) -> None:
@@ -26,9 +26,10 @@ def _clean_up(graph: Any) -> None:
     for node in graph.node:
         for inner in subgraphs(node):
             _clean_up(inner)
-    chosen, needed = walk_back(graph, [value.name for value in graph.output])
-    alive = {name for index in chosen for name in graph.node[index].output}
-    for index in sorted(set(range(len(graph.node))).difference(chosen), reverse=True):
+    view = GraphView(graph)
+    chosen, needed = view.ancestors(view.outputs)
+    alive = {name for index in chosen for name in view.nodes[index].output}
+    for index in sorted(set(range(len(view.nodes))).difference(chosen), reverse=True):
         del graph.node[index]
     keep_items(graph.initializer, lambda item: item.name in needed)
     keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
@@ -51,10 +52,11 @@ def _sort_nodes(graph: Any) -> None:
     for node in graph.node:
         for inner in subgraphs(node):
             _sort_nodes(inner)
-    maker = makers(graph)
-    order = _order([sorted({maker[name] for name in reads(node) if name in maker}) for node in graph.node], graph)
+    view = GraphView(graph)
+    made = view.positions
+    order = _order([sorted({made[name] for name in names if name in made}) for names in view.reads], graph)
     if order != list(range(len(order))):
-        nodes = [type(node).FromString(node.SerializeToString()) for node in (graph.node[index] for index in order)]
+        nodes = [type(node).FromString(node.SerializeToString()) for node in (view.nodes[index] for index in order)]
         del graph.node[:]
         graph.node.extend(nodes)
 
