@@ -14,7 +14,7 @@ import numpy as np
 
 from polycmp.errors import PolycmpError
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import is_standard, keep_items, nodes_within, reads, shape_of, subgraphs
+from polycmp_onnx.graph import GraphView, is_standard, keep_items, nodes_within, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import note_shapes, value_types
 
@@ -117,7 +117,7 @@ class FoldConstants(OnnxLoader):
         for index in sorted(gone, reverse=True):
             _replace(graph.node, index, [made[name] for name in graph.node[index].output if name in results])
         made = {name: item for name, item in made.items() if name not in results}
-        needed = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
+        needed = GraphView(graph).read_names
         keep_items(graph.initializer, lambda item: item.name in needed)
         keep_items(graph.value_info, lambda value: value.name not in made)
         graph.initializer.extend(item for name, item in made.items() if name in needed)
