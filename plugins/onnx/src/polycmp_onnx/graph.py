@@ -137,18 +137,22 @@ def weights_are_fed(model: Any) -> bool:
     return model.ir_version < 4 or len(graph_inputs(model.graph)) != len(model.graph.input)
 
 
-def part_weights_from_inputs(model: Any) -> None:
+def part_weights_from_inputs(model: Any) -> bool:
     """Make weights no inputs any more, so that each can be changed, replaced or left out by itself.
 
     A caller may feed such a weight, which nothing here ever does: for a model of ours it is a constant.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
+
+    Returns:
+        Whether anything changed.
     """
-    fed = graph_inputs(model.graph)
-    if len(fed) != len(model.graph.input):
-        replace_items(model.graph.input, fed)
+    if not weights_are_fed(model):
+        return False
+    replace_items(model.graph.input, graph_inputs(model.graph))
     model.ir_version = max(model.ir_version, 4)  # the first version of the format in which weights stand apart
+    return True
 
 
 def known_values(graph: Any) -> dict[str, Any]:
@@ -350,6 +354,14 @@ def is_standard(node: Any, *types: str) -> bool:
     return node.op_type in types and node.domain in ("", "ai.onnx")
 
 
+def graphs_within(graph: Any) -> Iterator[Any]:
+    """Yield a graph, and the graphs inside its nodes, each before those inside it."""
+    yield graph
+    for node in graph.node:
+        for inner in subgraphs(node):
+            yield from graphs_within(inner)
+
+
 def nodes_within(graph: Any) -> Iterator[Any]:
     """Yield the nodes of a graph, and those of the subgraphs inside them."""
     for node in graph.node:
@@ -358,15 +370,20 @@ def nodes_within(graph: Any) -> Iterator[Any]:
             yield from nodes_within(inner)
 
 
-def keep_items(field: Any, keep: Callable[[Any], bool]) -> None:
+def keep_items(field: Any, keep: Callable[[Any], bool]) -> bool:
     """Take items out of a repeated field of a protobuf message, without copying the others.
 
     Args:
         field: For example `graph.initializer`.
         keep: Says which items stay.
+
+    Returns:
+        Whether any went.
     """
-    for index in [index for index, item in enumerate(field) if not keep(item)][::-1]:
+    gone = [index for index, item in enumerate(field) if not keep(item)]
+    for index in reversed(gone):
         del field[index]
+    return bool(gone)
 
 
 def replace_items(field: Any, items: Iterable[Any]) -> None:

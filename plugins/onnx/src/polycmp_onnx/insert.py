@@ -8,9 +8,11 @@ from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp_onnx.graph import GraphView, computed_tensors, rename_reads
+from polycmp_onnx.passes import CLEAN, SORTED, WEIGHTS_APART, model_pass
 from polycmp_onnx.tidy import clean_up, sort_nodes
 
 
+@model_pass(requires=(WEIGHTS_APART,), ensures=(SORTED, CLEAN))
 def insert_node(
     model: Any,
     op: str,
@@ -20,7 +22,7 @@ def insert_node(
     name: str = "",
     domain: str = "",
     attributes: Mapping[str, Any] | None = None,
-) -> None:
+) -> bool:
     """Put a node between tensors, and take out the nodes that nothing depends on any more.
 
     A tensor that is both read and written by the new node keeps its name on the side where others see it: as a graph
@@ -34,6 +36,9 @@ def insert_node(
         name: Name of the new node.
         domain: The operator's domain.
         attributes: Attributes of the new node.
+
+    Returns:
+        True: there is a node more, or another one.
 
     Raises:
         UsageError: A tensor is unknown, or an output is a weight or an input of the model that the node does not read.
@@ -56,6 +61,7 @@ def insert_node(
     sort_nodes(model)
     clean_up(model)
     del graph.value_info[:]  # what follows the new node may have any type and shape
+    return True
 
 
 def _free(graph: Any, tensor: str, inputs: Sequence[str], known: Sequence[str]) -> str:

@@ -19,7 +19,16 @@ import onnx
 from onnx import TensorProto, helper
 
 from polycmp.errors import describe_exception
-from polycmp_onnx.graph import GraphView, is_standard, is_too_large, keep_items, nodes_within, rename, subgraphs
+from polycmp_onnx.graph import (
+    GraphView,
+    graphs_within,
+    is_standard,
+    is_too_large,
+    keep_items,
+    nodes_within,
+    rename,
+    subgraphs,
+)
 from polycmp_onnx.shapes import structure
 from polycmp_onnx.tidy import sort_nodes
 
@@ -479,9 +488,7 @@ def _inferred(model: Any) -> Any:
 
 
 def _all_names(graph: Any) -> Iterator[str]:
-    yield from (value.name for value in (*graph.input, *graph.output, *graph.value_info))
-    yield from (item.name for item in graph.initializer)
-    for node in graph.node:
-        yield from (node.name, *node.input, *node.output)
-        for inner in subgraphs(node):
-            yield from _all_names(inner)
+    for inner in graphs_within(graph):
+        yield from (value.name for value in (*inner.input, *inner.output, *inner.value_info))
+        yield from (item.name for item in inner.initializer)
+        yield from (name for node in inner.node for name in (node.name, *node.input, *node.output))

@@ -11,6 +11,7 @@ from polycmp.errors import UsageError, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import GraphView, computed_tensors, element_type, graph_inputs, rename_reads
 from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.passes import WEIGHTS_APART, model_pass
 from polycmp_onnx.shapes import value_types
 
 if TYPE_CHECKING:
@@ -59,12 +60,16 @@ class SetUpperBound(OnnxLoader):
 set_upper_bound = immediate(SetUpperBound)
 
 
-def bound(model: Any, bounds: Mapping[str, int]) -> None:
+@model_pass(requires=(WEIGHTS_APART,))
+def bound(model: Any, bounds: Mapping[str, int]) -> bool:
     """Insert `Min(tensor, bound)` after tensors of a model.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
         bounds: As for `SetUpperBound`.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
         UsageError: A tensor is not one that the model computes.
@@ -78,6 +83,7 @@ def bound(model: Any, bounds: Mapping[str, int]) -> None:
     values = value_types(model)
     for name, limit in wanted.items():
         _bound(model.graph, name, limit, values.get(name))
+    return bool(wanted)
 
 
 def unbounded_tensors(model: Any) -> list[str]:
