@@ -70,7 +70,7 @@ class GraphNode:
 
 
 class ModelGraph(Protocol):
-    """A model seen as a graph; `LoaderSpec.graph` makes it of a loader."""
+    """A model seen as a graph; `LoaderTools.graph` makes it of a loader."""
 
     @property
     def inputs(self) -> TensorMetadata:
@@ -180,7 +180,7 @@ def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[
 
 
 class OwnGraph:
-    """Base of the graphs that `RunnerSpec.inside` returns: of what a backend runs in place of the model's file."""
+    """Base of the graphs that `RunnerTools.inside` returns: of what a backend runs in place of the model's file."""
 
     def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> Sequence[str]:
         """Return the reasons why a file exported from this program is wrong, each confirmed by a trial.

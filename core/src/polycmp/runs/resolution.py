@@ -111,15 +111,15 @@ class Resolved:
 
 def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder | None:
     """Open the source of real inputs for outputs that drawn ones do not reach; None if no data loader has any."""
-    found = [item for item in registry.data_loaders.values() if item.spec.steps_in]
+    equipped = registry.equipped(registry.data_loaders.values())
+    found = [(item, tools.steps_in) for item, tools in equipped if tools.steps_in is not None]
     if not found:
         return None
 
     def reach(inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent) -> SampleFeeds | None:
-        for item in found:
-            make: MakeSampleFinder = registry.load(item, item.spec.steps_in)  # few runs come to that
+        for item, make in found:
             with OthersCode(PluginError, "cannot step in for random inputs", whose=item.label):
-                reached = make(backends, registry)(inputs, feed, iterations, silent)
+                reached: SampleFeeds | None = make(backends, registry)(inputs, feed, iterations, silent)
             if reached is not None:
                 return reached
         return None
@@ -128,7 +128,7 @@ def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) 
 
 
 class MakeSampleFinder(Protocol):
-    """Factory that `DataLoaderSpec.steps_in` names."""
+    """Factory that `DataLoaderTools.steps_in` names."""
 
     def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> SampleFinder:
         """Open the source of inputs for outputs that drawn ones do not reach."""
