@@ -128,7 +128,7 @@ def test_all_operators_that_one_kernel_replaced_are_named_with_the_pass(polycmp,
 
 OPTIMISING = """
 from dataclasses import dataclass
-from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, Switch, hookimpl, opt
 
 @dataclass(frozen=True)
 class Options:
@@ -138,7 +138,11 @@ class Options:
 @hookimpl
 def polycmp_runners():
     yield RunnerSpec("optimising", "ONNX Runtime behind an optimiser", "optimising_impl:make", Options, needs=("onnx",),
-                     switches=(Switch("skip", values_from="optimising_impl:passes"),), rewritten="write")
+                     tools=f"{__name__}:Tools")
+
+class Tools(RunnerTools):
+    switches = (Switch("skip", values_from="optimising_impl:passes"),)
+    rewritten = "write"
 """
 OPTIMISER = '''
 import os
