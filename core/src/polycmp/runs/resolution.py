@@ -109,17 +109,16 @@ class Resolved:
         return next(item for item in self.backends if item.label == label)
 
 
-def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder | None:
-    """Open the source of real inputs for outputs that drawn ones do not reach; None if no data loader has any."""
-    equipped = registry.equipped(registry.data_loaders.values())
-    found = [(item, tools.steps_in) for item, tools in equipped if tools.steps_in is not None]
-    if not found:
-        return None
+def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder:
+    """Open the source of real inputs for outputs that drawn ones do not reach."""
 
     def reach(inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent) -> SampleFeeds | None:
-        for item, make in found:
+        for item, tools in registry.equipped(registry.data_loaders.values()):  # few runs come to that
+            if tools.steps_in is None:
+                continue
+            make: MakeSampleFinder = tools.steps_in
             with OthersCode(PluginError, "cannot step in for random inputs", whose=item.label):
-                reached: SampleFeeds | None = make(backends, registry)(inputs, feed, iterations, silent)
+                reached = make(backends, registry)(inputs, feed, iterations, silent)
             if reached is not None:
                 return reached
         return None
