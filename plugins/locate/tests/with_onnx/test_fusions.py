@@ -76,12 +76,12 @@ def test_switches_of_a_backend_are_checked(tmp_path):
 
     registry = Registry.discover()
     model = Model(str(relu_clip(tmp_path / "m.onnx")), registry)
-    known = [(name, item) for name, item in registry.runners.items() if item.spec.switches]
-    assert "onnxrt" in dict(known)
-    for name, item in known:
+    known = {item.name: item for item, tools in registry.equipped(registry.runners.values()) if tools.switches}
+    assert "onnxrt" in known
+    for name, item in known.items():
         given = {"compile": True} if name == "torch" else {}  # what is not compiled leaves nothing out
         backend = ResolvedBackend(BackendPlan(name, name, item.spec.options(**given)), model, item)
-        for switch in item.spec.switches:
+        for switch in backend.tools.switches:
             values = backend.switch_values(switch)
             several = isinstance(getattr(backend.plan.options, switch.option), tuple)
             assert values
