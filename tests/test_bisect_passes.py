@@ -18,7 +18,7 @@ REPORT = ("--report", "found.json")
 LIGHT = """
 from __future__ import annotations
 from dataclasses import dataclass
-from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, Switch, hookimpl, opt
 
 @dataclass(frozen=True)
 class Options:
@@ -29,10 +29,11 @@ class Options:
 
 @hookimpl
 def polycmp_runners():
-    passes = tuple(f"Pass{number}" for number in range(20))
     yield RunnerSpec(name="optimising", summary="Adds 1 unless two passes are left out.",
-                     factory="optimising_heavy:make", options=Options,
-                     switches=(Switch("without", passes), Switch("sources", ((),))))
+                     factory="optimising_heavy:make", options=Options, tools=f"{__name__}:Tools")
+
+class Tools(RunnerTools):
+    switches = (Switch("without", tuple(f"Pass{number}" for number in range(20))), Switch("sources", ((),)))
 """
 HEAVY = """
 import numpy as np

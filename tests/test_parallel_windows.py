@@ -16,6 +16,7 @@ import pytest
 from copied_processes import CopiedSite
 
 from polycmp.builtin.layerwise.parallel import sharing_cores
+from polycmp.model import Model
 from polycmp.plan import BackendPlan
 from polycmp.plugins import Registry
 from polycmp.runner import all_cores, usable_cores
@@ -26,7 +27,7 @@ SHAPES = {faulty_models.chain: ["x:[1,4,16,16]"], faulty_models.residual: ["x:[5
 
 PLUGIN = """
     from dataclasses import dataclass
-    from polycmp.spec import RunnerSpec, hookimpl, opt
+    from polycmp.spec import RunnerSpec, RunnerTools, hookimpl, opt
 
     @dataclass(frozen=True)
     class Options:
@@ -35,8 +36,12 @@ PLUGIN = """
 
     @hookimpl
     def polycmp_runners():
-        yield RunnerSpec("side", "side by side", "side_impl:make", Options, concurrent=True, exclusive=("device",))
+        yield RunnerSpec("side", "side by side", "side_impl:make", Options, tools=__name__ + ":Side")
         yield RunnerSpec("turns", "one at a time", "side_impl:make", Options)
+
+    class Side(RunnerTools):
+        concurrent = True
+        exclusive = ("device",)
 """
 
 #: Notes in a file when it begins and ends to run; `meet` waits until two of them run at the same time.
@@ -264,11 +269,12 @@ def test_ctrl_c_ends_a_run_of_several_at_once(side, tmp_path):
         (Options(profile="p.json"), False),
     ],
 )
-def test_onnx_runtime_runs_beside_others_unless_the_user_chose_a_device_or_threads(options, beside):
-    contribution = Registry.discover().find_runner("onnxrt")
-    backend = ResolvedBackend(BackendPlan("ort", "onnxrt", options), None, contribution)
+def test_onnx_runtime_runs_beside_others_unless_the_user_chose_a_device_or_threads(tmp_path, options, beside):
+    model = Model(str(faulty_models.chain(tmp_path / "m.onnx")), Registry.discover())
+    contribution = model.registry.find_runner("onnxrt")
+    backend = ResolvedBackend(BackendPlan("ort", "onnxrt", options), model, contribution)
     assert backend.runs_beside_others is beside
-    in_a_process = ResolvedBackend(BackendPlan("ort", "onnxrt", options), None, contribution, lambda *_: None)
+    in_a_process = ResolvedBackend(BackendPlan("ort", "onnxrt", options), model, contribution, lambda *_: None)
     assert not in_a_process.runs_beside_others
 
 

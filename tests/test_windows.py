@@ -175,10 +175,13 @@ def test_a_part_holds_only_its_own_weights(layout):
 
 
 SHUT = """
-    from polycmp.spec import RunnerSpec, hookimpl
+    from polycmp.spec import RunnerSpec, RunnerTools, hookimpl
     @hookimpl
     def polycmp_runners():
-        yield RunnerSpec("shut", "shows nothing", "polycmp_onnxrt.runner:make_runner", intermediates="none")
+        factory = "polycmp_onnxrt.runner:make_runner"
+        yield RunnerSpec("shut", "shows nothing", factory, tools=__name__ + ":Shut")
+    class Shut(RunnerTools):
+        runs_parts = False
 """
 
 

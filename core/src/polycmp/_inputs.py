@@ -17,7 +17,7 @@ from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMe
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
-    from polycmp.spec import DataLoaderSpec
+    from polycmp.spec import DataLoaderSpec, DataLoaderTools
 
 _LOG = logging.getLogger("polycmp.data")
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class SizedInputs(NamedTuple):
 
 
 #: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs. Where the
-#: data loader has `DataLoaderSpec.sizes`, these are its third.
+#: data loader has `DataLoaderTools.sizes`, these are its third.
 ChooseSizes = Callable[..., SizedInputs]
 
 
@@ -105,7 +105,8 @@ class PlanSource(DataSource):
         self._tried: Feed | None = None
         self._notes: list[str] = []
         self._inputs = TensorMetadata()
-        self.synthetic: bool = self._free and self.loader.spec.synthetic
+        self._tools: DataLoaderTools = registry.tools(self.loader)
+        self.synthetic: bool = self._free and self._tools.synthetic
 
     def with_descriptions(
         self,
@@ -229,7 +230,7 @@ class PlanSource(DataSource):
         """Return whether the data loader leaves its place to real samples, and no values to draw were asked for."""
         if not self._free or self._plan.further_shapes:
             return False
-        options = self.loader.spec.gives_way
+        options = self._tools.gives_way
         return options is not None and not set(changed_options(self._plan.loader.options)).intersection(options)
 
     def _merged(self, inputs: TensorMetadata) -> TensorMetadata:
@@ -272,18 +273,16 @@ class PlanSource(DataSource):
         return apply_input_shapes(inputs, shapes, self._dimensions(inputs))
 
     def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
-        spec = self.loader.spec
-        if spec.sweeps_shapes:
+        tools = self._tools
+        if tools.sweeps_shapes:
             return inputs
-        chosen = self._choose(inputs, self._first, *([spec.sizes] if spec.sizes else []))
+        chosen = self._choose(inputs, self._first, *([tools.sizes] if tools.sizes else []))
         self._tried = chosen.outputs
         self._note(chosen.note)
-        if spec.remarks:
-            remarks = self._registry.load(self.loader, spec.remarks)
-            with OthersCode(PluginError, "its remarks cannot be read", whose=spec.name):
-                drawn: Mapping[str, str] = remarks(self._options(chosen.inputs), chosen.inputs)
-            for text in dict.fromkeys(drawn.values()):
-                self._note(f"{', '.join(name for name, said in drawn.items() if said == text)}: {text}")
+        with OthersCode(PluginError, "its remarks cannot be read", whose=self.loader.spec.name):
+            drawn = tools.remarks(self._options(chosen.inputs), chosen.inputs)
+        for text in dict.fromkeys(drawn.values()):
+            self._note(f"{', '.join(name for name, said in drawn.items() if said == text)}: {text}")
         return chosen.inputs
 
     def _made_by_loader(self, options: Any) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -70,36 +71,47 @@ class GraphNode:
 
 
 class ModelGraph(Protocol):
-    """A model seen as a graph; `LoaderSpec.graph` makes it of a loader."""
+    """A model seen as a graph; `LoaderTools.graph` makes it of a loader.
+
+    A class that derives from it needs four members, `inputs`, `outputs`, `nodes` and `cut`; the others have defaults.
+    """
 
     @property
+    @abstractmethod
     def inputs(self) -> TensorMetadata:
         """The inputs that a caller feeds."""
 
     @property
+    @abstractmethod
     def outputs(self) -> tuple[str, ...]:
         """The model's outputs, as the loader's options ask for them."""
 
     @property
+    @abstractmethod
     def nodes(self) -> Sequence[GraphNode]:
         """The operators in an order in which they can run; those that only hold a constant are weights instead."""
 
+    @abstractmethod
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part that computes `outputs` from `inputs`, with no more weights than it needs."""
+
     @property
     def weights(self) -> Mapping[str, int]:
-        """Name and bytes of every tensor that the model itself holds."""
+        """Name and bytes of every tensor that the model itself holds; by default none."""
+        return {}
 
     @property
     def opaque(self) -> frozenset[str]:
         """Names of what is no tensor (sequences, optionals) and can therefore not be fed or compared."""
+        return frozenset()
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Infer the types and shapes of tensors for inputs of these shapes, as far as they are known."""
-
-    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
-        """Return a loader of the part that computes `outputs` from `inputs`, with no more weights than it needs."""
+        return inputs
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
+        return self.cut(self.inputs, outputs)
 
 
 @runtime_checkable
@@ -178,7 +190,7 @@ def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[
 
 
 class OwnGraph:
-    """Base of the graphs that `RunnerSpec.inside` returns: of what a backend runs in place of the model's file."""
+    """Base of the graphs that `RunnerTools.inside` returns: of what a backend runs in place of the model's file."""
 
     def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> Sequence[str]:
         """Return the reasons why a file exported from this program is wrong, each confirmed by a trial.

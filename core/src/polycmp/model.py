@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -19,9 +20,11 @@ from polycmp.tensors import DataSource, ModelDescription
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
-    from polycmp.spec import InputHints, LoaderSpec, ModelLoaderFactory
+    from polycmp.spec import InputHints, LoaderSpec, LoaderTools, ModelLoaderFactory
 
 __all__ = ["Model", "ModelSettings"]
+
+_UNWRITTEN = "a part of it cannot be written"
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Model:
         self._reader = self._find_reader()
         self._loader: Loader[Any] | None = None
         self._description: ModelDescription | None = None
-        self.kind: str = _produces(self._reader.spec)
+        self.kind: str = self._reader.spec.kind
 
     def load(self, kind: str) -> Loader[Any]:
         """Return a loader that makes this model as `kind`, converting where it must.
@@ -89,12 +92,12 @@ class Model:
             return self._loader or self._own
         for contribution in self.registry.loaders.values():
             spec = contribution.spec
-            if _produces(spec) == kind and self.kind in spec.consumes:
+            if spec.kind == kind and self.kind in spec.consumes:
                 return self._make(contribution, self.load(self.kind))
         raise ModelError(
             f"cannot convert {self.path} ({self.kind}) to {kind}",
             why=f"no installed loader makes {kind} from {self.kind}",
-            hint=self._other_tools(kind) or "polycmp plugins list",
+            hint=self.registry.tools(self._reader).other_tools(self.path, kind) or "polycmp plugins list",
         )
 
     @cached_property
@@ -106,8 +109,7 @@ class Model:
         """Return whether one of the kinds can be made from this file."""
         wanted = set(kinds)
         return self.kind in wanted or any(
-            _produces(item.spec) in wanted and self.kind in item.spec.consumes
-            for item in self.registry.loaders.values()
+            item.spec.kind in wanted and self.kind in item.spec.consumes for item in self.registry.loaders.values()
         )
 
     def describe(self) -> ModelDescription | None:
@@ -118,13 +120,9 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
-        spec: LoaderSpec = self._reader.spec
-        if not spec.describe:
-            return None
-        describe = self.registry.load(self._reader, spec.describe)
         if self._description is None:
-            with self._reading():
-                self._description = describe(self.structure or self.source, self._options(spec))
+            with self._using("cannot be read") as tools:
+                self._description = tools.describe(self.structure or self.source, self._options(self._reader))
         return self._description
 
     def describe_file(self) -> ModelDescription | None:
@@ -139,11 +137,8 @@ class Model:
     @cached_property
     def structure(self) -> Callable[[], Any] | None:
         """Returns the model as its loader's `structure` reads it, which it does once; None if the loader has none."""
-        spec: LoaderSpec = self._reader.spec
-        if not spec.structure:
-            return None
-        read: Callable[[str], Any] = self.registry.load(self._reader, spec.structure)
-        return cache(partial(read, self.source))
+        read = self.registry.tools(self._reader).structure
+        return None if read is None else cache(partial(read, self.source))
 
     def files(self) -> tuple[str, ...]:
         """Return the paths of the further files that the model's file refers to, as its loader reads them.
@@ -151,12 +146,8 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
-        spec: LoaderSpec = self._reader.spec
-        if not spec.files:
-            return ()
-        find = self.registry.load(self._reader, spec.files)
-        with self._reading():
-            return tuple(find(self.path))
+        with self._using("cannot be read") as tools:
+            return tuple(tools.files(self.path))
 
     def hints(self) -> InputHints | None:
         """Return the constraints that operators put on the model's inputs; None if its loader cannot tell.
@@ -164,13 +155,10 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
-        spec: LoaderSpec = self._reader.spec
-        if not spec.hints or self.is_part:
+        if self.is_part:
             return None
-        make = self.registry.load(self._reader, spec.hints)
-        with self._reading():
-            hints: InputHints = make(self.structure or self.source, self._options(spec))
-        return hints
+        with self._using("cannot be read") as tools:
+            return tools.hints(self.structure or self.source, self._options(self._reader))
 
     def graph(self) -> ModelGraph | None:
         """Return the model, as the loader's options make it, as a graph; None if its loader has no view of it.
@@ -184,18 +172,12 @@ class Model:
 
     @cached_property
     def _graph(self) -> ModelGraph | None:
-        spec: LoaderSpec = self._reader.spec
-        if not spec.graph:
-            return None
-        make = self.registry.load(self._reader, spec.graph)
-        with self._reading():
-            graph: ModelGraph = make(self.load(self.kind))
-        return graph
+        with self._using("cannot be read") as tools:
+            return tools.graph(self.load(self.kind))
 
     def joiner(self) -> Callable[[Mapping[str, Loader[Any]]], Loader[Any]] | None:
         """Return the function that joins parts into one model, by prefix; None if the model's loader has none."""
-        spec: LoaderSpec = self._reader.spec
-        return self.registry.load(self._reader, spec.join) if spec.join else None
+        return self.registry.tools(self._reader).join
 
     def part(self, loader: Loader[Any], *, same_inputs: bool = False) -> Model:
         """Return the model with another loader of its kind in its place, for example of a part.
@@ -223,11 +205,10 @@ class Model:
         Raises:
             ModelError: The model's loader cannot write.
         """
-        if not self._reader.spec.save:
-            raise ModelError(f"models of kind {self.kind} cannot be written", whose=self._reader.label)
-        save = self.registry.load(self._reader, self._reader.spec.save)
-        with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
-            save(loader, path)
+        self._check_saves()
+        with self._using(_UNWRITTEN) as tools:
+            if tools.save is not None:
+                tools.save(loader, path)
 
     def save_verified(self, loader: Loader[Any], path: str) -> tuple[str, ...]:
         """Write a file made of this model for the user to keep, once it is known to be as good as the model.
@@ -242,50 +223,48 @@ class Model:
         Raises:
             ModelError: Something is wrong with it that is not wrong with the model, or the model's loader cannot write.
         """
-        spec: LoaderSpec = self._reader.spec
-        if not spec.save_verified:
-            self.save(loader, path)
-            return ()
-        save = self.registry.load(self._reader, spec.save_verified)
-        with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
-            return tuple(save(loader, path, original=self.load(self.kind), registry=self.registry))
+        self._check_saves()
+        with self._using(_UNWRITTEN) as tools:
+            return tuple(tools.save_verified(loader, path, original=self.load(self.kind), registry=self.registry))
 
     def save_draft(self, loader: Loader[Any], path: str, weights: str, *, whole: bool) -> None:
-        """Write a file that is read once and then removed, as `LoaderSpec.draft` describes; errors as in `save`."""
-        if self._reader.spec.draft:
-            draft = self.registry.load(self._reader, self._reader.spec.draft)
-            with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
-                draft(loader, path, weights, whole=whole)
-        else:
-            self.save(loader, path)
+        """Write a file that is read once and then removed, as `LoaderTools.draft` describes; errors as in `save`."""
+        self._check_saves()
+        with self._using(_UNWRITTEN) as tools:
+            tools.draft(loader, path, weights, whole=whole)
 
-    def _other_tools(self, kind: str) -> str:
-        spec: LoaderSpec = self._reader.spec
-        return str(self.registry.load(self._reader, spec.other_tools)(self.path, kind)) if spec.other_tools else ""
+    def _check_saves(self) -> None:
+        if self.registry.tools(self._reader).save is None:
+            raise ModelError(f"models of kind {self.kind} cannot be written", whose=self._reader.label)
 
-    def _reading(self) -> OthersCode:
-        return OthersCode(ModelError, "cannot be read", whose=self.path)
+    @contextmanager
+    def _using(self, failing: str) -> Iterator[LoaderTools]:
+        """Give the tools of the file's loader, and say of what they raise that something failed."""
+        tools = self.registry.tools(self._reader)
+        with OthersCode(ModelError, failing, whose=self.path), self.registry.explained(self._reader):
+            yield tools
 
     def _make(self, contribution: Contributed[LoaderSpec], source: Any) -> Loader[Any]:
         self.registry.require(contribution)
-        factory, options = self.registry.load(contribution), self._options(contribution.spec)
-        if contribution.spec.takes_model:
+        factory, options = self.registry.load(contribution), self._options(contribution)
+        if self.registry.tools(contribution).takes_model:
             return cast("ModelLoaderFactory", factory)(source, options, model=self)
         return factory(source, options)
 
-    def _options(self, spec: LoaderSpec) -> Any:
-        if spec.options_of:
-            given = self.settings.backend_options.get(spec.options_of)
-            options = self.registry.find_runner(spec.options_of).spec.options
+    def _options(self, contribution: Contributed[LoaderSpec]) -> Any:
+        backend = self.registry.tools(contribution).options_of
+        if backend:
+            given = self.settings.backend_options.get(backend)
+            options = self.registry.find_runner(backend).spec.options
         else:
-            given = self.settings.loader_options.get(spec.name)
-            options = spec.options
+            given = self.settings.loader_options.get(contribution.spec.name)
+            options = contribution.spec.options
         return given if given is not None or options is None else options()
 
     def _find_reader(self) -> Contributed[LoaderSpec]:
         readers = [item for item in self.registry.loaders.values() if item.spec.suffixes or item.spec.folder_marks]
         if self.settings.kind:
-            return _by_kind(readers, self.settings.kind)
+            return _by_kind(readers, self.settings.kind, self.registry)
         path = Path(self.path)
         claims = [item for item in readers if item.spec.reads(path)]
         if len(claims) == 1:
@@ -296,7 +275,11 @@ class Model:
                 hint="choose one with --model-type NAME",
             )
         known = sorted(
-            {name for item in readers for name in (item.spec.folder_marks if path.is_dir() else item.spec.suffixes)}
+            {
+                name
+                for item in readers
+                for name in (item.spec.folder_marks if path.is_dir() else item.spec.file_suffixes)
+            }
         )
         what = "folders known by a file in them" if path.is_dir() else "files known by their suffix"
         raise ModelError(
@@ -306,19 +289,15 @@ class Model:
         )
 
 
-def _by_kind(readers: list[Contributed[LoaderSpec]], kind: str) -> Contributed[LoaderSpec]:
-    named = [item for item in readers if kind in {item.spec.name, _produces(item.spec)}]
-    also = [item for item in readers if kind in item.spec.aliases]
+def _by_kind(readers: list[Contributed[LoaderSpec]], kind: str, registry: Registry) -> Contributed[LoaderSpec]:
+    named = [item for item in readers if kind in {item.spec.name, item.spec.kind}]
+    also = [] if named else [item for item, tools in registry.equipped(readers) if kind in tools.aliases]
     if named or also:
         return (named or also)[0]
-    known = [_produces(item.spec) for item in readers]
+    known = [item.spec.kind for item in readers]
     raise ModelError(
         f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, known), hint=explain_kind(kind)
     )
-
-
-def _produces(spec: LoaderSpec) -> str:
-    return spec.produces or spec.name
 
 
 def _neighbours(path: Path) -> str:

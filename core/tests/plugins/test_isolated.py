@@ -5,17 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-import pytest
-from fakes import LOUD, SEGFAULT, FakeSite, install_broken, runner
+from fakes import LOUD, SEGFAULT, install_broken, runner
 
 from polycmp.plugins.isolated import list_plugins
-
-
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    site = FakeSite(tmp_path / "site")
-    monkeypatch.syspath_prepend(str(site.folder))
-    return site
 
 
 def rows(timeout=20.0, **kwargs):

@@ -12,18 +12,6 @@ from polycmp.plugins.registry import missing_phrase
 from polycmp.spec import RunnerSpec
 
 
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """Distributions that this process finds; their modules are forgotten afterwards."""
-    before = set(sys.modules)
-    site = FakeSite(tmp_path / "site")
-    monkeypatch.syspath_prepend(str(site.folder))
-    yield site
-    for name in set(sys.modules) - before:
-        if name.startswith("fake_"):
-            del sys.modules[name]
-
-
 def record_of(name, environ=None):
     [record] = [item for item in Registry.discover(environ or {}).records if item.name == name]
     return record

@@ -314,6 +314,20 @@ def test_an_upper_bound_holds(make_model):
         set_upper_bound(model, {"two": 1})
 
 
+def test_an_upper_bound_holds_where_a_body_reads_the_tensor(make_model):
+    value = helper.make_tensor_value_info("k", TensorProto.INT64, ["k"])
+    grown = helper.make_graph([helper.make_node("Range", ["zero", "m", "one"], ["k"])], "grown", [], [value])
+    short = helper.make_graph([helper.make_node("Range", ["zero", "one", "one"], ["k"])], "short", [], [value])
+    nodes = [
+        helper.make_node("Mul", ["n", "two"], ["m"]),
+        helper.make_node("If", ["c"], ["y"], then_branch=grown, else_branch=short),
+    ]
+    weights = {name: np.array(value, np.int64) for name, value in {"two": 2, "zero": 0, "one": 1}.items()}
+    inputs = [("n", TensorProto.INT64, []), ("c", TensorProto.BOOL, [])]
+    bounded = set_upper_bound(make_model(nodes, inputs, [("y", TensorProto.INT64, ["k"])], weights), {"m": 5})
+    assert len(run(bounded, {"n": np.array(100), "c": np.array(True)})["y"]) == 5
+
+
 def test_models_beyond_the_limit_of_protobuf(mlp, tmp_path, feed, monkeypatch):
     monkeypatch.setattr("polycmp_onnx.graph.PROTOBUF_LIMIT", 1)
     save_onnx(mlp, tmp_path / "m.onnx", size_threshold=16)

@@ -101,6 +101,13 @@ def test_the_example_shows_up_everywhere(package):
     assert "bits" in refused.stderr
 
 
+def test_the_smallest_backend_that_can_be_looked_inside_is_looked_inside(package):
+    (package / "wave.formula").write_text("a = mul x x\nb = tanh a\nc = add b x\n", encoding="utf-8")
+    command = "polycmp locate wave.formula -b formula:exact=false -b formula --input-shapes x:[8]"
+    done = run(command, package)
+    assert (done.returncode, "tanh 'b' computes 'b'" in " ".join(done.stdout.split())) == (1, True), done.stdout
+
+
 def test_the_light_module_imports_nothing_heavy(package):
     code = "import sys, polycmp_fewbits.plugin; print(sorted({'numpy', 'onnx', 'click'} & set(sys.modules)))"
     assert run(f'python -c "{code}"', package).stdout == "[]\n"
@@ -113,6 +120,12 @@ def test_the_page_names_what_is_there():
     page = PAGE.read_text(encoding="utf-8")
     for name in re.findall(r"\b(\w+Spec)\(", page):
         assert name in polycmp.spec.__all__
+    for heading, kind, rows in re.findall(
+        r"^\| (.*) of `(\w+Tools)` \| means \|\n\|---\|---\|\n((?:\|.*\n)+)", page, re.M
+    ):
+        for row in rows.splitlines():
+            for name in re.findall(r"`(\w+)(?: = \w+)?`", row.split(" | ")[0]):
+                assert hasattr(getattr(polycmp.spec, kind), name), f"{heading} {name} of {kind}"
     for name in re.findall(r"`(\w+Contract)`", page):
         assert hasattr(polycmp.testing, name)
     for hook in re.findall(r"`(polycmp_\w+s)`", page):

@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plugin": {"options"},
     "__init__": {"run", "build", "show"},
     "templates": {"options", "from_options", "factory", "__init__"},
+    "tools": {"factory", "show"},
 }
 
 

@@ -44,10 +44,7 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         "Reproducible random numbers",
         "polycmp.data.random:make_random",
         RandomOptions,
-        synthetic=True,
-        remarks="polycmp.data.random:remarks",
-        gives_way=("val_range", "backend_module"),
-        python="polycmp.comparator:DataLoader",
+        tools="polycmp.data.random_tools:RandomTools",
     )
 
 

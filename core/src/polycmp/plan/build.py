@@ -17,7 +17,7 @@ from polycmp.plan.sections import SECTIONS, LogSection
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
-    from polycmp.spec import CompareFuncSpec, DataLoaderSpec
+    from polycmp.spec import CompareFuncSpec, DataLoaderSpec, DataLoaderTools
 
 
 def _same(value: Any) -> Any:
@@ -108,7 +108,7 @@ def make_plan(values: OptionValues, registry: Registry) -> Plan:
         backends=backends,
         data=data,
         compare=ComparePlan(
-            functions=_functions(values, registry.data_loaders[data.loader.name].spec, registry),
+            functions=_functions(values, registry.tools(registry.data_loaders[data.loader.name]), registry),
             detail=bool(files.reports) or any(registry.observers[name].spec.detail for name in observers),
             **_placed(values, "compare."),
         ),
@@ -200,7 +200,7 @@ def _loader_options(spec: DataLoaderSpec, given: Mapping[str, Any], further: int
     return make_options(spec.options, given, f"data loader {spec.name}")
 
 
-def _functions(values: OptionValues, loader: DataLoaderSpec, registry: Registry) -> tuple[Choice, ...]:
+def _functions(values: OptionValues, loader: DataLoaderTools, registry: Registry) -> tuple[Choice, ...]:
     given = values.of_kind("compare_func")
     asked = values.sections["compare"].compare
     wanted = dict.fromkeys(name for group in asked for name in _group(group, registry))
@@ -213,7 +213,7 @@ def _group(name: str, registry: Registry) -> tuple[str, ...]:
     return tuple(key for key, item in registry.compare_funcs.items() if name in item.spec.groups) or (name,)
 
 
-def _compare_options(spec: CompareFuncSpec, given: Mapping[str, Any], loader: DataLoaderSpec) -> Any:
+def _compare_options(spec: CompareFuncSpec, given: Mapping[str, Any], loader: DataLoaderTools) -> Any:
     """Return a compare function's options: what the data loader suggests, then what was given."""
     void = {suggested for suggested, by in spec.yields if by in given}
     suggestions = loader.compare_defaults.get(spec.name, {})
@@ -237,11 +237,11 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
         _add(values, "observer", name, changed_options(options))
     for name, options in plan.data.followers.items():
         _add(values, "data_loader", name, changed_options(options))
-    loader = registry.find_data_loader(plan.data.loader.name).spec
-    make = partial(_loader_options, loader, further=len(plan.data.further_shapes))
+    loader = registry.find_data_loader(plan.data.loader.name)
+    make = partial(_loader_options, loader.spec, further=len(plan.data.further_shapes))
     _add(values, "data_loader", loader.name, _asked(plan.data.loader.options, make))
     for choice in plan.compare.functions:
-        make = partial(_compare_options, registry.find_compare_func(choice.name).spec, loader=loader)
+        make = partial(_compare_options, registry.find_compare_func(choice.name).spec, loader=registry.tools(loader))
         _add(values, "compare_func", choice.name, _asked(choice.options, make))
     return values
 

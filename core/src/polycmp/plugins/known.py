@@ -94,7 +94,11 @@ def explain_kind(kind: str) -> str:
 
 
 def not_found(
-    kind: Kind, name: str, table: Mapping[str, Contribution], records: Iterable[PluginRecord]
+    kind: Kind,
+    name: str,
+    table: Mapping[str, Contribution],
+    records: Iterable[PluginRecord],
+    called: Mapping[str, str],
 ) -> PolycmpError:
     """Return the error for an unknown name, with what to do about it.
 
@@ -103,6 +107,7 @@ def not_found(
         name: The name that was asked for.
         table: Everything of this kind that there is, by name.
         records: The plugins.
+        called: Names of contributions by other names that people try.
     """
     if kind == "report":
         return _no_report(name, table)
@@ -115,8 +120,7 @@ def not_found(
     if brought is not None:
         offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
         return PluginError(what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list")
-    called = (key for key, item in table.items() if kind == "runner" and name in item.spec.aliases)
-    usual = next(called, known_names().names.get(name, name))
+    usual = called.get(name, known_names().names.get(name, name))
     if kind == "runner" and usual in table:
         return PluginError(what, why=f"it is called {usual!r} here", hint=f"-b {usual}")
     brought_by = known_names().brought.get(kind, {}).get(name, ("", ""))

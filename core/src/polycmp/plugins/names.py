@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from polycmp.plugins.discovery import BUILTIN_PLUGINS, KINDS, WORDS, Contribution, Kind, PluginRecord
 from polycmp.spec import RunnerSpec
+from polycmp.spec.former import instead_of
 
 
 class FlagOwner(NamedTuple):
@@ -159,6 +160,11 @@ def with_notes(
                 others = " and ".join(other.distribution for other in claimants if other is not item)
                 why = f"{others} has it too" if others else "another command begins with it, or it with another"
                 notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
+    for record in records:
+        for item in record.contributions:
+            for name in getattr(item.spec, "former", ()):
+                text = f"{item.label}: {type(item.spec).__name__}({name}=…) goes away in 0.3.0; use {instead_of(name)}"
+                notes.setdefault(record.name, []).append(text)
     assigned, refused = assign_flags([item for item in names.all_owners() if not is_hidden(item)], reserved)
     for flag, wanted in refused.items():
         for one in wanted:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import logging
 import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, overload
@@ -27,6 +28,7 @@ from polycmp.plugins.discovery import (
 )
 from polycmp.plugins.known import known_names, next_step, not_found
 from polycmp.plugins.names import NameOwners, is_hidden, with_notes
+from polycmp.plugins.tools import make_tools
 from polycmp.plugins.validation import new_manager, validate
 from polycmp.spec import (
     CommandSpec,
@@ -34,19 +36,23 @@ from polycmp.spec import (
     CompareFuncSpec,
     DataLoaderFactory,
     DataLoaderSpec,
+    DataLoaderTools,
     FormatSpec,
     LoaderFactory,
     LoaderSpec,
+    LoaderTools,
     ObserverSpec,
     PairingSpec,
     ReportFactory,
     ReportSpec,
     RunnerFactory,
     RunnerSpec,
+    RunnerTools,
     ServiceSpec,
     ToleranceSpec,
 )
 
+_LOG = logging.getLogger("polycmp")
 #: Backends that run side by side are loaded in threads; each puts back the stream that it found.
 _STDOUT = threading.RLock()
 
@@ -69,6 +75,7 @@ class Registry:
     def __init__(self, candidates: Iterable[Candidate], reserved: Iterable[str] = ()) -> None:
         self.candidates: tuple[Candidate, ...] = tuple(candidates)
         self.reserved: tuple[str, ...] = tuple(reserved)
+        self._tools: dict[Any, Any] = {}
 
     @classmethod
     def discover(cls, environ: Mapping[str, str] = os.environ, reserved: Iterable[str] = ()) -> Registry:
@@ -238,7 +245,10 @@ class Registry:
                 hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
         self._raise_reason(kind, name)
-        raise not_found(kind, name, {key: item for key, item in table.items() if not is_hidden(item)}, self._checked)
+        shown = {key: item for key, item in table.items() if not is_hidden(item)}
+        runners = self.equipped(shown.values()) if kind == "runner" else ()
+        called = {alias: item.name for item, tools in runners for alias in tools.aliases}
+        raise not_found(kind, name, shown, self._checked, called)
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
@@ -306,6 +316,70 @@ class Registry:
         except BaseException as error:
             raise _explain(contribution, target, error) from error
         return value
+
+    @overload
+    def tools(self, contribution: Contributed[RunnerSpec]) -> RunnerTools: ...
+    @overload
+    def tools(self, contribution: Contributed[LoaderSpec]) -> LoaderTools: ...
+    @overload
+    def tools(self, contribution: Contributed[DataLoaderSpec]) -> DataLoaderTools: ...
+    def tools(self, contribution: Contribution) -> Any:
+        """Return what a contribution can do besides what every one of its kind does; made once.
+
+        Raises:
+            PluginError: The class that its descriptor names cannot be imported or made, or does not fit it.
+        """
+        key = contribution.kind, contribution.name, contribution.plugin
+        if key not in self._tools:
+            try:
+                self._tools[key] = make_tools(contribution.spec, partial(self.load, contribution))
+            except (KeyboardInterrupt, PluginError):
+                raise
+            except BaseException as error:
+                raise _explain(contribution, contribution.spec.tools, error) from error
+        return self._tools[key]
+
+    @overload
+    def equipped(
+        self, contributions: Iterable[Contributed[RunnerSpec]]
+    ) -> Iterator[tuple[Contributed[RunnerSpec], RunnerTools]]: ...
+    @overload
+    def equipped(
+        self, contributions: Iterable[Contributed[LoaderSpec]]
+    ) -> Iterator[tuple[Contributed[LoaderSpec], LoaderTools]]: ...
+    @overload
+    def equipped(
+        self, contributions: Iterable[Contributed[DataLoaderSpec]]
+    ) -> Iterator[tuple[Contributed[DataLoaderSpec], DataLoaderTools]]: ...
+    def equipped(self, contributions: Iterable[Contribution]) -> Iterator[tuple[Contribution, Any]]:
+        """Yield contributions with their tools, without those whose tools are broken: asked for by name, they say so.
+
+        Args:
+            contributions: All of one kind.
+        """
+        for item in contributions:
+            tools = self._tools_if_any(item)
+            if tools is not None:
+                yield item, tools
+
+    def _tools_if_any(self, contribution: Contribution) -> Any:
+        try:
+            return self.tools(contribution)
+        except PluginError as error:
+            _LOG.debug("%s is left out: %s", contribution.label, describe_exception(error))
+            return None
+
+    @contextlib.contextmanager
+    def explained(self, contribution: Contribution) -> Iterator[None]:
+        """Say what to install if a module is missing that the contribution's tools import.
+
+        Raises:
+            PluginError: It is missing.
+        """
+        try:
+            yield
+        except ModuleNotFoundError as error:
+            raise _explain(contribution, contribution.spec.tools, error) from error
 
 
 def missing_modules(spec: Any) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from polycmp.errors import describe_exception, did_you_mean
 from polycmp.options.declared import is_frozen_dataclass
 from polycmp.plugins.discovery import NAME_PATTERN, WORDS, Candidate, Contributed, Contribution, PluginRecord
 from polycmp.plugins.names import flag_of
+from polycmp.plugins.tools import IMPORT_STRING, make_tools
 from polycmp.spec import (
     ENTRY_POINT_GROUP,
     HOOKS,
@@ -29,11 +30,9 @@ from polycmp.spec import (
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
-    Switch,
 )
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
-IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 RESERVED_KEYS = ("name", "model", "python")
 """Keys of an instance (`-b NAME:KEY=VALUE`) that belong to the core."""
 
@@ -169,20 +168,14 @@ def _check_spec(spec: Any, hook: str) -> None:
     if not exports and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
         raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
     _check_options(spec)
-    if isinstance(spec, RunnerSpec):
-        _check_switches(spec)
-
-
-def _check_switches(spec: RunnerSpec) -> None:
-    known = {field.name for field in dataclasses.fields(spec.options)} if spec.options is not None else set()
-    for switch in spec.switches:
-        if not isinstance(switch, Switch):
-            raise _FaultError(f"a switch of {spec.name!r} is {type(switch).__name__} instead of Switch")
-        if switch.values_from and not IMPORT_STRING.match(switch.values_from):
-            raise _FaultError(f"{switch.values_from!r} of {spec.name!r} is not of the form 'package.module:attribute'")
-    for option in filter(None, (*(switch.option for switch in spec.switches), spec.rewritten)):
-        if option not in known:
-            raise _FaultError(f"{spec.name!r} names an option {option!r} that it does not have")
+    tools = getattr(spec, "tools", "")
+    if tools and (not isinstance(tools, str) or not IMPORT_STRING.match(tools)):
+        raise _FaultError(f"{tools!r} in {hook} is not of the form 'package.module:attribute'")
+    if isinstance(spec, RunnerSpec) and spec.former and not tools:
+        try:
+            make_tools(spec, importlib.import_module)  # which imports nothing: there is no class
+        except (TypeError, ValueError) as error:
+            raise _FaultError(str(error)) from error
 
 
 def _check_format(spec: FormatSpec) -> None:

@@ -14,7 +14,7 @@ from polycmp.plan import ComparePlan
 from polycmp.spec import CompareFuncSpec, CompareFunction, DataLoaderSpec
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Registry
+    from polycmp.plugins import Contributed, Registry
 
 
 class PlannedFunctions:
@@ -74,12 +74,13 @@ def takes_any_shape(plan: ComparePlan, registry: Registry) -> bool:
     return PlannedFunctions(plan, registry).any_shape
 
 
-def relaxed_tolerances(spec: DataLoaderSpec, compare: ComparePlan) -> list[str]:
+def relaxed_tolerances(loader: Contributed[DataLoaderSpec], compare: ComparePlan, registry: Registry) -> list[str]:
     """Return notes on what counts as equal with a data loader and would not otherwise."""
+    tools = registry.tools(loader)
     notes = [
         note
         for choice in (() if compare.script else compare.functions)
-        for field, note in spec.compare_notes.get(choice.name, {}).items()
-        if vars(choice.options)[field] == spec.compare_defaults[choice.name][field]
+        for field, note in tools.compare_notes.get(choice.name, {}).items()
+        if vars(choice.options)[field] == tools.compare_defaults[choice.name][field]
     ]
-    return [f"with the data loader {spec.name} {' and '.join(notes)}"] if notes else []
+    return [f"with the data loader {loader.name} {' and '.join(notes)}"] if notes else []

@@ -109,15 +109,14 @@ class Resolved:
         return next(item for item in self.backends if item.label == label)
 
 
-def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder | None:
-    """Open the source of real inputs for outputs that drawn ones do not reach; None if no data loader has any."""
-    found = [item for item in registry.data_loaders.values() if item.spec.steps_in]
-    if not found:
-        return None
+def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder:
+    """Open the source of real inputs for outputs that drawn ones do not reach."""
 
     def reach(inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent) -> SampleFeeds | None:
-        for item in found:
-            make: MakeSampleFinder = registry.load(item, item.spec.steps_in)  # few runs come to that
+        for item, tools in registry.equipped(registry.data_loaders.values()):  # few runs come to that
+            if tools.steps_in is None:
+                continue
+            make: MakeSampleFinder = tools.steps_in
             with OthersCode(PluginError, "cannot step in for random inputs", whose=item.label):
                 reached = make(backends, registry)(inputs, feed, iterations, silent)
             if reached is not None:
@@ -128,7 +127,7 @@ def open_sample_finder(backends: Sequence[ResolvedBackend], registry: Registry) 
 
 
 class MakeSampleFinder(Protocol):
-    """Factory that `DataLoaderSpec.steps_in` names."""
+    """Factory that `DataLoaderTools.steps_in` names."""
 
     def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> SampleFinder:
         """Open the source of inputs for outputs that drawn ones do not reach."""

@@ -15,6 +15,7 @@ from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
+from polycmp.spec import RunnerTools
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -47,6 +48,11 @@ class ResolvedBackend:
         return self.plan.label
 
     @property
+    def tools(self) -> RunnerTools:
+        """What the backend can do; nothing is known of one that only another environment has."""
+        return RunnerTools() if self.contribution is None else self.model.registry.tools(self.contribution)
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Modules whose version tells which backend this is."""
         return self.contribution.spec.needs if self.contribution is not None else ()
@@ -61,26 +67,22 @@ class ResolvedBackend:
         """The view of inner tensors: "graph", "none", or the graph that the backend runs in place of the model."""
         if self.contribution is None:
             return "none"
-        spec = self.contribution.spec
-        if not spec.inside:
-            return spec.intermediates
-        found: ModelGraph | str = self.model.registry.load(self.contribution, spec.inside)(
-            self.model, self.plan.options
-        )
+        with self.model.registry.explained(self.contribution):
+            found = self.tools.inside(self.model, self.plan.options)
         return found if self.make_worker is None or isinstance(found, str) else "none"
 
     @property
     def compiles(self) -> bool:
         """Whether making one of its runners takes seconds or more."""
-        return self.contribution is not None and self.contribution.spec.compiles
+        return self.tools.compiles
 
     @property
     def runs_beside_others(self) -> bool:
         """Whether its runners may work at the same time as those of other backends."""
         if self.contribution is None or self.make_worker is not None:
             return False
-        spec = self.contribution.spec
-        return spec.concurrent and not set(changed_options(self.plan.options)).intersection(spec.exclusive)
+        changed = set(changed_options(self.plan.options))
+        return self.tools.concurrent and changed.isdisjoint(self.tools.exclusive)
 
     def make_result(self) -> BackendResult:
         """Return an empty record of a run."""
@@ -91,8 +93,7 @@ class ResolvedBackend:
             options={key: str(value) for key, value in options.items()},
             model=self.model.path,
         )
-        if self.contribution is not None:
-            result.precision = allowed_precision(dict(self.contribution.spec.narrows), self.plan.options)
+        result.precision = allowed_precision(dict(self.tools.narrows), self.plan.options)
         return result
 
     def make_run(self) -> BackendRun:

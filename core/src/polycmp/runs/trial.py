@@ -114,15 +114,15 @@ def with_plain_model(backend: ResolvedBackend, model: Model) -> ResolvedBackend:
 
 def _others(backends: Sequence[ResolvedBackend], registry: Registry) -> Iterator[ResolvedBackend]:
     model = backends[-1].model
-    for item in registry.runners.values():
+    for item, tools in registry.equipped(registry.runners.values()):
         spec = item.spec
-        if spec.trial_cost and model.can_load(spec.accepts) and not missing_modules(spec):
+        if tools.trial_cost and model.can_load(spec.accepts) and not missing_modules(spec):
             plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
             yield replace(backends[-1], plan=plan, contribution=item, make_worker=None)
 
 
 def _cost(backend: ResolvedBackend) -> int:
-    return backend.contribution.spec.trial_cost if backend.contribution is not None else 0
+    return backend.tools.trial_cost
 
 
 def _activated(backend: ResolvedBackend) -> Runner | None:

@@ -140,7 +140,7 @@ def _open_session(plan: Plan, resolved: Resolved, observers: Observers) -> _Sess
         command=plan.command,
         notes=[
             *_same_twice(plan.backends, plan.files.load_outputs),
-            *relaxed_tolerances(resolved.data_loader.spec, plan.compare),
+            *relaxed_tolerances(resolved.data_loader, plan.compare, resolved.registry),
             *prepared.notes,
         ],
     )

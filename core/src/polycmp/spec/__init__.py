@@ -65,6 +65,7 @@ from polycmp.spec.interfaces import (
     Verdict,
 )
 from polycmp.spec.lazy import lazy_names
+from polycmp.spec.tools import DataLoaderTools, LoaderTools, RunnerTools
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -81,12 +82,14 @@ __all__ = [
     "DataLoader",
     "DataLoaderFactory",
     "DataLoaderSpec",
+    "DataLoaderTools",
     "DetailedCompareFactory",
     "FormatSpec",
     "Hooks",
     "InputHints",
     "LoaderFactory",
     "LoaderSpec",
+    "LoaderTools",
     "ModelHandle",
     "ModelLoaderFactory",
     "ObserverSpec",
@@ -97,6 +100,7 @@ __all__ = [
     "RunObserver",
     "RunnerFactory",
     "RunnerSpec",
+    "RunnerTools",
     "ServiceSpec",
     "SizeHint",
     "Switch",

@@ -10,7 +10,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from polycmp.spec.former import takes_former
 
 
 def opt(
@@ -104,6 +106,10 @@ class Switch:
     values_from: str = ""
 
 
+@takes_former(
+    "intermediates", "precise", "narrows", "threads", "trial_cost", "aliases", "concurrent", "exclusive", "compiles",
+    "switches", "rewritten", functions=("inside",),
+)  # fmt: skip
 @dataclass(frozen=True)
 class RunnerSpec:
     """A backend.
@@ -117,34 +123,10 @@ class RunnerSpec:
         accepts: Kinds of model it can take, the one it likes best first.
         needs: Importable modules without which it cannot run, looked for without importing them; `"a|b"` where either
             of two will do, the one to install first.
-        intermediates: Access of the core to tensors inside the model: `"graph"` if a part of the model, or the
-            model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
-        inside: Optional, called as `inside(model, options) -> str | ModelGraph`, where that depends on the instance:
-            `"graph"` and `"none"` as above, or, where it runs something other than the model's file (a program that the
-            file was exported from, say), a `polycmp.graph.ModelGraph` of what it runs, with the names of its own
-            tensors. Its runners are then given the loaders that this graph's `cut` and `mark` return, and `locate`
-            pairs its tensors with the other side's.
-        precise: Options, as pairs of field and value, with which it calculates in float64 for any model;
-            empty if it cannot. `locate` uses such a backend to tell rounding from faults.
-        narrows: Options that let it calculate in a coarser type than the model's, as pairs of field and type
-            (`("fp16", "float16")`); an empty type means that the field's value names it. What such a type rounds is
-            then no fault. Types are those of `polycmp.precision.UNITS`.
-        threads: The option that sets the number of threads; empty if there is none. `invariants` checks that results
-            do not depend on it.
-        trial_cost: Rank by cost of a trial run. If above 0, the backend starts and runs a small model in a moment, so
-            that shapes may be tried on it before a run; of several backends the one with the lowest figure is taken.
-        aliases: Other names that people try after `-b`; they get an error that names this one.
-        concurrent: Whether its runners may be made and run while those of other backends are, each in a thread of its
-            own, and take no more threads than `polycmp.runner.usable_cores()` then says.
-        exclusive: Options that make it run alone all the same once they are not at their default: those that choose
-            another device, for example, or a number of threads.
-        compiles: Making a runner compiles the model, which takes seconds or minutes: the core then looks inside it with
-            few runners of large parts instead of many of small ones.
-        switches: Optimisations that can be switched off, each a `Switch`, the one that leaves out least first: `locate`
-            names by them what a fault hangs on, and what to type until it is mended.
-        rewritten: The option that names a file into which it writes the model as it has rewritten it, in a format that
-            one of the loaders reads; empty if there is none. `locate` reads there which operators became one.
+        tools: Optional, `"package.module:attribute"` of a class derived from `RunnerTools`: what is true of it
+            besides, and what else it can do.
         hidden: In no list, and without flags of its own: there only for those who ask for it by name.
+        former: Fields that a plugin of an older release gave, by name.
     """
 
     name: str
@@ -153,21 +135,17 @@ class RunnerSpec:
     options: type | None = None
     accepts: tuple[str, ...] = ("onnx",)
     needs: tuple[str, ...] = ()
-    intermediates: str = "graph"
-    inside: str = ""
-    precise: tuple[tuple[str, Any], ...] = ()
-    narrows: tuple[tuple[str, str], ...] = ()
-    threads: str = ""
-    trial_cost: int = 0
-    aliases: tuple[str, ...] = ()
-    concurrent: bool = False
-    exclusive: tuple[str, ...] = ()
-    compiles: bool = False
-    switches: tuple[Switch, ...] = ()
-    rewritten: str = ""
+    tools: str = ""
     hidden: bool = False
+    former: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    former_functions: ClassVar[tuple[str, ...]] = ()
 
 
+@takes_former(
+    "folder_marks", "options_of", "takes_model", "aliases", "rewrites",
+    functions=("structure", "describe", "inspect", "save", "save_verified", "draft", "hints", "graph", "join", "files",
+               "facts", "other_tools"),
+)  # fmt: skip
 @dataclass(frozen=True)
 class LoaderSpec:
     """A way to get a model of one kind, from a file or from a model of another kind.
@@ -178,44 +156,13 @@ class LoaderSpec:
         factory: Called as `factory(source, options) -> Loader`, a zero-argument callable. `source` is a path, or a
             `Loader` of a kind in `consumes`.
         options: Frozen dataclass with `opt()` fields, or None.
-        suffixes: Endings of the files it reads, with the dot.
+        suffixes: Endings of the files it reads, with the dot; `"/NAME"` for folders that are one model, known by the
+            file NAME in them (`"/saved_model.pb"`).
         consumes: Kinds it can convert from.
         produces: The kind of model it gives; empty means the same as `name`.
-        folder_marks: Names of files by any of which it knows a folder as one model (`saved_model.pb`).
-        structure: Optional, called as `structure(path) -> Any`: the model without its weights. With it, the file is
-            read once for `describe` and `hints`, whose `source` is then a callable that returns what this has returned,
-            and for a factory that takes the model, as `ModelHandle.structure`.
-        describe: Optional, called as `describe(source, options) -> ModelDescription`: names, types and shapes of
-            inputs and outputs without loading weights, so that names on the command line are checked early.
-        inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.
-        save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
-        save_verified: Optional, called as `save_verified(loader, path, *, original, registry) -> Iterable[str]`: as
-            `save`, for a file that the user keeps. It takes its place only once it is known to be as good as the model
-            that it was made of, which `original()` gives; returns what was made sure of, in a few words each.
-        draft: Optional, called as `draft(loader, path, weights, *, whole) -> None`: as `save`, for a part of a model
-            that is read once and then removed, so that it need not survive a loss of power. `weights` names a folder
-            beside `path` whose files the part may refer to, those that earlier parts left there included; empty for
-            none. `whole` asks for a file that is complete in itself, if there can be one.
-        options_of: A backend whose options this loader takes instead of its own, so that `convert` builds the
-            engine that `run` runs.
-        hints: Optional, called as `hints(source, options) -> InputHints`: which sizes the model's operators ask of
-            dimensions that its inputs leave open, read without loading weights.
-        graph: Optional, called as `graph(loader) -> polycmp.graph.ModelGraph`: the model's operators and tensors, and
-            parts cut out of it. With it, the tensors inside the model can be compared in bounded memory, and `locate`
-            can find the operator at fault, on every backend that accepts this kind of model.
-        join: Optional, called as `join(parts) -> Loader`, where `parts` are loaders of models of this kind by a prefix:
-            all of them as one model of separate parts, each tensor's name with its part's prefix. With it, `locate`
-            runs many operators alone in one runner of a backend that compiles.
-        files: Optional, called as `files(path) -> Iterable[str]`: the paths of further files that a model's file refers
-            to, those with its weights, read without loading weights. They tell, too, whether a model has changed.
-        facts: Optional, called as `facts(path) -> Mapping[str, Any]`: what tells models of this kind apart besides the
-            file's digest and size, in plain values by name (`opset`), read without loading weights. Reports show it.
-        takes_model: The factory is called as `factory(source, options, *, model) -> Loader`, where `model` is the
-            `ModelHandle` for which it loads: shapes and data of the run then serve what it builds.
-        aliases: Other names of the kind it makes, for `--model-type`, `--convert-to` and `--display-as`.
-        rewrites: Whether loading such a file and saving it again may change it; if not, `convert` refuses to do so.
-        other_tools: Optional, called as `other_tools(path, kind) -> str`: the command line of another tool that makes a
-            model of that kind from this file, which is shown where no installed loader does; empty if there is none.
+        tools: Optional, `"package.module:attribute"` of a class derived from `LoaderTools`: what is true of it
+            besides, and what else it can do.
+        former: Fields that a plugin of an older release gave, by name.
     """
 
     name: str
@@ -225,23 +172,25 @@ class LoaderSpec:
     suffixes: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     produces: str = ""
-    folder_marks: tuple[str, ...] = ()
-    structure: str = ""
-    describe: str = ""
-    inspect: str = ""
-    save: str = ""
-    save_verified: str = ""
-    draft: str = ""
-    hints: str = ""
-    graph: str = ""
-    join: str = ""
-    files: str = ""
-    facts: str = ""
-    options_of: str = ""
-    takes_model: bool = False
-    aliases: tuple[str, ...] = ()
-    rewrites: bool = True
-    other_tools: str = ""
+    tools: str = ""
+    former: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    former_functions: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def kind(self) -> str:
+        """The kind of model that it gives."""
+        return self.produces or self.name
+
+    @property
+    def file_suffixes(self) -> tuple[str, ...]:
+        """Endings of the files that it reads."""
+        return tuple(suffix for suffix in self.suffixes if not suffix.startswith("/"))
+
+    @property
+    def folder_marks(self) -> tuple[str, ...]:
+        """Names of the files by any of which it knows a folder as one model."""
+        named = (suffix[1:] for suffix in self.suffixes if suffix.startswith("/"))
+        return (*named, *self.former.get("folder_marks", ()))
 
     def reads(self, path: str | Path) -> bool:
         """Return whether a file's suffix, or what a folder holds, says that the loader reads it."""
@@ -251,6 +200,10 @@ class LoaderSpec:
         return any(os.path.isfile(os.path.join(path, name)) for name in self.folder_marks)  # noqa: PTH113, PTH118
 
 
+@takes_former(
+    "synthetic", "sweeps_shapes", "compare_defaults", "compare_notes", "sizes", "gives_way", "python",
+    functions=("remarks", "steps_in"),
+)  # fmt: skip
 @dataclass(frozen=True)
 class DataLoaderSpec:
     """A source of input data, chosen with `--data-loader NAME`.
@@ -260,43 +213,23 @@ class DataLoaderSpec:
         summary: One line for tables and help.
         factory: Called as `factory(options) -> callable(inputs: TensorMetadata) -> Iterable[dict[str, array]]`.
         options: Frozen dataclass with `opt()` fields, or None.
-        synthetic: The numbers are made up, and say nothing of real data: backends that calibrate with them warn.
-        sweeps_shapes: It chooses sizes for open dimensions itself; those of other data loaders become 1 before they
-            are asked.
-        compare_defaults: Options that suit compare functions better with these inputs, by the function's name and
-            the option's field. What the user gives comes first.
-        compare_notes: Differences that such an option lets pass, in words, by the same names; the result names them.
-        remarks: Optional, called as `remarks(options, inputs) -> Mapping[str, str]`: in words, for those inputs of
-            which it is worth saying, what they hold and why.
-        sizes: Sizes that suit its inputs, the likeliest first, tried before the common ones: `image` for open heights
-            and widths, `series` for the open length of what has no other dimension but a batch.
-        gives_way: Options that say which values are drawn. Where none of them is given, and its numbers do not reach
-            a model's outputs, real samples take their place. None: its feeds stay in any case.
-        steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.runs.SampleFinder`: it may give real
-            inputs in place of those that `gives_way`, tried on a quick backend.
-        python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
-            the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
-            refused.
         follows: It continues the inputs of any data loader with the outputs made from them: it is not chosen by
             name, but takes part when any of its options is given. The factory is then called as
             `factory(options, following, resolved)`, with a `FeedbackContext` and a `Resolved` of
             `polycmp.runs`, and returns a `Feedback` of it.
+        tools: Optional, `"package.module:attribute"` of a class derived from `DataLoaderTools`: what is true of it
+            besides, and what else it can do.
+        former: Fields that a plugin of an older release gave, by name.
     """
 
     name: str
     summary: str
     factory: str
     options: type | None = None
-    synthetic: bool = False
     follows: bool = False
-    sweeps_shapes: bool = False
-    remarks: str = ""
-    compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict, hash=False)
-    compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict, hash=False)
-    sizes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict, hash=False)
-    gives_way: tuple[str, ...] | None = None
-    steps_in: str = ""
-    python: str = ""
+    tools: str = ""
+    former: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    former_functions: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class SizeHint:
 
 
 class InputHints(Protocol):
-    """Constraints of a model's graph on its inputs beyond their declared shapes; see `LoaderSpec.hints`."""
+    """Constraints of a model's graph on its inputs beyond their declared shapes; see `LoaderTools.hints`."""
 
     def sizes(self, inputs: TensorMetadata, /) -> Mapping[tuple[str, int], SizeHint]:
         """Return hints by input and axis for dimensions that are open in `inputs`, as far as anything is known."""
@@ -125,7 +125,7 @@ class ModelHandle(Protocol):
 
     @property
     def structure(self) -> Callable[[], Any] | None:
-        """Returns the model as `LoaderSpec.structure` reads it, once in a run; it must not be changed."""
+        """Returns the model as `LoaderTools.structure` reads it, once in a run; it must not be changed."""
         ...
 
     def load(self, kind: str) -> Loader[Any]:
@@ -157,7 +157,7 @@ class LoaderFactory(Protocol):
 
 
 class ModelLoaderFactory(Protocol):
-    """Makes a loader from more than its source; see `LoaderSpec.takes_model`."""
+    """Makes a loader from more than its source; see `LoaderTools.takes_model`."""
 
     def __call__(self, source: Any, options: Any, /, *, model: ModelHandle) -> Loader[Any]:
         """Return a loader, as `LoaderFactory` does, that may use what is known of the run."""

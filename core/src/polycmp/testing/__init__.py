@@ -21,7 +21,8 @@ plugin can do beyond the minimum::
         def expected(self, feed):
             return {"y": 2 * feed["x"]}
 
-`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package.
+A backend that accepts ONNX derives from `OnnxRunnerContract`, which has a model, feeds and what it must give, and
+writes `make_runner`. `polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from polycmp.testing.loaders import LoaderContract
     from polycmp.testing.marks import Expected, never, notimpl, notyet
     from polycmp.testing.observers import ObserverContract
+    from polycmp.testing.onnx_runners import OnnxRunnerContract
     from polycmp.testing.reports import ReportContract
     from polycmp.testing.runners import RunnerContract
 
@@ -48,6 +50,7 @@ __all__ = [
     "Expected",
     "LoaderContract",
     "ObserverContract",
+    "OnnxRunnerContract",
     "ReportContract",
     "RunnerContract",
     "needs",
@@ -61,7 +64,16 @@ if sys.modules.get("pytest") is not None:
     sys.modules["pytest"].register_assert_rewrite(
         *(
             f"polycmp.testing.{name}"
-            for name in ("runners", "loaders", "data_loaders", "compare_funcs", "observers", "reports", "nodes")
+            for name in (
+                "runners",
+                "onnx_runners",
+                "loaders",
+                "data_loaders",
+                "compare_funcs",
+                "observers",
+                "reports",
+                "nodes",
+            )
         )
     )
 
@@ -76,6 +88,7 @@ if not TYPE_CHECKING:
             "loaders": ["LoaderContract"],
             "marks": ["Expected", "never", "notimpl", "notyet"],
             "observers": ["ObserverContract"],
+            "onnx_runners": ["OnnxRunnerContract"],
             "reports": ["ReportContract"],
             "runners": ["RunnerContract"],
         },

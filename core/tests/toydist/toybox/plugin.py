@@ -8,9 +8,12 @@ from polycmp.spec import (
     CommandSpec,
     CompareFuncSpec,
     DataLoaderSpec,
+    DataLoaderTools,
     FormatSpec,
     LoaderSpec,
+    LoaderTools,
     RunnerSpec,
+    RunnerTools,
     hookimpl,
     opt,
 )
@@ -117,10 +120,7 @@ def polycmp_loaders():
         options=LoaderOptions,
         suffixes=(".toy",),
         consumes=("packed",),
-        describe="toybox.loader:describe",
-        inspect="toybox.loader:inspect",
-        save="toybox.loader:save",
-        graph="toybox.graph:open_graph",
+        tools="toybox.plugin:ToyTools",
     )
     yield LoaderSpec(
         name="pack",
@@ -129,8 +129,43 @@ def polycmp_loaders():
         suffixes=(".packed",),
         consumes=("toy",),
         produces="packed",
-        save="toybox.loader:save_packed",
+        tools="toybox.plugin:PackTools",
     )
+
+
+class ToyTools(LoaderTools):
+    """All that toys can."""
+
+    graph_modules = ("toybox.graph",)
+
+    def describe(self, source, options):
+        from toybox.loader import describe
+
+        return describe(source, options)
+
+    def inspect(self, loader, show):
+        from toybox.loader import inspect
+
+        return inspect(loader, show)
+
+    def save(self, loader, path):
+        from toybox.loader import save
+
+        save(loader, path)
+
+    def graph(self, loader):
+        from toybox.graph import open_graph
+
+        return open_graph(loader)
+
+
+class PackTools(LoaderTools):
+    """Writing."""
+
+    def save(self, loader, path):
+        from toybox.loader import save_packed
+
+        save_packed(loader, path)
 
 
 @hookimpl
@@ -142,9 +177,7 @@ def polycmp_runners():
         options=RunnerOptions,
         accepts=("toy",),
         needs=("numpy",),
-        precise=(("dtype", "float64"),),
-        narrows=(("dtype", ""), ("fast", "bfloat16")),
-        threads="threads",
+        tools="toybox.plugin:NumpyTools",
     )
     yield RunnerSpec(
         name="plain", summary="Toys on NumPy", factory="toybox.runner:make_plain", accepts=("toy",), needs=("numpy",)
@@ -155,7 +188,7 @@ def polycmp_runners():
         factory="toybox.runner:make_shut",
         options=ShutOptions,
         accepts=("toy",),
-        intermediates="none",
+        tools="toybox.plugin:ShutTools",
     )
     yield RunnerSpec(
         name="packs", summary="Packed toys", factory="toybox.runner:make_packed", accepts=("packed",), needs=("numpy",)
@@ -169,6 +202,20 @@ def polycmp_runners():
     )
 
 
+class NumpyTools(RunnerTools):
+    """Several types and threads."""
+
+    precise = (("dtype", "float64"),)
+    narrows = (("dtype", ""), ("fast", "bfloat16"))
+    threads = "threads"
+
+
+class ShutTools(RunnerTools):
+    """Whole models only."""
+
+    runs_parts = False
+
+
 @hookimpl
 def polycmp_data_loaders():
     yield DataLoaderSpec("ramp", "Numbers that rise evenly", "toybox.data:make_ramp", RampOptions)
@@ -177,11 +224,17 @@ def polycmp_data_loaders():
         "One number everywhere, in sizes of its own",
         "toybox.data:make_edges",
         EdgesOptions,
-        synthetic=True,
-        sweeps_shapes=True,
-        compare_defaults={"gap": {"allowed": 2.0}},
-        compare_notes={"gap": {"allowed": "gaps up to 2 are equal (--gap-allowed X changes that)"}},
+        tools="toybox.plugin:EdgesTools",
     )
+
+
+class EdgesTools(DataLoaderTools):
+    """Sizes and tolerances of their own."""
+
+    synthetic = True
+    sweeps_shapes = True
+    compare_defaults = {"gap": {"allowed": 2.0}}
+    compare_notes = {"gap": {"allowed": "gaps up to 2 are equal (--gap-allowed X changes that)"}}
 
 
 @hookimpl

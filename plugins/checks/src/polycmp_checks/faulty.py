@@ -204,7 +204,7 @@ def make_runner(model: Model, options: FaultyOptions, *, name: str) -> FaultyRun
     registry = model.registry
     contribution = registry.find_runner(options.backend)
     spec = contribution.spec
-    if options.backend == "faulty" or spec.intermediates != "graph":
+    if options.backend == "faulty" or not registry.tools(contribution).runs_parts:
         raise BackendError("cannot be wrapped", whose=options.backend, why="it does not run parts of a model")
     inner = make_options(
         spec.options, options_from_texts(spec.options, options.wrapped, options.backend), options.backend

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from polycmp.spec import (
     CommandSpec,
     DataLoaderSpec,
+    DataLoaderTools,
     RunnerSpec,
     ToleranceSpec,
     hookimpl,
@@ -96,10 +97,7 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         "Inputs that find bugs",
         "polycmp_checks.stress.feeds:make_stress",
         StressOptions,
-        synthetic=True,
-        sweeps_shapes=True,
-        compare_defaults=COMPARE_DEFAULTS,
-        compare_notes=COMPARE_NOTES,
+        tools="polycmp_checks.plugin:StressTools",
     )
     yield DataLoaderSpec(
         "steps",
@@ -108,6 +106,15 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         StepsOptions,
         follows=True,
     )
+
+
+class StressTools(DataLoaderTools):
+    """Made-up inputs in sizes of their own, extreme enough to need other tolerances."""
+
+    synthetic = True
+    sweeps_shapes = True
+    compare_defaults = COMPARE_DEFAULTS
+    compare_notes = COMPARE_NOTES
 
 
 @hookimpl

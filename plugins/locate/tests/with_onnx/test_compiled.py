@@ -26,6 +26,7 @@ PLUGIN = """
 
     @hookimpl
     def polycmp_runners():
+        # As plugins of 0.1.0 wrote it, which goes on working with a warning.
         yield RunnerSpec("compiler", "takes its time", "compiler_impl:make", Options,
                          compiles=True, narrows=(("narrow", "float16"),))
         yield RunnerSpec("swift", "takes no time", "compiler_impl:make", Options)

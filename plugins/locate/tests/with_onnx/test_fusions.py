@@ -76,12 +76,12 @@ def test_switches_of_a_backend_are_checked(tmp_path):
 
     registry = Registry.discover()
     model = Model(str(relu_clip(tmp_path / "m.onnx")), registry)
-    known = [(name, item) for name, item in registry.runners.items() if item.spec.switches]
-    assert "onnxrt" in dict(known)
-    for name, item in known:
+    known = {item.name: item for item, tools in registry.equipped(registry.runners.values()) if tools.switches}
+    assert "onnxrt" in known
+    for name, item in known.items():
         given = {"compile": True} if name == "torch" else {}  # what is not compiled leaves nothing out
         backend = ResolvedBackend(BackendPlan(name, name, item.spec.options(**given)), model, item)
-        for switch in item.spec.switches:
+        for switch in backend.tools.switches:
             values = backend.switch_values(switch)
             several = isinstance(getattr(backend.plan.options, switch.option), tuple)
             assert values
@@ -128,7 +128,7 @@ def test_all_operators_that_one_kernel_replaced_are_named_with_the_pass(polycmp,
 
 OPTIMISING = """
 from dataclasses import dataclass
-from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, Switch, hookimpl, opt
 
 @dataclass(frozen=True)
 class Options:
@@ -138,7 +138,11 @@ class Options:
 @hookimpl
 def polycmp_runners():
     yield RunnerSpec("optimising", "ONNX Runtime behind an optimiser", "optimising_impl:make", Options, needs=("onnx",),
-                     switches=(Switch("skip", values_from="optimising_impl:passes"),), rewritten="write")
+                     tools=f"{__name__}:Tools")
+
+class Tools(RunnerTools):
+    switches = (Switch("skip", values_from="optimising_impl:passes"),)
+    rewritten = "write"
 """
 OPTIMISER = '''
 import os

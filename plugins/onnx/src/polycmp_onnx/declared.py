@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polycmp.graph import Constant, GraphNode
 from polycmp.precision import unit_of
 from polycmp.tensors import dtype_class, dtype_name
-from polycmp_onnx.graph import shape_of
+from polycmp_onnx.graph import GraphView, shape_of
 from polycmp_onnx.packing import unpack
 
 if TYPE_CHECKING:
@@ -81,23 +81,20 @@ class Declarations:
 
     Args:
         model: The model.
+        view: Links of its graph.
         types: `ValueInfoProto` of its tensors, by name.
         values: Returns weights by name.
     """
 
     def __init__(
-        self, model: ModelProto, types: Mapping[str, Any], values: Callable[[Sequence[str]], Mapping[str, _Values]]
+        self,
+        model: ModelProto,
+        view: GraphView,
+        types: Mapping[str, Any],
+        values: Callable[[Sequence[str]], Mapping[str, _Values]],
     ) -> None:
-        self._types, self._values = types, values
+        self._view, self._types, self._values = view, types, values
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
-        self._maker = {name: node for node in model.graph.node for name in node.output if name}
-        self._readers = {name: node for node in model.graph.node for name in node.input}
-        self._weights = {item.name for item in model.graph.initializer}
-        self._sizes = {item.name: math.prod(item.dims) for item in model.graph.initializer}
-        self._known = self._weights | {name for name, node in self._maker.items() if node.op_type == "Constant"}
-        for node in model.graph.node:
-            if node.input and all(name in self._known for name in node.input if name):
-                self._known.update(name for name in node.output if name)
 
     def settings(self, node: GraphNode) -> dict[str, Any]:
         """Return what an operator is told to do; an operator that only shapes tensors is told nothing.
@@ -156,7 +153,7 @@ class Declarations:
     # --- operators
 
     def _proto(self, node: GraphNode) -> NodeProto | None:
-        return self._maker.get(node.outputs[0]) if node.outputs else None
+        return self._view.producer(node.outputs[0]) if node.outputs else None
 
     def _schema(self, proto: NodeProto) -> Any:
         version = self._opsets.get(proto.domain or "ai.onnx", 0)
@@ -272,12 +269,12 @@ class Declarations:
 
     def _scale_behind(self, proto: NodeProto) -> Constant | None:
         """Return the constant that the result of a product of codes is multiplied by, beside the scale of its input."""
-        cast = self._readers.get(proto.output[0])
-        scaled = None if cast is None or cast.op_type != "Cast" else self._readers.get(cast.output[0])
+        cast = _last(self._view.consumers(proto.output[0]))
+        scaled = None if cast is None or cast.op_type != "Cast" else _last(self._view.consumers(cast.output[0]))
         if cast is None or scaled is None or scaled.op_type != "Mul":
             return None
         (other,) = [name for name in scaled.input if name != cast.output[0]] or [""]
-        scales = self._maker.get(other)
+        scales = self._view.producer(other)
         if scales is None or scales.op_type != "Mul":
             return None
         known = [item for name in scales.input if (item := self._static(name)) is not None]
@@ -316,11 +313,11 @@ class Declarations:
 
     def _static(self, name: str) -> Constant | None:
         """Return a tensor that depends on weights alone, through operators that move, round or scale it."""
-        if name not in self._known:
+        if name not in self._view.static:
             return None
-        proto = self._maker.get(name)
-        if name in self._weights or (proto is not None and proto.op_type == "Constant"):
-            if self._sizes.get(name, 0) > _LARGEST:
+        proto, weight = self._view.producer(name), self._view.weights.get(name)
+        if weight is not None or (proto is not None and proto.op_type == "Constant"):
+            if weight is not None and math.prod(weight.dims) > _LARGEST:
                 return None
             held = self._values([name])  # one by one, so that a file's pages are let go of with each
             return _constant(name, held[name]) if name in held else None
@@ -360,6 +357,10 @@ class Declarations:
             sizes = [int(size) for size in shape]
             return lambda item: item.reshape(sizes) if item.size == np.prod(sizes) else item
         return None
+
+
+def _last(nodes: Sequence[NodeProto]) -> NodeProto | None:
+    return nodes[-1] if nodes else None
 
 
 def _input(proto: NodeProto, place: int) -> str:

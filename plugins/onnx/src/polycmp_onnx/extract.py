@@ -13,6 +13,7 @@ from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
 from polycmp.tensors import TensorEntry
 from polycmp_onnx.graph import (
+    GraphView,
     computed_tensors,
     element_type,
     graph_inputs,
@@ -21,9 +22,9 @@ from polycmp_onnx.graph import (
     rename_fed,
     replace_items,
     shape_of,
-    walk_back,
 )
 from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.passes import WEIGHTS_APART, model_pass, noted_types
 from polycmp_onnx.shapes import infer_shapes, value_types
 from polycmp_onnx.tidy import set_shape
 
@@ -66,13 +67,17 @@ class ExtractSubgraph(OnnxLoader):
 extract_subgraph = immediate(ExtractSubgraph)
 
 
-def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | None = None) -> None:
+@model_pass(requires=(WEIGHTS_APART,))
+def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | None = None) -> bool:
     """Take everything out of a model that does not lead from some tensors to others.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
         inputs: As for `ExtractSubgraph`.
         outputs: As for `ExtractSubgraph`.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
         UsageError: A name is unknown.
@@ -82,18 +87,20 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     starts = [value.name for value in graph_inputs(graph)] if inputs is None else list(inputs)
     ends = [value.name for value in graph.output] if outputs is None else list(outputs)
     _check_names(graph, starts, ends)
-    nodes, needed = walk_back(graph, ends, set(starts))
+    nodes, needed = GraphView(graph).ancestors(ends, set(starts))
     _check_complete(graph, starts, needed)
     used = [name for name in starts if name in needed or inputs is not None]
     values = _typed_values(model, [*used, *ends])
     made_inputs = [_value(values, name, inputs) for name in used]
     made_outputs = [_value(values, name, outputs) for name in ends]
-    _shrink(graph, nodes, needed, set(starts))
+    before = noted_types(model)
+    modified = _shrink(graph, nodes, needed, set(starts))
     replace_items(graph.input, made_inputs)
     replace_items(graph.output, made_outputs)
     for value in graph.input:
         if value.type.WhichOneof("value") is None or (value.type.HasField("tensor_type") and not element_type(value)):
             raise ModelError(f"the type of {value.name!r} is unknown", hint="run shape inference first, or give it")
+    return modified or noted_types(model) != before
 
 
 def _check_complete(graph: Any, inputs: Iterable[str], needed: set[str]) -> None:
@@ -120,15 +127,19 @@ def _typed_values(model: Any, names: Iterable[str]) -> dict[str, Any]:
     return known
 
 
-def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) -> None:
+def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) -> bool:
+    """Take out what a part does not need, and return whether that is anything."""
     kept = [graph.node[index] for index in nodes]
     inner = {name for node in kept for name in node.output}
     weights = needed - inputs
+    count = len(graph.node)
     replace_items(graph.node, kept)
+    removed = len(kept) < count or not inner.isdisjoint(inputs)
     rename_fed(graph.node, inputs)
-    keep_items(graph.initializer, lambda item: item.name in weights)
-    keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
-    keep_items(graph.value_info, lambda value: value.name in inner)
+    removed |= keep_items(graph.initializer, lambda item: item.name in weights)
+    removed |= keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
+    removed |= keep_items(graph.value_info, lambda value: value.name in inner)
+    return removed
 
 
 def _value(values: dict[str, Any], name: str, given: Tensors | None) -> Any:

@@ -14,8 +14,9 @@ import numpy as np
 
 from polycmp.errors import PolycmpError
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import is_standard, keep_items, nodes_within, reads, shape_of, subgraphs
+from polycmp_onnx.graph import GraphView, is_standard, keep_items, nodes_within, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.passes import WEIGHTS_APART, model_pass
 from polycmp_onnx.shapes import note_shapes, value_types
 
 if TYPE_CHECKING:
@@ -74,19 +75,10 @@ class FoldConstants(OnnxLoader):
 
     def apply(self, model: ModelProto) -> ModelProto:
         """Fold another model with the same options, and return it."""
-        left = math.inf if self.num_passes is None else self.num_passes
-        while left > 0:
-            before = sum(1 for _ in nodes_within(model.graph))
-            if self.do_shape_inference:
-                note_shapes(model)
-            values = value_types(model) if self.fold_shapes else {}
-            self._fold(model, model.graph, {}, values)
-            if sum(1 for _ in nodes_within(model.graph)) == before:
-                break
-            left -= 1
+        fold(model, self)
         return model
 
-    def _fold(self, model: Any, graph: Any, around: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def fold_graph(self, model: Any, graph: Any, around: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
         """Fold a graph, and the subgraphs within it.
 
         Args:
@@ -94,13 +86,16 @@ class FoldConstants(OnnxLoader):
             graph: The graph, which is changed.
             around: The constants of the graphs around it, by name.
             values: Types of tensors as far as they are known, by name.
+
+        Returns:
+            Whether anything changed.
         """
         fed = {value.name for value in graph.input}
         constants = {name: item for name, item in around.items() if name not in fed}
         constants.update((item.name, item) for item in graph.initializer)
         shapes = {node.output[0]: node for node in graph.node if self.fold_shapes and is_standard(node, "Shape")}
         made: dict[str, Any] = {}
-        gone = set()
+        gone, modified = set(), False
         for index, node in enumerate(graph.node):
             given = self._known_dims(node, shapes, constants, values)
             results = self._results(model, node, {**constants, **given} if given else constants, values)
@@ -112,15 +107,18 @@ class FoldConstants(OnnxLoader):
                 gone.add(index)
                 continue
             for inner in subgraphs(node):
-                self._fold(model, inner, constants, values)
+                modified |= self.fold_graph(model, inner, constants, values)
         results = {value.name for value in graph.output} & made.keys()
         for index in sorted(gone, reverse=True):
-            _replace(graph.node, index, [made[name] for name in graph.node[index].output if name in results])
+            modified |= _replace(
+                graph.node, index, [made[name] for name in graph.node[index].output if name in results]
+            )
         made = {name: item for name, item in made.items() if name not in results}
-        needed = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
-        keep_items(graph.initializer, lambda item: item.name in needed)
-        keep_items(graph.value_info, lambda value: value.name not in made)
+        needed = GraphView(graph).read_names
+        modified |= keep_items(graph.initializer, lambda item: item.name in needed)
+        modified |= keep_items(graph.value_info, lambda value: value.name not in made)
         graph.initializer.extend(item for name, item in made.items() if name in needed)
+        return modified
 
     def _results(self, model: Any, node: Any, constants: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
         """Return the tensors that a node always makes, by name, or None if it has to stay."""
@@ -171,7 +169,30 @@ class FoldConstants(OnnxLoader):
 fold_constants = immediate(FoldConstants)
 
 
-def _replace(nodes: Any, index: int, results: list[Any]) -> None:
+@model_pass(requires=(WEIGHTS_APART,))
+def fold(model: Any, options: FoldConstants) -> bool:
+    """Replace what can be calculated from weights alone by its result, and drop the weights no longer used.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+        options: Options of the loader.
+
+    Returns:
+        Whether anything changed.
+    """
+    left, modified = math.inf if options.num_passes is None else options.num_passes, False
+    while left > 0:
+        noted = note_shapes(model) if options.do_shape_inference else False
+        values = value_types(model) if options.fold_shapes else {}
+        folded = options.fold_graph(model, model.graph, {}, values)
+        modified |= noted or folded
+        if not folded:
+            break
+        left -= 1
+    return modified
+
+
+def _replace(nodes: Any, index: int, results: list[Any]) -> bool:
     """Take a node out; outputs of the graph are still made by a node, for not every backend returns weights."""
     import onnx
 
@@ -182,6 +203,9 @@ def _replace(nodes: Any, index: int, results: list[Any]) -> None:
         nodes[index].CopyFrom(made[0])
         for further in made[1:]:
             nodes.insert(index, further)
+    else:
+        return False
+    return True
 
 
 def _has_unknown_dim(tensor: Any) -> bool:

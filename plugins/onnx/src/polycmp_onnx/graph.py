@@ -1,17 +1,20 @@
-"""Small questions about ONNX graphs: the type of a tensor, the names in use, the inputs of a node."""
+"""Questions about ONNX graphs: who makes and who reads a tensor, its type, the names in use."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polycmp.tensors import TensorMetadata
 
 __all__ = [
+    "GraphView",
+    "Use",
     "computed_tensors",
     "element_type",
     "graph_inputs",
@@ -22,11 +25,11 @@ __all__ = [
     "part_weights_from_inputs",
     "reads",
     "rename",
+    "rename_reads",
     "shape_of",
     "subgraphs",
     "tensor_metadata",
     "unfed_input",
-    "walk_back",
     "weights_are_fed",
     "with_names",
 ]
@@ -134,18 +137,22 @@ def weights_are_fed(model: Any) -> bool:
     return model.ir_version < 4 or len(graph_inputs(model.graph)) != len(model.graph.input)
 
 
-def part_weights_from_inputs(model: Any) -> None:
+def part_weights_from_inputs(model: Any) -> bool:
     """Make weights no inputs any more, so that each can be changed, replaced or left out by itself.
 
     A caller may feed such a weight, which nothing here ever does: for a model of ours it is a constant.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
+
+    Returns:
+        Whether anything changed.
     """
-    fed = graph_inputs(model.graph)
-    if len(fed) != len(model.graph.input):
-        replace_items(model.graph.input, fed)
+    if not weights_are_fed(model):
+        return False
+    replace_items(model.graph.input, graph_inputs(model.graph))
     model.ir_version = max(model.ir_version, 4)  # the first version of the format in which weights stand apart
+    return True
 
 
 def known_values(graph: Any) -> dict[str, Any]:
@@ -175,38 +182,160 @@ def reads(node: Any) -> Iterator[str]:
                 yield name
 
 
-def makers(graph: Any) -> dict[str, int]:
-    """Return the position of the node that makes each tensor of a graph, by the tensor's name."""
-    return {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+class Use(NamedTuple):
+    """A place where a tensor is read.
+
+    Attributes:
+        node: Position of the node that reads it.
+        place: Position among the node's inputs; -1 where a graph inside the node reads it.
+    """
+
+    node: int
+    place: int
 
 
-def walk_back(
-    graph: Any, outputs: Iterable[str], border: Collection[str] = (), maker: Mapping[str, int] | None = None
-) -> tuple[list[int], set[str]]:
-    """Return the positions of the nodes that tensors depend on, in order, and the names of all tensors on the way.
+class GraphView:
+    """Links between the tensors and the nodes of a graph: who makes a tensor, who reads it, which are constant.
 
-    `onnx.utils.Extractor` misses what the subgraphs of a node read from around them, and refuses sparse weights.
+    Each link is found when it is first asked for. A graph that has been changed needs another view.
 
     Args:
         graph: An `onnx.GraphProto`.
-        outputs: Names of the tensors.
-        border: Names of tensors to go no further back than.
-        maker: The graph's `makers`, where many parts of it are asked for.
     """
-    maker = makers(graph) if maker is None else maker
-    needed: set[str] = set()
-    chosen: set[int] = set()
-    waiting = list(outputs)
-    while waiting:
-        name = waiting.pop()
-        if name in needed:
-            continue
-        needed.add(name)
-        index = maker.get(name)
-        if index is not None and name not in border and index not in chosen:
-            chosen.add(index)
-            waiting.extend(reads(graph.node[index]))
-    return sorted(chosen), needed
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+
+    @cached_property
+    def nodes(self) -> Sequence[Any]:
+        """The nodes, in the graph's order."""
+        return list(self.graph.node)
+
+    @cached_property
+    def outputs(self) -> Sequence[str]:
+        """Names of the graph's outputs."""
+        return [value.name for value in self.graph.output]
+
+    @cached_property
+    def operands(self) -> Sequence[Sequence[str]]:
+        """Of each node the names of its inputs, "" for one that is left out."""
+        return [tuple(node.input) for node in self.nodes]
+
+    @cached_property
+    def reads(self) -> Sequence[Sequence[str]]:
+        """Of each node the names that it reads, those that its subgraphs take from around them included."""
+        return [tuple(dict.fromkeys(reads(node))) for node in self.nodes]
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Position of the node that makes each tensor."""
+        return {name: index for index, node in enumerate(self.nodes) for name in node.output if name}
+
+    @cached_property
+    def uses(self) -> Mapping[str, Sequence[Use]]:
+        """Places where each tensor is read, but for the graph's outputs."""
+        found: dict[str, list[Use]] = {}
+        for index, (operands, names) in enumerate(zip(self.operands, self.reads, strict=True)):
+            for place, name in enumerate(operands):
+                found.setdefault(name, []).append(Use(index, place))
+            for name in names:
+                if name not in operands:
+                    found.setdefault(name, []).append(Use(index, -1))
+        return found
+
+    @cached_property
+    def read_names(self) -> frozenset[str]:
+        """Names of the tensors that some node reads, or the graph gives out."""
+        return frozenset(name for names in (self.outputs, *self.reads) for name in names)
+
+    @cached_property
+    def last_uses(self) -> Mapping[int, Sequence[str]]:
+        """Of each node, by its position, the tensors that neither a later node reads nor makes: they can be freed."""
+        last = {name: index for index, node in enumerate(self.nodes) for name in (*node.output, *self.reads[index])}
+        found: dict[int, list[str]] = {}
+        for name, index in last.items():
+            found.setdefault(index, []).append(name)
+        return found
+
+    @cached_property
+    def weights(self) -> Mapping[str, Any]:
+        """The initializers, as `onnx.TensorProto` by name."""
+        return {item.name: item for item in self.graph.initializer}
+
+    @cached_property
+    def held(self) -> Mapping[str, Any]:
+        """What Constant nodes hold, as `onnx.TensorProto` by name."""
+        return {
+            node.output[0]: item.t
+            for node in self.nodes
+            if node.op_type == "Constant"
+            for item in node.attribute
+            if item.name == "value"
+        }
+
+    @cached_property
+    def static(self) -> Set[str]:
+        """Names of weights and of what nodes make of weights alone."""
+        found = {*self.weights, *(name for node in self.nodes if node.op_type == "Constant" for name in node.output)}
+        for node in self.nodes:
+            if node.input and all(name in found for name in node.input if name):
+                found.update(name for name in node.output if name)
+        return found
+
+    def producer(self, name: str) -> Any:
+        """Return the node that makes a tensor; None for an input, a weight, and an unknown name.
+
+        Args:
+            name: Name of the tensor.
+        """
+        index = self.positions.get(name)
+        return None if index is None else self.nodes[index]
+
+    def consumers(self, name: str) -> list[Any]:
+        """Return the nodes that read a tensor, by themselves or in a graph inside them, in the graph's order.
+
+        Args:
+            name: Name of the tensor.
+        """
+        return [self.nodes[index] for index in dict.fromkeys(use.node for use in self.uses.get(name, ()))]
+
+    def ancestors(self, outputs: Iterable[str], border: Collection[str] = ()) -> tuple[list[int], set[str]]:
+        """Return the positions of the nodes that tensors depend on, in order, and the names of all tensors on the way.
+
+        `onnx.utils.Extractor` misses what the subgraphs of a node read from around them, and refuses sparse weights.
+
+        Args:
+            outputs: Names of the tensors.
+            border: Names of tensors to go no further back than.
+        """
+        needed: set[str] = set()
+        chosen: set[int] = set()
+        waiting = list(outputs)
+        while waiting:
+            name = waiting.pop()
+            if name in needed:
+                continue
+            needed.add(name)
+            index = self.positions.get(name)
+            if index is not None and name not in border and index not in chosen:
+                chosen.add(index)
+                waiting.extend(self.reads[index])
+        return sorted(chosen), needed
+
+    def origins(self, sources: Iterable[str], passes: Callable[[Any, int], bool]) -> dict[str, list[str]]:
+        """Return, by tensor, from which of some tensors it comes, those included.
+
+        Args:
+            sources: Names of the tensors to follow.
+            passes: Says whether what a node makes comes from the input at a position.
+        """
+        found: dict[str, list[str]] = {name: [name] for name in sources}
+        for node, operands in zip(self.nodes, self.operands, strict=True):
+            come = [found[name] for place, name in enumerate(operands) if name in found and passes(node, place)]
+            if come:
+                joined = list(dict.fromkeys(name for names in come for name in names))
+                found.update((name, joined) for name in node.output if name)
+        return found
 
 
 def subgraphs(node: Any) -> Iterator[Any]:
@@ -225,6 +354,14 @@ def is_standard(node: Any, *types: str) -> bool:
     return node.op_type in types and node.domain in ("", "ai.onnx")
 
 
+def graphs_within(graph: Any) -> Iterator[Any]:
+    """Yield a graph, and the graphs inside its nodes, each before those inside it."""
+    yield graph
+    for node in graph.node:
+        for inner in subgraphs(node):
+            yield from graphs_within(inner)
+
+
 def nodes_within(graph: Any) -> Iterator[Any]:
     """Yield the nodes of a graph, and those of the subgraphs inside them."""
     for node in graph.node:
@@ -233,15 +370,20 @@ def nodes_within(graph: Any) -> Iterator[Any]:
             yield from nodes_within(inner)
 
 
-def keep_items(field: Any, keep: Callable[[Any], bool]) -> None:
+def keep_items(field: Any, keep: Callable[[Any], bool]) -> bool:
     """Take items out of a repeated field of a protobuf message, without copying the others.
 
     Args:
         field: For example `graph.initializer`.
         keep: Says which items stay.
+
+    Returns:
+        Whether any went.
     """
-    for index in [index for index, item in enumerate(field) if not keep(item)][::-1]:
+    gone = [index for index, item in enumerate(field) if not keep(item)]
+    for index in reversed(gone):
         del field[index]
+    return bool(gone)
 
 
 def replace_items(field: Any, items: Iterable[Any]) -> None:
@@ -276,14 +418,24 @@ def rename(node: Any, names: Mapping[str, str]) -> None:
         node: An `onnx.NodeProto`, which is changed.
         names: New names by old ones.
     """
-    for field in (node.input, node.output):
-        field[:] = [names.get(name, name) for name in field]
+    rename_reads(node, names)
+    node.output[:] = [names.get(name, name) for name in node.output]
+
+
+def rename_reads(node: Any, names: Mapping[str, str]) -> None:
+    """Let a node, and the graphs inside it, read other tensors of the graph that it is in.
+
+    Args:
+        node: An `onnx.NodeProto`, which is changed.
+        names: New names by old ones.
+    """
+    node.input[:] = [names.get(name, name) for name in node.input]
     for graph in subgraphs(node):
         own = {value.name for value in graph.input} | {item.name for item in graph.initializer}
         own.update(computed_tensors(graph))
         outer = {old: new for old, new in names.items() if old not in own}
         for inner in graph.node:
-            rename(inner, outer)
+            rename_reads(inner, outer)
         for value in graph.output:
             value.name = outer.get(value.name, value.name)
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp_onnx.graph import computed_tensors, subgraphs
+from polycmp_onnx.graph import GraphView, computed_tensors, rename_reads
+from polycmp_onnx.passes import CLEAN, SORTED, WEIGHTS_APART, model_pass
 from polycmp_onnx.tidy import clean_up, sort_nodes
 
 
+@model_pass(requires=(WEIGHTS_APART,), ensures=(SORTED, CLEAN))
 def insert_node(
     model: Any,
     op: str,
@@ -20,7 +22,7 @@ def insert_node(
     name: str = "",
     domain: str = "",
     attributes: Mapping[str, Any] | None = None,
-) -> None:
+) -> bool:
     """Put a node between tensors, and take out the nodes that nothing depends on any more.
 
     A tensor that is both read and written by the new node keeps its name on the side where others see it: as a graph
@@ -35,6 +37,9 @@ def insert_node(
         domain: The operator's domain.
         attributes: Attributes of the new node.
 
+    Returns:
+        True: there is a node more, or another one.
+
     Raises:
         UsageError: A tensor is unknown, or an output is a weight or an input of the model that the node does not read.
     """
@@ -45,17 +50,18 @@ def insert_node(
     for tensor in inputs:
         if tensor and tensor not in known:
             raise UsageError(f"the model has no tensor {tensor!r}", whose="--inputs", why=did_you_mean(tensor, known))
-    made = [_free(graph, tensor, inputs, known) for tensor in outputs]
-    new = onnx.helper.make_node(op, inputs, made, name=name or None, domain=domain or None)
+    free = [_free(graph, tensor, inputs, known) for tensor in outputs]
+    new = onnx.helper.make_node(op, inputs, free, name=name or None, domain=domain or None)
     new.attribute.extend(itertools.starmap(onnx.helper.make_attribute, (attributes or {}).items()))  # in this order
-    _rewire(graph, new, dict(zip(outputs, made, strict=True)))
-    made_before = [index for index, node in enumerate(graph.node) if set(node.output) & set(new.input)]
-    graph.node.insert(max(made_before, default=-1) + 1, new)
+    _rewire(graph, new, dict(zip(outputs, free, strict=True)))
+    made = GraphView(graph).positions
+    graph.node.insert(max((made[tensor] for tensor in new.input if tensor in made), default=-1) + 1, new)
     if domain and domain not in {item.domain for item in model.opset_import}:
         model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
     sort_nodes(model)
     clean_up(model)
     del graph.value_info[:]  # what follows the new node may have any type and shape
+    return True
 
 
 def _free(graph: Any, tensor: str, inputs: Sequence[str], known: Sequence[str]) -> str:
@@ -86,7 +92,10 @@ def _rewire(graph: Any, new: Any, names: Mapping[str, str]) -> None:
     read = set(new.input)
     for tensor, made in names.items():
         if made != tensor:  # it still exists: only its readers change
-            _rename_reads(graph, tensor, made)
+            for node in graph.node:
+                rename_reads(node, {tensor: made})
+            for value in graph.output:
+                value.name = made if value.name == tensor else value.name
         elif tensor in read:  # it is a graph output: what made it gets another name
             before = _unused(f"{tensor}_before", computed_tensors(graph))
             for node in graph.node:
@@ -96,14 +105,3 @@ def _rewire(graph: Any, new: Any, names: Mapping[str, str]) -> None:
             for node in graph.node:
                 node.output[:] = [_unused(f"{tensor}_replaced", computed_tensors(graph)) if name == tensor else name
                                   for name in node.output]  # fmt: skip
-
-
-def _rename_reads(graph: Any, old: str, new: str) -> None:
-    for node in graph.node:
-        node.input[:] = [new if name == old else name for name in node.input]
-        for inner in subgraphs(node):
-            if old not in {*computed_tensors(inner), *(value.name for value in inner.input)}:
-                _rename_reads(inner, old, new)
-    for value in graph.output:
-        if value.name == old:
-            value.name = new

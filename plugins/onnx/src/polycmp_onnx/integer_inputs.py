@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp.tensors import TensorMetadata, dtype_class
+from polycmp_onnx.graph import GraphView
 
 #: Inputs of operators that say where, how many or which shape; -1 means all but the first.
 PLACES: Mapping[str, tuple[int, ...]] = {
@@ -28,7 +29,7 @@ WITH_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 WHOLE_TYPES = frozenset({2, 3, 4, 5, 6, 7, 12, 13})
 
 
-def roles_of_whole_numbers(inputs: TensorMetadata, graph: Any) -> dict[str, str]:
+def roles_of_whole_numbers(inputs: TensorMetadata, view: GraphView) -> dict[str, str]:
     """Return the roles of inputs: `divisor` where whole numbers are divided by them, `number` where none is a place.
 
     What an operator outside of ONNX does with a number is not known, which is as if it were a place. Where operators
@@ -36,28 +37,21 @@ def roles_of_whole_numbers(inputs: TensorMetadata, graph: Any) -> dict[str, str]
 
     Args:
         inputs: The model's inputs.
-        graph: The graph; what is like an `onnx.GraphProto` will do.
+        view: Links of the model's graph.
     """
     whole = [name for name, entry in inputs.items() if entry.dtype and dtype_class(entry.dtype) == "integer"]
-    if not whole or any(node.op_type in WITH_GRAPHS for node in graph.node):
+    if not whole or any(node.op_type in WITH_GRAPHS for node in view.nodes):
         return {}
-    # Tensors made of inputs' values: which inputs, and whether their whole numbers themselves went on.
-    made: dict[str, dict[str, bool]] = {name: {name: True} for name in whole}
+    made = view.origins(whole, lambda node, _: node.op_type not in COUNTING)
+    same = view.origins(whole, lambda node, _: _stays_what_it_is(node))
     divisors: set[str] = set()
     places: set[str] = set()
-    for node in graph.node:
-        sources = [made.get(name, {}) for name in node.input]
-        if not any(sources):
+    for node, operands in zip(view.nodes, view.operands, strict=True):
+        if made.keys().isdisjoint(operands):
             continue
-        places.update(origin for position in _places(node) for origin in sources[position])
-        if node.op_type in {"Div", "Mod"} and len(sources) == 2:
-            divisors.update(origin for origin, itself in sources[1].items() if itself)
-        if node.op_type not in COUNTING:
-            stays = _stays_what_it_is(node)
-            joined: dict[str, bool] = {}
-            for origin, itself in (item for source in sources for item in source.items()):
-                joined[origin] = joined.get(origin, False) or (itself and stays)
-            made.update((name, joined) for name in node.output if name)
+        places.update(origin for place in _places(node) for origin in made.get(operands[place], ()))
+        if node.op_type in {"Div", "Mod"} and len(operands) == 2:
+            divisors.update(same.get(operands[1], ()))
     numbers = (name for name in whole if name not in places)
     return dict.fromkeys(numbers, "number") | dict.fromkeys(divisors, "divisor")
 

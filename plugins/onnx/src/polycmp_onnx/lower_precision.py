@@ -11,7 +11,7 @@ shapes: of 376 random models of `truth.writing` 167 were invalid or did not run,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,16 @@ import onnx
 from onnx import TensorProto, helper
 
 from polycmp.errors import describe_exception
-from polycmp_onnx.graph import is_standard, is_too_large, keep_items, nodes_within, reads, subgraphs
+from polycmp_onnx.graph import (
+    GraphView,
+    graphs_within,
+    is_standard,
+    is_too_large,
+    keep_items,
+    nodes_within,
+    rename,
+    subgraphs,
+)
 from polycmp_onnx.shapes import structure
 from polycmp_onnx.tidy import sort_nodes
 
@@ -284,7 +293,8 @@ class _Narrowing:
                 held.CopyFrom(made)
         del scope.graph.node[:]
         scope.graph.node.extend(node for node in scope.nodes if id(node) not in dropped)
-        _rename(scope.graph, replaced)
+        for node in scope.graph.node if replaced else ():
+            rename(node, replaced)
         for value in scope.graph.value_info:
             if value.type.WhichOneof("value") == "tensor_type" and scope.homes.get(value.name) == self._kind:
                 value.type.tensor_type.elem_type = self._kind
@@ -385,11 +395,11 @@ class _Narrowing:
 
     def _counting(self, scope: _Scope) -> set[int]:
         """Return the positions of nodes that compute sizes for what takes sizes: these stay in float32."""
-        nodes = scope.graph.node
+        view = GraphView(scope.graph)
         fixed = {item.name for item in scope.graph.initializer if item.data_type == _FLOAT}
         counted: set[str] = set()
         candidates = set()
-        for index, node in enumerate(nodes):
+        for index, node in enumerate(view.nodes):
             if is_standard(node, "Constant"):
                 fixed.update(node.output)
             real = [name for name in node.input if name and scope.type_of(name) == _FLOAT]
@@ -400,17 +410,10 @@ class _Narrowing:
                 candidates.add(index)
         if not candidates:
             return set()
-        readers: dict[str, list[tuple[int, int]]] = {}
-        for index, node in enumerate(nodes):
-            direct = list(node.input)
-            for place, name in enumerate(direct):
-                readers.setdefault(name, []).append((index, place))
-            for name in set(reads(node)) - set(direct):
-                readers.setdefault(name, []).append((index, -1))
         staying: set[int] = set()
         for index in sorted(candidates, reverse=True):
-            found = readers.get(nodes[index].output[0], [])
-            if found and all(self._counts(scope, nodes[reader], reader in staying, place) for reader, place in found):
+            uses = view.uses.get(view.nodes[index].output[0], ())
+            if uses and all(self._counts(scope, view.nodes[use.node], use.node in staying, use.place) for use in uses):
                 staying.add(index)
         return staying
 
@@ -484,22 +487,8 @@ def _inferred(model: Any) -> Any:
         return small
 
 
-def _rename(graph: Any, names: Mapping[str, str]) -> None:
-    """Give tensors other names wherever they are made and read; the old ones are no other tensor's anywhere."""
-    for node in nodes_within(graph) if names else ():
-        for field in (node.input, node.output):
-            for place, name in enumerate(field):
-                if name in names:
-                    field[place] = names[name]
-        for inner in subgraphs(node):
-            for value in inner.output:
-                value.name = names.get(value.name, value.name)
-
-
 def _all_names(graph: Any) -> Iterator[str]:
-    yield from (value.name for value in (*graph.input, *graph.output, *graph.value_info))
-    yield from (item.name for item in graph.initializer)
-    for node in graph.node:
-        yield from (node.name, *node.input, *node.output)
-        for inner in subgraphs(node):
-            yield from _all_names(inner)
+    for inner in graphs_within(graph):
+        yield from (value.name for value in (*inner.input, *inner.output, *inner.value_info))
+        yield from (item.name for item in inner.initializer)
+        yield from (name for node in inner.node for name in (node.name, *node.input, *node.output))

@@ -15,17 +15,15 @@ from polycmp.tensors import TensorMetadata
 from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
     NO_TENSOR,
+    GraphView,
     computed_tensors,
     element_type,
     graph_inputs,
     known_values,
-    makers,
-    reads,
     rename_fed,
     shape_of,
     tensor_bytes,
     tensor_metadata,
-    walk_back,
     weights_are_fed,
 )
 from polycmp_onnx.load import OnnxLoader, own_model
@@ -55,6 +53,7 @@ class OnnxGraph:
     ) -> None:
         self.model = model
         self.external = external
+        self._view = GraphView(model.graph)
         self._given_types = types
         self._inferred: dict[tuple[Any, ...], TensorMetadata] = {}
 
@@ -66,20 +65,24 @@ class OnnxGraph:
     @cached_property
     def outputs(self) -> tuple[str, ...]:
         """The model's outputs."""
-        return tuple(value.name for value in self.model.graph.output)
+        return tuple(self._view.outputs)
 
     @cached_property
     def nodes(self) -> Sequence[GraphNode]:
         """The operators in the model's order, which ONNX wants to be one in which they can run."""
-        return [_graph_node(node) for node in self.model.graph.node if node.op_type != "Constant"]
+        return [
+            _graph_node(node, reads)
+            for node, reads in zip(self._view.nodes, self._view.reads, strict=True)
+            if node.op_type != "Constant"
+        ]
 
     @cached_property
     def weights(self) -> Mapping[str, int]:
         """Name and bytes of the initializers and of what Constant nodes hold."""
-        sizes = {name: tensor_bytes(item) for name, item in self._initializers.items()}
+        sizes = {name: tensor_bytes(item) for name, item in self._view.weights.items()}
         for item in self.model.graph.sparse_initializer:
             sizes[item.values.name] = item.ByteSize()
-        for node in self.model.graph.node:
+        for node in self._view.nodes:
             if node.op_type == "Constant":
                 sizes[node.output[0]] = node.ByteSize()
         return sizes
@@ -87,7 +90,7 @@ class OnnxGraph:
     @cached_property
     def opaque(self) -> frozenset[str]:
         """Names of sequences, optionals and maps."""
-        made = {name for node in self.model.graph.node if node.op_type in NO_TENSOR for name in node.output}
+        made = {name for node in self._view.nodes if node.op_type in NO_TENSOR for name in node.output}
         made.update(
             name for name, value in self._types.items() if value.type.WhichOneof("value") not in (None, "tensor_type")
         )
@@ -169,7 +172,7 @@ class OnnxGraph:
         Raises:
             ModelError: The files of weights cannot be read.
         """
-        held = {name: self._initializers.get(name, self._held_by_nodes.get(name)) for name in names}
+        held = {name: self._view.weights.get(name, self._view.held.get(name)) for name in names}
         inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
         found = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
         outside = [item for name, item in held.items() if item is not None and name not in inside]
@@ -197,45 +200,26 @@ class OnnxGraph:
         return self._declared.constants(node)
 
     @cached_property
-    def _held_by_nodes(self) -> Mapping[str, Any]:
-        """What Constant nodes hold, by name."""
-        return {
-            node.output[0]: attribute.t
-            for node in self.model.graph.node
-            if node.op_type == "Constant"
-            for attribute in node.attribute
-            if attribute.name == "value"
-        }
-
-    @cached_property
     def _declared(self) -> Declarations:
-        return Declarations(self.model, self._types, self.values)
+        return Declarations(self.model, self._view, self._types, self.values)
 
     @cached_property
     def _types(self) -> Mapping[str, Any]:
         return value_types(self.model) if self._given_types is None else self._given_types
 
-    @cached_property
-    def _initializers(self) -> dict[str, Any]:
-        return {item.name: item for item in self.model.graph.initializer}
-
-    @cached_property
-    def _maker(self) -> dict[str, int]:
-        return makers(self.model.graph)
-
     def part(self, inputs: TensorMetadata | None, outputs: Iterable[str]) -> ModelProto:
         """Return the part of the model that computes `outputs` from `inputs`, None for the model's own inputs."""
         wanted = list(outputs)
         border = set(inputs or ())
-        chosen, needed = walk_back(self.model.graph, wanted, border, self._maker)
+        chosen, needed = self._view.ancestors(wanted, border)
         source = self.model
         part = type(source)(ir_version=source.ir_version, opset_import=source.opset_import, functions=source.functions)
         graph = part.graph
         graph.name = source.graph.name
-        graph.node.extend(source.graph.node[index] for index in chosen)
+        graph.node.extend(self._view.nodes[index] for index in chosen)
         rename_fed(graph.node, border)
         graph.initializer.extend(
-            item for name, item in self._initializers.items() if name in needed and name not in border
+            item for name, item in self._view.weights.items() if name in needed and name not in border
         )
         graph.sparse_initializer.extend(item for item in source.graph.sparse_initializer if item.values.name in needed)
         if inputs is None:
@@ -317,12 +301,12 @@ def _elem_type(entry: Any, declared: Any) -> int:
     return int(declared.type.tensor_type.elem_type) if declared is not None else 0
 
 
-def _graph_node(node: Any) -> GraphNode:
+def _graph_node(node: Any, reads: Sequence[str]) -> GraphNode:
     return GraphNode(
         op_type=node.op_type,
         name=node.name,
         domain=node.domain,
-        inputs=tuple(dict.fromkeys(reads(node))),
+        inputs=tuple(reads),
         outputs=tuple(name for name in node.output if name),
         attributes={attribute.name: _plain(attribute) for attribute in node.attribute},
         metadata={item.key: item.value for item in getattr(node, "metadata_props", ())},  # ONNX before 1.16 has none

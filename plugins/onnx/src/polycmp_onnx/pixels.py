@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp_onnx.graph import GraphView
 
 #: Operators before which a picture is still in its own units.
 KEEPING = frozenset(
@@ -25,28 +26,25 @@ BYTES = 16.0
 MOST = 16
 
 
-def pixels(inputs: TensorMetadata, graph: Any) -> set[str]:
+def pixels(inputs: TensorMetadata, view: GraphView) -> set[str]:
     """Return the names of inputs whose first arithmetic is a normalisation of values from 0 to 255.
 
     Args:
         inputs: The model's inputs.
-        graph: The graph; what is like an `onnx.GraphProto` will do.
+        view: Links of the model's graph.
     """
-    pictures = {name: name for name, entry in inputs.items() if _may_be_picture(entry)}
-    if not pictures:
+    wanted = [name for name, entry in inputs.items() if _may_be_picture(entry)]
+    if not wanted:
         return set()
-    constants = {item.name: item for item in graph.initializer}
+    pictures = view.origins(wanted, lambda node, _: node.op_type in KEEPING)
+    held = {**view.weights, **view.held}
+    shaped = view.origins(held, lambda node, place: node.op_type in SHAPING and place == 0)
+    constants = {name: held[origin] for name, [origin] in shaped.items()}
     found: set[str] = set()
-    for node in graph.node:
-        if node.op_type == "Constant":
-            constants.update((node.output[0], item.t) for item in node.attribute if item.name == "value")
-        elif node.op_type in SHAPING and node.input and node.input[0] in constants:
-            constants[node.output[0]] = constants[node.input[0]]
-        origin = next((pictures[name] for name in node.input if name in pictures), "")
-        if origin and node.op_type in KEEPING:
-            pictures.update((name, origin) for name in node.output)
-        elif origin and _takes_bytes(node, constants):
-            found.add(origin)
+    for node in view.nodes:
+        origins = [pictures[name] for name in node.input if name in pictures]
+        if origins and node.op_type not in KEEPING and _takes_bytes(node, constants):
+            found.add(origins[0][0])
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, LoaderSpec, ObserverSpec, RunnerSpec, hookimpl, opt, parse_size
+from polycmp.spec import CommandSpec, LoaderSpec, ObserverSpec, RunnerSpec, RunnerTools, hookimpl, opt, parse_size
 
 
 @dataclass(frozen=True)
@@ -103,18 +103,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         options=LoaderOptions,
         suffixes=(".onnx", ".onnxtxt", ".onnxtext", ".onnxjson", ".textproto"),
         produces="onnx",
-        takes_model=True,
-        structure="polycmp_onnx.load:shared_structure",
-        describe="polycmp_onnx.describe:describe",
-        inspect="polycmp_onnx.inspect:inspect",
-        save="polycmp_onnx.save:save",
-        save_verified="polycmp_onnx.verify:save_part",
-        draft="polycmp_onnx.draft:draft",
-        hints="polycmp_onnx.hints:open_hints",
-        graph="polycmp_onnx.model_graph:open_graph",
-        join="polycmp_onnx.join:join",
-        files="polycmp_onnx.describe:referenced_files",
-        facts="polycmp_onnx.facts:facts",
+        tools="polycmp_onnx.loader_tools:OnnxTools",
     )
 
 
@@ -128,11 +117,17 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         options=RunnerOptions,
         accepts=("onnx",),
         needs=("onnx",),
-        precise=(("dtype", "float64"),),
-        narrows=(("dtype", ""),),
-        trial_cost=10,
-        aliases=("onnxref", "onnx_reference"),
+        tools="polycmp_onnx.plugin:ReferenceTools",
     )
+
+
+class ReferenceTools(RunnerTools):
+    """A reference that calculates in several types, and starts in a moment."""
+
+    precise = (("dtype", "float64"),)
+    narrows = (("dtype", ""),)
+    trial_cost = 10
+    aliases = ("onnxref", "onnx_reference")
 
 
 @hookimpl

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.tensors import TensorMetadata, dtype_class
-from polycmp_onnx.graph import known_values, shape_of
+from polycmp_onnx.graph import GraphView, known_values, shape_of
 from polycmp_onnx.integer_inputs import roles_of_whole_numbers
 from polycmp_onnx.pixels import pixels
 from polycmp_onnx.words import words_of
@@ -38,8 +38,9 @@ def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
         inputs: The model's inputs.
         model: An `onnx.ModelProto`; of its weights only a few small ones are read.
     """
-    roles = roles_of_whole_numbers(inputs, model.graph) | dict.fromkeys(pixels(inputs, model.graph), "pixels")
-    words = words_of(inputs, model.graph)
+    view = GraphView(model.graph)
+    roles = roles_of_whole_numbers(inputs, view) | dict.fromkeys(pixels(inputs, view), "pixels")
+    words = words_of(inputs, view)
     inputs = TensorMetadata(
         {name: replace(entry, role=roles.get(name, ""), words=words.get(name, ())) for name, entry in inputs.items()}
     )
@@ -47,16 +48,13 @@ def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
     wanted = {name for name, kind in kinds.items() if kind == "integer"}
     if not wanted:
         return inputs
-    origins = {name: name for name in wanted}
+    origins = view.origins(wanted, lambda node, place: node.op_type in PASSING and place == 0)
     sizes: dict[str, int] = {}
-    shapes = _Shapes(model.graph)
-    for node in model.graph.node:
+    shapes = _Shapes(view)
+    for node in view.nodes:
         for position, size in _index_inputs(node, shapes):
-            origin = origins.get(node.input[position]) if position < len(node.input) else None
-            if origin is not None and size > 0:
+            for origin in origins.get(node.input[position], ()) if position < len(node.input) and size > 0 else ():
                 sizes[origin] = min(size, sizes.get(origin, size))
-        if node.op_type in PASSING and node.input and node.input[0] in origins:
-            origins.update((name, origins[node.input[0]]) for name in node.output)
     return TensorMetadata(
         {
             name: replace(entry, range=(0.0, float(sizes[name] - 1))) if name in sizes else entry
@@ -68,20 +66,14 @@ def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
 class _Shapes:
     """Shapes of tensors that are fixed by the model."""
 
-    def __init__(self, graph: Any) -> None:
-        self._weights = {item.name: tuple(item.dims) for item in graph.initializer}
-        self._values = known_values(graph)
-        self._constants = {
-            node.output[0]: tuple(attribute.t.dims)
-            for node in graph.node
-            if node.op_type == "Constant"
-            for attribute in node.attribute
-            if attribute.name == "value"
-        }
+    def __init__(self, view: GraphView) -> None:
+        self._view = view
+        self._values = known_values(view.graph)
 
     def size(self, name: str, axis: int) -> int:
         """Return the size of a tensor along an axis, 0 if the model does not fix it."""
-        shape = self._weights.get(name) or self._constants.get(name)
+        constant = self._view.weights.get(name, self._view.held.get(name))
+        shape = tuple(constant.dims) if constant is not None else None
         if shape is None and name in self._values:
             shape = tuple(shape_of(self._values[name]) or ())
         if shape is None or not -len(shape) <= axis < len(shape):

@@ -12,7 +12,7 @@ from onnx.reference.op_run import RuntimeContextError
 
 from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import corrections
-from polycmp_onnx.graph import reads, walk_back
+from polycmp_onnx.graph import GraphView
 from polycmp_onnx.operators.microsoft import DOMAIN as MICROSOFT
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
 from polycmp_onnx.tidy import clean_up
@@ -53,8 +53,9 @@ def make_evaluator(
 
 def _without_dead_nodes(model: Any) -> Any:
     """Return a model whose outputs depend on all of its nodes: what nobody asks for need not run here."""
-    chosen, _ = walk_back(model.graph, [value.name for value in model.graph.output])
-    if len(chosen) == len(model.graph.node):
+    view = GraphView(model.graph)
+    chosen, _ = view.ancestors(view.outputs)
+    if len(chosen) == len(view.nodes):
         return model
     copy = type(model)()
     copy.CopyFrom(model)
@@ -92,7 +93,7 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         if isinstance(proto, onnx.ModelProto):  # else the body of a function or a subgraph, which has its own
             self.rt_inits_.update(self.weights)
         self.rt_inits_: dict[str, Any] = {name: self.precision.value(value) for name, value in self.rt_inits_.items()}
-        self.last_use_ = _last_uses(self.nodes_)
+        self.last_uses = GraphView(getattr(proto, "graph", proto)).last_uses
 
     @property
     def opsets(self) -> dict[str, int]:
@@ -128,7 +129,7 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
             # An output without a name is not kept: "" as an input means that there is none.
             results.update((name, value) for name, value in zip(node.output, outputs, strict=False) if name)
             if not intermediate:
-                for name in self.last_use_.get(index, ()):
+                for name in self.last_uses.get(index, ()):
                     if name not in keep:
                         results.pop(name, None)
         missing = [name for name in wanted if name not in results]
@@ -172,15 +173,3 @@ def _innermost(error: BaseException) -> BaseException:
     while error.__cause__ is not None:
         error = error.__cause__
     return error
-
-
-def _last_uses(nodes: Iterable[Any]) -> dict[int, list[str]]:
-    """Return, per index of a node, the tensors that no later node reads, so that their memory can go."""
-    last: dict[str, int] = {}
-    for index, node in enumerate(nodes):
-        for name in (*node.output, *reads(node)):
-            last[name] = index
-    uses: dict[int, list[str]] = {}
-    for name, index in last.items():
-        uses.setdefault(index, []).append(name)
-    return uses

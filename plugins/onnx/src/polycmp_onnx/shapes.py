@@ -9,6 +9,7 @@ from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import computed_tensors, known_values, subgraphs, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.passes import model_pass, noted_types
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -60,13 +61,17 @@ class InferShapes(OnnxLoader):
 infer_shapes = immediate(InferShapes)
 
 
-def note_shapes(model: Any, *, error_ok: bool = True, allow_onnxruntime: bool = True) -> None:
+@model_pass()
+def note_shapes(model: Any, *, error_ok: bool = True, allow_onnxruntime: bool = True) -> bool:
     """Note in a model the types and shapes of all tensors that follow from its inputs.
 
     Args:
         model: An `onnx.ModelProto` of any size, which is changed.
         error_ok: Leave the model as it is, with a warning, where inference fails.
         allow_onnxruntime: Use ONNX Runtime's symbolic inference.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
         ModelError: Inference failed and `error_ok` is false.
@@ -82,8 +87,10 @@ def note_shapes(model: Any, *, error_ok: bool = True, allow_onnxruntime: bool = 
         if not error_ok:
             raise ModelError("shape inference failed", whose="ONNX", why=describe_exception(error)) from error
         _LOG.warning("shape inference failed, continuing without it: %s", describe_exception(error))
-        return
+        return False
+    before = noted_types(model)
     _take_over(model, inferred)
+    return noted_types(model) != before
 
 
 def value_types(model: Any) -> dict[str, Any]:

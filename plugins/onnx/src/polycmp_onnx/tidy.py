@@ -10,53 +10,65 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp_onnx.graph import graph_inputs, keep_items, known_values, makers, nodes_within, reads, subgraphs, walk_back
+from polycmp_onnx.graph import GraphView, graph_inputs, graphs_within, keep_items, known_values
+from polycmp_onnx.passes import CLEAN, SORTED, model_pass, noted_types
 
 
-def clean_up(model: Any) -> None:
-    """Take out the nodes and weights that no output depends on, in subgraphs too; inputs stay.
+@model_pass(ensures=(CLEAN,))
+def clean_up(model: Any) -> bool:
+    """Take out the nodes and weights that no output depends on, in subgraphs too; inputs and what fills them stay.
 
     Args:
-        model: An `onnx.ModelProto` none of whose weights is an input; it is changed.
+        model: An `onnx.ModelProto`, which is changed.
+
+    Returns:
+        Whether anything changed.
     """
-    _clean_up(model.graph)
+    modified = [_clean_up(graph) for graph in [*graphs_within(model.graph)][::-1]]
+    return any(modified)
 
 
-def _clean_up(graph: Any) -> None:
-    for node in graph.node:
-        for inner in subgraphs(node):
-            _clean_up(inner)
-    chosen, needed = walk_back(graph, [value.name for value in graph.output])
-    alive = {name for index in chosen for name in graph.node[index].output}
-    for index in sorted(set(range(len(graph.node))).difference(chosen), reverse=True):
+def _clean_up(graph: Any) -> bool:
+    view = GraphView(graph)
+    chosen, needed = view.ancestors(view.outputs)
+    alive = {name for index in chosen for name in view.nodes[index].output}
+    for index in sorted(set(range(len(view.nodes))).difference(chosen), reverse=True):
         del graph.node[index]
-    keep_items(graph.initializer, lambda item: item.name in needed)
-    keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
-    keep_items(graph.value_info, lambda value: value.name in alive)
+    needed |= {value.name for value in graph.input}
+    removed = len(chosen) < len(view.nodes)
+    removed |= keep_items(graph.initializer, lambda item: item.name in needed)
+    removed |= keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
+    removed |= keep_items(graph.value_info, lambda value: value.name in alive)
+    return removed
 
 
-def sort_nodes(model: Any) -> None:
+@model_pass(ensures=(SORTED,))
+def sort_nodes(model: Any) -> bool:
     """Put nodes after those whose results they read, in subgraphs too, and otherwise leave their order alone.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
 
+    Returns:
+        Whether anything changed.
+
     Raises:
         ModelError: Nodes read each other's results in a circle.
     """
-    _sort_nodes(model.graph)
+    modified = [_sort_nodes(graph) for graph in [*graphs_within(model.graph)][::-1]]
+    return any(modified)
 
 
-def _sort_nodes(graph: Any) -> None:
-    for node in graph.node:
-        for inner in subgraphs(node):
-            _sort_nodes(inner)
-    maker = makers(graph)
-    order = _order([sorted({maker[name] for name in reads(node) if name in maker}) for node in graph.node], graph)
-    if order != list(range(len(order))):
-        nodes = [type(node).FromString(node.SerializeToString()) for node in (graph.node[index] for index in order)]
-        del graph.node[:]
-        graph.node.extend(nodes)
+def _sort_nodes(graph: Any) -> bool:
+    view = GraphView(graph)
+    made = view.positions
+    order = _order([sorted({made[name] for name in names if name in made}) for names in view.reads], graph)
+    if order == list(range(len(order))):
+        return False
+    nodes = [type(node).FromString(node.SerializeToString()) for node in (view.nodes[index] for index in order)]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return True
 
 
 def _order(before: Sequence[Sequence[int]], graph: Any) -> list[int]:
@@ -84,16 +96,21 @@ def _order(before: Sequence[Sequence[int]], graph: Any) -> list[int]:
     return order
 
 
-def override_input_shapes(model: Any, shapes: Mapping[str, Sequence[int | str]]) -> None:
+@model_pass()
+def override_input_shapes(model: Any, shapes: Mapping[str, Sequence[int | str]]) -> bool:
     """Give inputs other shapes, and forget the shapes of all that follows from them.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
         shapes: Dimensions by name of the input; -1 for one that is not known, or its name.
 
+    Returns:
+        Whether anything changed.
+
     Raises:
         UsageError: The model has no such input, or it has another number of dimensions.
     """
+    before = noted_types(model)
     values = {value.name: value for value in graph_inputs(model.graph)}
     for name, dims in shapes.items():
         if name not in values:
@@ -101,13 +118,12 @@ def override_input_shapes(model: Any, shapes: Mapping[str, Sequence[int | str]])
                 f"the model has no input {name!r}", whose="--override-input-shapes", why=did_you_mean(name, values)
             )
         set_shape(values[name], dims)
-    for node in nodes_within(model.graph):
-        for inner in subgraphs(node):
-            del inner.value_info[:]
-    del model.graph.value_info[:]
+    for graph in graphs_within(model.graph):
+        del graph.value_info[:]
     for value in model.graph.output:
         if value.type.WhichOneof("value") == "tensor_type":
             value.type.tensor_type.ClearField("shape")
+    return noted_types(model) != before
 
 
 def set_shape(value: Any, dims: Sequence[int | str]) -> None:

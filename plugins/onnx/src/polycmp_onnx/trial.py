@@ -50,11 +50,11 @@ def trial_backend(registry: Registry) -> str:
     from polycmp.plugins import missing_modules
 
     quick = [
-        item.spec
-        for item in registry.runners.values()
-        if item.spec.trial_cost and "onnx" in item.spec.accepts and not missing_modules(item.spec)
+        (tools.trial_cost, item.name)
+        for item, tools in registry.equipped(registry.runners.values())
+        if tools.trial_cost and "onnx" in item.spec.accepts and not missing_modules(item.spec)
     ]
-    return min(quick, key=lambda spec: spec.trial_cost).name if quick else ""
+    return min(quick, key=lambda runner: runner[0])[1] if quick else ""
 
 
 def attempt(backend: str, path: str, original: str = "", *, feeds_original: bool = False, unit: float = 0.0) -> Tried:

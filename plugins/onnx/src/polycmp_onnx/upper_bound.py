@@ -9,8 +9,9 @@ import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import computed_tensors, element_type
+from polycmp_onnx.graph import GraphView, computed_tensors, element_type, graph_inputs, rename_reads
 from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.passes import WEIGHTS_APART, model_pass
 from polycmp_onnx.shapes import value_types
 
 if TYPE_CHECKING:
@@ -59,12 +60,16 @@ class SetUpperBound(OnnxLoader):
 set_upper_bound = immediate(SetUpperBound)
 
 
-def bound(model: Any, bounds: Mapping[str, int]) -> None:
+@model_pass(requires=(WEIGHTS_APART,))
+def bound(model: Any, bounds: Mapping[str, int]) -> bool:
     """Insert `Min(tensor, bound)` after tensors of a model.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
         bounds: As for `SetUpperBound`.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
         UsageError: A tensor is not one that the model computes.
@@ -78,6 +83,7 @@ def bound(model: Any, bounds: Mapping[str, int]) -> None:
     values = value_types(model)
     for name, limit in wanted.items():
         _bound(model.graph, name, limit, values.get(name))
+    return bool(wanted)
 
 
 def unbounded_tensors(model: Any) -> list[str]:
@@ -86,16 +92,16 @@ def unbounded_tensors(model: Any) -> list[str]:
     Args:
         model: An `onnx.ModelProto`.
     """
-    names = set(computed_tensors(model.graph, constants=False))
-    return [name for name in _deciding(model.graph, names) if not _is_bounded(model.graph, name, names)]
+    view, names = GraphView(model.graph), set(computed_tensors(model.graph, constants=False))
+    return [name for name in _deciding(view, names) if not _is_bounded(view, name, names)]
 
 
-def _is_bounded(graph: Any, name: str, names: set[str]) -> bool:
+def _is_bounded(view: GraphView, name: str, names: set[str]) -> bool:
     """Return whether a node before a tensor holds its content below a constant."""
-    makers = {output: node for node in graph.node for output in node.output}
+    fed = {value.name for value in graph_inputs(view.graph)}
     while name in names:
-        node = makers[name]
-        if node.op_type == "Min" and any(read not in names and not _is_fed(graph, read) for read in node.input):
+        node = view.producer(name)
+        if node.op_type == "Min" and not {*node.input} <= names | fed:
             return True
         if node.op_type not in _KEEPING_CONTENT:
             return False
@@ -103,15 +109,10 @@ def _is_bounded(graph: Any, name: str, names: set[str]) -> bool:
     return False
 
 
-def _is_fed(graph: Any, name: str) -> bool:
-    weights = {item.name for item in graph.initializer}
-    return name not in weights and any(value.name == name for value in graph.input)
-
-
-def _deciding(graph: Any, names: set[str]) -> list[str]:
+def _deciding(view: GraphView, names: set[str]) -> list[str]:
     deciding = [
         node.input[index]
-        for node in graph.node
+        for node in view.nodes
         for index in _SIZED_BY.get(node.op_type, ())
         if index < len(node.input) and node.input[index] in names
     ]
@@ -124,9 +125,7 @@ def _bound(graph: Any, name: str, bound: int, value: Any) -> None:
     dtype = (None if value is None else element_type(value)) or np.dtype(np.int64)
     bounded, limit = f"{name}_bounded", f"{name}_upper_bound"
     for node in graph.node:
-        for index, read in enumerate(node.input):
-            if read == name:
-                node.input[index] = bounded
+        rename_reads(node, {name: bounded})
     graph.initializer.append(onnx.numpy_helper.from_array(np.array(bound, dtype), limit))
     nodes = list(graph.node)
     place = next(index for index, node in enumerate(nodes) if name in node.output) + 1

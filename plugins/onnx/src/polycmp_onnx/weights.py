@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polycmp_onnx.graph import tensor_bytes
+from polycmp_onnx.graph import GraphView, is_standard, tensor_bytes
 
 #: Of each operator, which inputs are weights and the axis along which their products are summed; Gemm's depends.
 _SUMMED = {"MatMul": {0: -1, 1: -2}, "Gemm": {0: -1, 1: -2}, "Conv": {1: 1}}
@@ -47,12 +47,11 @@ def summed_weights(model: Any) -> Iterator[Weight]:
     """
     import onnx
 
-    tensors = {item.name: item for item in model.graph.initializer}
-    maker = {name: node for node in model.graph.node for name in node.output if name}
+    view = GraphView(model.graph)
     seen: set[str] = set()
-    for node in model.graph.node:
-        for index, axis in _SUMMED.get(node.op_type, {}).items() if node.domain in ("", "ai.onnx") else ():
-            found = _trace(node, index, axis, tensors, maker)
+    for node in view.nodes:
+        for index, axis in _SUMMED.get(node.op_type, {}).items() if is_standard(node, node.op_type) else ():
+            found = _trace(view, node, index, axis)
             if found is None or found.tensor.name in seen:
                 continue
             seen.add(found.tensor.name)
@@ -61,18 +60,19 @@ def summed_weights(model: Any) -> Iterator[Weight]:
                 yield found
 
 
-def _trace(node: Any, index: int, axis: int, tensors: dict[str, Any], maker: dict[str, Any]) -> Weight | None:
+def _trace(view: GraphView, node: Any, index: int, axis: int) -> Weight | None:
     """Return the weight that a node's input is made of, with the axis as it lies in the weight."""
     transposed = ("transA", "transB")[index] if node.op_type == "Gemm" else ""
     if any(item.name == transposed and item.i for item in node.attribute):
         axis = -3 - axis
     name = node.input[index] if index < len(node.input) else ""
-    transpositions = []
-    while name in maker and maker[name].op_type in _PREPARING:
-        if maker[name].op_type == "Transpose":
-            transpositions.append(next((list(item.ints) for item in maker[name].attribute if item.name == "perm"), []))
-        name = maker[name].input[0]
-    tensor = tensors.get(name)
+    name, prepared_by = _behind(view, name, _PREPARING)
+    transpositions = [
+        next((list(item.ints) for item in preparing.attribute if item.name == "perm"), [])
+        for preparing in prepared_by
+        if preparing.op_type == "Transpose"
+    ]
+    tensor = view.weights.get(name)
     if tensor is None:
         return None
     rank = len(tensor.dims)
@@ -82,6 +82,15 @@ def _trace(node: Any, index: int, axis: int, tensors: dict[str, Any], maker: dic
     for order in transpositions:
         place = order[place] if order else rank - 1 - place
     return Weight(tensor, place, node)
+
+
+def _behind(view: GraphView, name: str, kinds: Collection[str]) -> tuple[str, list[Any]]:
+    """Return the tensor that nodes of some kinds make another one of, and these nodes, the last one first."""
+    passed = []
+    while (node := view.producer(name)) is not None and node.op_type in kinds:
+        passed.append(node)
+        name = node.input[0]
+    return name, passed
 
 
 def is_sparse(array: Any, axis: int) -> bool:
@@ -188,32 +197,29 @@ def strip(model: Any, exclude: Collection[str] = ()) -> list[str]:
         for weight in summed_weights(model)
         if is_sparse(onnx.numpy_helper.to_array(weight.tensor), weight.axis)
     }
-    tensors = {item.name: item for item in model.graph.initializer}
-    chosen = [name for name in _strippable(model, tensors) if name not in exclude]
+    view = GraphView(model.graph)
+    chosen = [name for name in _strippable(view) if name not in exclude]
     for name in chosen:
-        forget_values(tensors[name])
-        tensors[name].doc_string = f"{MARK}/{SPARSE if name in sparse else ''}"
+        forget_values(view.weights[name])
+        view.weights[name].doc_string = f"{MARK}/{SPARSE if name in sparse else ''}"
     if chosen:
         model.doc_string = MARK
     return chosen
 
 
-def _strippable(model: Any, tensors: dict[str, Any]) -> list[str]:
+def _strippable(view: GraphView) -> list[str]:
     import onnx
 
-    maker = {name: node for node in model.graph.node for name in node.output if name}
     found: dict[str, None] = {}
-    for node in model.graph.node:
-        standard = node.domain in ("", "ai.onnx") and onnx.defs.has(node.op_type)
+    for node in view.nodes:
+        standard = is_standard(node, node.op_type) and onnx.defs.has(node.op_type)
         places, least = _STRIPPED.get(node.op_type if standard else "", ((), 0))
         for index, name in enumerate(node.input):
-            behind = name
-            while behind in maker and maker[behind].op_type in _PREPARING - {"Cast"} and places != (0,):
-                behind = maker[behind].input[0]
-            tensor = tensors.get(behind)
+            behind, _ = _behind(view, name, () if places == (0,) else _PREPARING - {"Cast"})
+            tensor = view.weights.get(behind)
             if tensor is not None and (places is None or index in places) and tensor_bytes(tensor) >= least:
                 found[behind] = None
-    return [name for name in found if tensors[name].data_type != onnx.TensorProto.STRING]
+    return [name for name in found if view.weights[name].data_type != onnx.TensorProto.STRING]
 
 
 def reconstruct(model: Any, seed: int = 1) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polycmp.tensors import TensorMetadata, dtype_class
+from polycmp_onnx.graph import GraphView
 
 #: Attributes with the texts that an operator knows; all others mean the same to it.
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -25,28 +26,22 @@ _PASSING = frozenset(
 _MOST = 1000
 
 
-def words_of(inputs: TensorMetadata, graph: Any) -> dict[str, tuple[str, ...]]:
+def words_of(inputs: TensorMetadata, view: GraphView) -> dict[str, tuple[str, ...]]:
     """Return the texts that a model knows, by the input that is looked up in a table of them.
 
     Args:
         inputs: The model's inputs.
-        graph: An `onnx.GraphProto`.
+        view: Links of the model's graph.
     """
     kinds = {name: dtype_class(entry.dtype) for name, entry in inputs.items() if entry.dtype is not None}
     texts = [name for name, kind in kinds.items() if kind == "string"]
     if not texts:
         return {}
-    origins: dict[str, set[str]] = {name: {name} for name in texts}
-    weights = {item.name: item for item in graph.initializer}
+    origins = view.origins(texts, lambda node, _: node.op_type in _PASSING)
     found: dict[str, dict[str, None]] = {name: {} for name in texts}
-    for node in graph.node:
-        made = set[str]().union(*(origins.get(name, set()) for name in node.input))
-        if not made:
-            continue
-        for name in made:
-            found[name].update(dict.fromkeys(_known_by(node, weights)))
-        if node.op_type in _PASSING:
-            origins.update((name, made) for name in node.output)
+    for node in view.nodes:
+        for origin in {origin for name in node.input for origin in origins.get(name, ())}:
+            found[origin].update(dict.fromkeys(_known_by(node, view.weights)))
     return {name: tuple(words)[:_MOST] for name, words in found.items() if words}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.spec import RunnerSpec, Switch, check_at_least_one, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, Switch, check_at_least_one, hookimpl, opt
 from polycmp_onnxrt.choices import (
     HARMLESS_ENTRIES,
     RULES,
@@ -96,17 +96,23 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("onnx",),
         needs=("onnxruntime",),
-        threads="threads",
-        trial_cost=1,
-        aliases=("ort", "onnxruntime"),
-        concurrent=True,
-        switches=(
-            Switch("disable_optimizers", (*TRANSFORMERS, *RULES), values_from="polycmp_onnxrt.optimizers:optimizers"),
-            Switch("optimization", values=("layout", "extended", "basic", "off")),
-        ),
-        rewritten="save_optimized",
-        exclusive=("providers", "threads", "inter_threads", "op_libs", "profile"),
+        tools="polycmp_onnxrt.plugin:OnnxrtTools",
     )
+
+
+class OnnxrtTools(RunnerTools):
+    """A quick runtime whose optimisers can be switched off, and which shows what they made of a model."""
+
+    threads = "threads"
+    trial_cost = 1
+    aliases = ("ort", "onnxruntime")
+    concurrent = True
+    exclusive = ("providers", "threads", "inter_threads", "op_libs", "profile")
+    switches = (
+        Switch("disable_optimizers", (*TRANSFORMERS, *RULES), values_from="polycmp_onnxrt.optimizers:optimizers"),
+        Switch("optimization", values=("layout", "extended", "basic", "off")),
+    )
+    rewritten = "save_optimized"
 
 
 def loader_arguments(options: Options) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, Switch, check_at_least_one, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, RunnerTools, Switch, check_at_least_one, hookimpl, opt
 
 #: Types that OpenVINO can be told to calculate in, as users may write them.
 _PRECISIONS = {
@@ -144,16 +144,22 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("openvino-ir", "onnx"),
         needs=("openvino",),
-        narrows=(("precision", ""), ("own_precision", "bfloat16")),
-        threads="threads",
-        aliases=("ov",),
-        concurrent=True,
-        switches=(
-            Switch("disable", tuple(OPTIMIZATIONS)),
-            Switch("own_precision", (False,)),
-            Switch("precision", ("float32",)),
-        ),
-        exclusive=("device", "hint", "threads", "streams", "config"),
+        tools="polycmp_openvino.plugin:OpenvinoTools",
+    )
+
+
+class OpenvinoTools(RunnerTools):
+    """A runtime that may choose a smaller type by itself, and whose optimisations can be switched off."""
+
+    narrows = (("precision", ""), ("own_precision", "bfloat16"))
+    threads = "threads"
+    aliases = ("ov",)
+    concurrent = True
+    exclusive = ("device", "hint", "threads", "streams", "config")
+    switches = (
+        Switch("disable", tuple(OPTIMIZATIONS)),
+        Switch("own_precision", (False,)),
+        Switch("precision", ("float32",)),
     )
 
 
@@ -167,8 +173,5 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         suffixes=(".xml",),
         consumes=("onnx",),
         produces="openvino-ir",
-        describe="polycmp_openvino.ir:describe",
-        inspect="polycmp_openvino.ir:inspect",
-        save="polycmp_openvino.ir:save",
-        aliases=("openvino",),
+        tools="polycmp_openvino.tools:IrTools",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polycmp.spec import RunnerSpec, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -33,5 +33,11 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("onnx",),
         needs=("onnx",),
-        narrows=(("dtype", ""),),
+        tools="polycmp_pluginref.plugin:PluginrefTools",
     )
+
+
+class PluginrefTools(RunnerTools):
+    """References that calculate in the type that is asked for."""
+
+    narrows = (("dtype", ""),)

@@ -83,10 +83,10 @@ def digest_of(path: Path) -> str:
 def _facts(path: Path, registry: Registry) -> Mapping[str, Any]:
     """Read facts of a file with its loader; empty where none reads it, or several do."""
     loaders = [item for item in registry.loaders.values() if item.spec.reads(path)]
-    if len(loaders) != 1 or not loaders[0].spec.facts:
+    if len(loaders) != 1:
         return {}
     try:
         with OthersCode(ModelError, "cannot be read", whose=str(path)):
-            return dict(registry.load(loaders[0], loaders[0].spec.facts)(str(path)))
+            return dict(registry.tools(loaders[0]).facts(str(path)))
     except PolycmpError:
         return {}

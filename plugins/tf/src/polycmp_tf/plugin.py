@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, check_at_least_one, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, RunnerTools, check_at_least_one, hookimpl, opt
 
 _NO_TFTRT = "TensorFlow has no TensorRT in it since release 2.18: convert the model to ONNX and use -b trt"
 
@@ -89,9 +89,15 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("tf",),
         needs=("tensorflow|ai_edge_litert.interpreter",),
-        intermediates="none",
-        aliases=("tensorflow", "tflite", "litert", "keras"),
+        tools="polycmp_tf.plugin:TfRunnerTools",
     )
+
+
+class TfRunnerTools(RunnerTools):
+    """A framework that runs whole models."""
+
+    runs_parts = False
+    aliases = ("tensorflow", "tflite", "litert", "keras")
 
 
 @hookimpl
@@ -101,12 +107,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         name="tf",
         summary="TensorFlow: SavedModel, Keras, frozen graphs, LiteRT",
         factory="polycmp_tf.model:make_loader",
-        suffixes=(".pb", ".keras", ".h5", ".hdf5", ".tflite"),
-        folder_marks=("saved_model.pb",),
+        suffixes=(".pb", ".keras", ".h5", ".hdf5", ".tflite", "/saved_model.pb"),
         produces="tf",
-        options_of="tf",
-        inspect="polycmp_tf.model:inspect",
-        files="polycmp_tf.files:further_files",
-        other_tools="polycmp_tf.files:other_tools",
-        aliases=("tensorflow", "frozen", "keras", "tflite"),
+        tools="polycmp_tf.tools:TfLoaderTools",
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, Switch, hookimpl
-from polycmp_torch.compiled import COMPILERS, OPTIMIZATIONS
+from polycmp.spec import FormatSpec, LoaderSpec, RunnerSpec, hookimpl
 from polycmp_torch.options import Options
 
 
@@ -19,16 +18,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("torch", "onnx"),
         needs=("torch",),
-        inside="polycmp_torch.inside:inside",
-        precise=(("dtype", "float64"),),
-        narrows=(("dtype", ""),),
-        threads="threads",
-        switches=(
-            Switch("disable", OPTIMIZATIONS, values_from="polycmp_torch.compiled:optimizations"),
-            Switch("compiler", COMPILERS, values_from="polycmp_torch.compiled:compilers"),
-            Switch("compile", (False,)),
-        ),
-        aliases=("pytorch",),
+        tools="polycmp_torch.tools:TorchRunnerTools",
     )
 
 
@@ -48,6 +38,5 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         factory="polycmp_torch.model:make_loader",
         suffixes=(".pt2", ".pt", ".ts", ".torchscript", ".jit"),
         produces="torch",
-        inspect="polycmp_torch.model:inspect",
-        aliases=("pytorch",),
+        tools="polycmp_torch.tools:TorchLoaderTools",
     )

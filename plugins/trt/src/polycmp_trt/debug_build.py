@@ -13,7 +13,8 @@ from polycmp.debug import CheckSection, artifact_of, repeat_with_check, repeatin
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.model import Model
-    from polycmp.plugins import Contribution, Registry
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.spec import LoaderSpec
 
 __all__ = ["build_command"]
 
@@ -22,19 +23,26 @@ ENGINE = "polycmp_debug.engine"
 
 def _build(call: Invocation) -> int:
     model = call.open_model()
-    written = [item.spec for item in call.registry.loaders.values() if item.spec.save]
-    named = artifact_of(call.params["check"], [suffix for spec in written for suffix in spec.suffixes], ENGINE)
+    suffixes = [suffix for item in _writers(call.registry) for suffix in item.spec.file_suffixes]
+    named = artifact_of(call.params["check"], suffixes, ENGINE)
     artifact = call.section(CheckSection).iter_artifact or named
     writer = _writer(call.registry, artifact)
     call.registry.require(writer)
     return repeat_with_check(call, "debug build", artifact, lambda: _save(call.registry, model, writer, artifact))
 
 
-def _save(registry: Registry, model: Model, writer: Contribution, artifact: str) -> None:
-    registry.load(writer, writer.spec.save)(model.load(writer.spec.produces or writer.spec.name), artifact)
+def _save(registry: Registry, model: Model, writer: Contributed[LoaderSpec], artifact: str) -> None:
+    save = registry.tools(writer).save
+    assert save is not None
+    with registry.explained(writer):
+        save(model.load(writer.spec.kind), artifact)
 
 
-def _writer(registry: Registry, artifact: str) -> Contribution:
+def _writers(registry: Registry) -> list[Contributed[LoaderSpec]]:
+    return [item for item, tools in registry.equipped(registry.loaders.values()) if tools.save is not None]
+
+
+def _writer(registry: Registry, artifact: str) -> Contributed[LoaderSpec]:
     """Return the loader that writes such a file.
 
     Raises:
@@ -45,7 +53,7 @@ def _writer(registry: Registry, artifact: str) -> Contribution:
     from polycmp.plugins import explain_suffix
 
     suffix = Path(artifact).suffix.lower()
-    found = [item for item in registry.loaders.values() if item.spec.save and suffix in item.spec.suffixes]
+    found = [item for item in _writers(registry) if suffix in item.spec.suffixes]
     if found:
         return found[0]
     if hint := explain_suffix(suffix):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, Switch, hookimpl
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, RunnerTools, Switch, hookimpl
 from polycmp_trt.options import Options
 
 __all__ = ["Options"]
@@ -20,20 +20,26 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("engine", "trt-network", "onnx"),
         needs=("tensorrt", "cuda.bindings|pycuda"),
-        aliases=("tensorrt",),
-        compiles=True,
-        narrows=(
-            ("tf32", "tf32"),
-            ("fp16", "float16"),
-            ("bf16", "bfloat16"),
-            ("int8", "int8"),
-            ("fp8", "float8_e4m3fn"),
-        ),
-        switches=(
-            Switch("builder_optimization_level", (2, 1, 0)),
-            Switch("tactic_sources", ((),)),
-            *(Switch(field, (False,)) for field in ("fp8", "int8", "bf16", "fp16", "tf32")),
-        ),
+        tools="polycmp_trt.plugin:TrtTools",
+    )
+
+
+class TrtTools(RunnerTools):
+    """A compiler that may use smaller types, and whose tactics can be left out."""
+
+    aliases = ("tensorrt",)
+    compiles = True
+    narrows = (
+        ("tf32", "tf32"),
+        ("fp16", "float16"),
+        ("bf16", "bfloat16"),
+        ("int8", "int8"),
+        ("fp8", "float8_e4m3fn"),
+    )
+    switches = (
+        Switch("builder_optimization_level", (2, 1, 0)),
+        Switch("tactic_sources", ((),)),
+        *(Switch(field, (False,)) for field in ("fp8", "int8", "bf16", "fp16", "tf32")),
     )
 
 
@@ -50,12 +56,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         suffixes=(".engine", ".plan"),
         consumes=("onnx", "trt-network"),
         produces="engine",
-        inspect="polycmp_trt.show.inspection:inspect_engine",
-        save="polycmp_trt.factory:save",
-        options_of="trt",
-        takes_model=True,
-        aliases=("trt",),
-        rewrites=False,
+        tools="polycmp_trt.tools:EngineTools",
     )
     yield LoaderSpec(
         name="trt_network",
@@ -64,9 +65,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         suffixes=(".py",),
         consumes=("onnx",),
         produces="trt-network",
-        options_of="trt",
-        inspect="polycmp_trt.show.inspection:inspect_network",
-        aliases=("trt", "trt-network-script"),
+        tools="polycmp_trt.tools:NetworkTools",
     )
     yield LoaderSpec(
         name="onnx_like_trt_network",
@@ -74,9 +73,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         factory="polycmp_trt.factory:make_onnx_like",
         consumes=("onnx", "trt-network"),
         produces="onnx-like-trt-network",
-        save="polycmp_trt.factory:save_onnx_like",
-        options_of="trt",
-        aliases=("onnx-like",),
+        tools="polycmp_trt.tools:OnnxLikeTools",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polycmp.spec import RunnerSpec, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,12 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("onnx",),
         needs=("onnx",),
-        compiles=True,
-        narrows=(("fp16", "float16"), ("bf16", "bfloat16"), ("int8", "int8"), ("best", "int8")),
+        tools="polycmp_trtexec.plugin:TrtexecTools",
     )
+
+
+class TrtexecTools(RunnerTools):
+    """A compiler that may use smaller types."""
+
+    compiles = True
+    narrows = (("fp16", "float16"), ("bf16", "bfloat16"), ("int8", "int8"), ("best", "int8"))

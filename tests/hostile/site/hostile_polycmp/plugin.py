@@ -34,7 +34,6 @@ def polycmp_runners():
         factory="hostile_polycmp.parts:make_runner",
         options=Options,
         accepts=("onnx",),
-        intermediates="graph",
     )
 
 

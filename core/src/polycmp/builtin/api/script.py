@@ -173,7 +173,7 @@ def _data(script: _Script, plan: Plan, registry: Registry) -> None:
             renamed = script.use("polycmp.runs", "renamed_source")
             script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
         return
-    python = registry.find_data_loader(data.loader.name).spec.python
+    python = registry.tools(registry.find_data_loader(data.loader.name)).python
     if python:
         options = changed_options(data.loader.options)
         arguments = [f"{name}={to_source(value)}" for name, value in options.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.builtin.data.samples.options import SIZES, SampleOptions
+from polycmp.builtin.data.samples.options import SampleOptions
 from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl
 
 _DATA = "Combine input and output files; make inputs from images and arrays."
@@ -35,7 +35,5 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         "Two photographs, a page of text, speech, a sentence: what fits each input",
         "polycmp.builtin.data.samples.loader:make_sample",
         SampleOptions,
-        remarks="polycmp.builtin.data.samples.loader:remarks",
-        sizes=SIZES,
-        steps_in="polycmp.builtin.data.samples.reach:SampleSearch",
+        tools="polycmp.builtin.data.samples.tools:SampleTools",
     )

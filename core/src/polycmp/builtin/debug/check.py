@@ -226,11 +226,12 @@ def _modules(words: Sequence[str], registry: Registry) -> list[str]:
     """Return the modules that the backends in a command's words need, and those that read its model."""
     named = {word.removeprefix("--").partition(":")[0] for word in words}
     runners = [item.spec for name, item in registry.runners.items() if name in named]
-    loaders = [item.spec for item in registry.loaders.values() if any(map(item.spec.reads, words))]
-    code = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
-    if len(runners) > 1 or any(word.startswith(_COMPARING) for word in words):
-        code += [spec.graph for spec in loaders if spec.graph]  # of outputs that differ it says why they may
+    loaders = [item for item in registry.loaders.values() if any(map(item.spec.reads, words))]
+    code = [*(item.spec.factory for item in loaders), *(spec.factory for spec in runners)]
     modules = [path.partition(":")[0] for path in code]
+    if len(runners) > 1 or any(word.startswith(_COMPARING) for word in words):
+        # Of outputs that differ it says why they may.
+        modules += [name for _, tools in registry.equipped(loaders) for name in tools.graph_modules]
     return list(dict.fromkeys([*_SHARED, *_MODULES, *modules, *(module for spec in runners for module in spec.needs)]))
 
 

@@ -347,7 +347,7 @@ class RoundingTolerances:
         """Return the type that a backend's options let it calculate in; empty if they say nothing of it."""
         if backend.contribution is None:
             return ""
-        return allowed_precision(dict(backend.contribution.spec.narrows), backend.plan.options)
+        return allowed_precision(dict(backend.tools.narrows), backend.plan.options)
 
     def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
         """Return the coarsest type inside a model, steps of a scale among them if `whole` is true."""

@@ -237,10 +237,11 @@ def _are_equal(one: Tensors, two: Tensors) -> bool:
 def _able(backend: ResolvedBackend) -> Iterator[ResolvedBackend]:
     """Yield backends that may run a changed model, the fastest first, the one that was asked for last."""
     model = backend.model
-    runners = [item for item in model.registry.runners.values() if item.spec.trial_cost > 0]
-    for item in sorted(runners, key=lambda item: item.spec.trial_cost):
+    equipped = model.registry.equipped(model.registry.runners.values())
+    runners = [(tools.trial_cost, item) for item, tools in equipped if tools.trial_cost > 0 and tools.runs_parts]
+    for _, item in sorted(runners, key=lambda runner: runner[0]):
         spec = item.spec
-        if spec.intermediates == "graph" and model.can_load(spec.accepts) and not missing_modules(spec):
+        if model.can_load(spec.accepts) and not missing_modules(spec):
             try:
                 options = make_options(spec.options, {}, spec.name)
             except PolycmpError:

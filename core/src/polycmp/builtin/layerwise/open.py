@@ -71,10 +71,10 @@ def open_precise_run(resolved: Resolved, graph: ModelGraph) -> PartitionedRun | 
     model = last.model
     if not isinstance(last.inside, str):
         return _precise_own_run(last, graph)
-    for contribution in resolved.registry.runners.values():
+    for contribution, tools in resolved.registry.equipped(resolved.registry.runners.values()):
         spec = contribution.spec
-        if spec.precise and spec.intermediates == "graph" and model.can_load(spec.accepts):
-            options = make_options(spec.options, dict(spec.precise), spec.name)
+        if tools.precise and tools.runs_parts and model.can_load(spec.accepts):
+            options = make_options(spec.options, dict(tools.precise), spec.name)
             backend = ResolvedBackend(BackendPlan(f"{spec.name} in float64", spec.name, options), model, contribution)
             return PartitionedRun(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
     return None
@@ -83,10 +83,10 @@ def open_precise_run(resolved: Resolved, graph: ModelGraph) -> PartitionedRun | 
 def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> PartitionedRun | None:
     """Return a backend with a graph of its own, calculating in float64; None if it cannot."""
     spec = backend.contribution.spec if backend.contribution is not None else None
-    if spec is None or not spec.precise:
+    if spec is None or not backend.tools.precise:
         return None
     precise: ResolvedBackend | None = backend
-    for name, value in spec.precise:
+    for name, value in backend.tools.precise:
         precise = precise.with_option(name, value) if precise is not None else None
     if precise is None:
         return None

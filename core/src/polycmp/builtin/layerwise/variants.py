@@ -40,8 +40,7 @@ class Switches:
     @property
     def switches(self) -> tuple[Switch, ...]:
         """The backend's switches for its own optimisations, the least drastic first."""
-        contribution = self._backend.contribution
-        return contribution.spec.switches if contribution is not None else ()
+        return self._backend.tools.switches
 
     def takes_several(self, switch: Switch) -> bool:
         """Return whether a switch takes several values at a time."""
@@ -93,8 +92,7 @@ class Switches:
             switch: A switch to turn; None for none.
             value: Value of the switch, as for `set_to`.
         """
-        contribution = self._backend.contribution
-        option = contribution.spec.rewritten if contribution is not None else ""
+        option = self._backend.tools.rewritten
         backend = self._backend if switch is None else self.set_to(switch, value)
         if not option or backend is None or self._weights is None or self._weights > _LARGEST:
             return None

@@ -108,9 +108,10 @@ def _check_contribution(registry: Registry, item: Contribution, say: Say) -> Non
 
 
 def _import_strings(spec: Any) -> Iterator[str]:
-    of_loaders = "structure", "describe", "inspect", "save", "save_verified", "draft", "graph", "hints"
-    of_reports = "watch", "look", "record", "inline", "reader", "writer"
-    for attribute in ("factory", "target", *of_loaders, "remarks", "steps_in", "completes", *of_reports):
+    for attribute in ("factory", "target", "tools", "completes", "inline", "reader", "writer"):
         value = getattr(spec, attribute, "")
         if value:
             yield value
+    for name in getattr(spec, "former_functions", ()):
+        if spec.former.get(name):
+            yield spec.former[name]

@@ -73,9 +73,9 @@ def candidate_of(plan: Plan, registry: Registry) -> ResolvedBackend:
     resolved = resolve(plan, registry)
     items = [item for item in resolved.backends if item.label != _reference(plan)]
     for item in items:
-        if item.contribution is not None and item.contribution.spec.switches:
+        if item.tools.switches:
             return item
-    able = sorted(name for name, item in registry.runners.items() if item.spec.switches)
+    able = sorted(item.name for item, tools in registry.equipped(registry.runners.values()) if tools.switches)
     raise UsageError(
         f"{items[0].label if items else 'the only backend'} has no passes that can be switched off",
         whose="--over passes",

@@ -148,8 +148,8 @@ class _Repetition:
 
     def _with_one_thread(self) -> Repeats | None:
         """Return the results with one thread; None where the backend has no option for that, or has one already."""
-        spec = self._backend.contribution.spec if self._backend.contribution is not None else None
-        single = self._backend.with_option(spec.threads, 1) if spec is not None and spec.threads else None
+        threads = self._backend.tools.threads
+        single = self._backend.with_option(threads, 1) if threads else None
         if single is None or single.plan.options == self._backend.plan.options:
             return None
         return self._in_one_session(single, Tally())

@@ -104,7 +104,7 @@ def _make_check(name: str, bench: Bench) -> Check:
 
 def _with_threads(backend: ResolvedBackend, threads: int) -> Runner | None:
     """Return a runner of a backend with another number of threads; None if it has no option for them."""
-    changed = backend.with_option(backend.contribution.spec.threads, threads) if backend.contribution else None
+    changed = backend.with_option(backend.tools.threads, threads) if backend.contribution else None
     return None if changed is None else changed.make_runner()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp_onnx.graph import keep_items, nodes_within, reads, rename, walk_back
+from polycmp_onnx.graph import GraphView, keep_items, nodes_within, reads, rename
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -127,8 +127,9 @@ def static_nodes(graph: Any, nodes: Iterable[Any], dynamic: Collection[str]) -> 
         nodes: Some of its nodes.
         dynamic: Names of the tensors that depend on its inputs.
     """
-    chosen, _ = walk_back(graph, (name for node in nodes for name in reads(node)), dynamic)
-    return [graph.node[index] for index in chosen]
+    view = GraphView(graph)
+    chosen, _ = view.ancestors((name for node in nodes for name in reads(node)), dynamic)
+    return [view.nodes[index] for index in chosen]
 
 
 def _same_tensor(one: Any, two: Any) -> bool:

@@ -87,9 +87,9 @@ class Shapes:
         if source is None or not names:
             return
         feed = next(open_feeds(source, self._graph.inputs), None)
-        for contribution in registry.runners.values():
+        for contribution, tools in registry.equipped(registry.runners.values()):
             spec = contribution.spec
-            if feed is None or spec.hidden or spec.intermediates != "graph" or not self._model.can_load(spec.accepts):
+            if feed is None or not tools.runs_parts or not self._model.can_load(spec.accepts):
                 continue
             plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
             backend = ResolvedBackend(plan, self._model, contribution)

@@ -24,7 +24,8 @@ from polycmp_onnx.tools.model_command import ModelCommand
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
-    from polycmp.plugins import Contribution, Registry
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.spec import LoaderSpec
     from polycmp_onnx.plugin import LoaderOptions
     from polycmp_onnx.save import Form
     from polycmp_onnx.verify import Verification
@@ -42,8 +43,8 @@ class ConvertSection:
 def _convert(call: Invocation) -> int:
     model, output = call.open_model(), call.params["output"]
     writer = _writer(call.registry, output, call.section(ConvertSection).convert_to)
-    kind = writer.spec.produces or writer.spec.name
-    if kind == model.kind and not writer.spec.rewrites:
+    kind, tools = writer.spec.kind, call.registry.tools(writer)
+    if kind == model.kind and not tools.rewrites:
         raise ModelError(f"{model.path} is of kind {kind} already", hint=f"cp {model.path} {output}")
     call.registry.require(writer)
     outside = call.section(OutsideSection).save_external_data
@@ -53,7 +54,9 @@ def _convert(call: Invocation) -> int:
         raise UsageError(
             f"{output} has no weights outside", whose="--save-external-data", hint="leave it out, or write a .onnx file"
         )
-    call.registry.load(writer, writer.spec.save)(model.load(kind), output)
+    assert tools.save is not None
+    with call.registry.explained(writer):
+        tools.save(model.load(kind), output)
     tell(Path(output), "", None)
     return 0
 
@@ -148,15 +151,16 @@ def _options(model: Model) -> LoaderOptions:
     return model.settings.loader_options.get("onnx") or LoaderOptions()
 
 
-def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
+def _writer(registry: Registry, output: str, convert_to: str) -> Contributed[LoaderSpec]:
     """Return the loader whose kind of model is to be written."""
     from polycmp.errors import did_you_mean
     from polycmp.plugins import explain_kind, explain_suffix
 
-    writers = {item.spec.produces or item.spec.name: item for item in registry.loaders.values() if item.spec.save}
-    by_suffix = {suffix: kind for kind, item in writers.items() for suffix in item.spec.suffixes}
+    equipped = [(item, tools) for item, tools in registry.equipped(registry.loaders.values()) if tools.save is not None]
+    writers = {item.spec.kind: item for item, _ in equipped}
+    by_suffix = {suffix: kind for kind, item in writers.items() for suffix in item.spec.file_suffixes}
     suffix = Path(output).suffix.lower()
-    also = {alias: kind for kind, item in writers.items() for alias in item.spec.aliases}
+    also = {alias: item.spec.kind for item, tools in equipped for alias in tools.aliases}
     kind = convert_to or by_suffix.get(suffix, "")
     if kind in writers or kind in also:
         return writers.get(kind) or writers[also[kind]]

@@ -15,7 +15,8 @@ from polycmp_onnx.tools.model_command import ModelCommand
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.model import Model
-    from polycmp.plugins import Contribution
+    from polycmp.plugins import Contributed
+    from polycmp.spec import LoaderSpec, LoaderTools
 
 
 #: Operators above which a page of its own draws worse than a program made for it.
@@ -71,29 +72,27 @@ def _text_of(call: Invocation, model: Model, section: InspectSection) -> str:
     from polycmp.errors import ModelError, OthersCode
     from polycmp.plugins import explain_kind
 
-    readers = {item.spec.produces or item.spec.name: item for item in call.registry.loaders.values()}
+    readers = {item.spec.kind: (item, tools) for item, tools in call.registry.equipped(call.registry.loaders.values())}
     kind = _kind_to_show(section.display_as or model.kind, model.kind, readers)
-    reader = readers.get(kind)
-    if reader is None or not reader.spec.inspect:
-        shown = sorted(name for name, item in readers.items() if item.spec.inspect)
+    reader, tools = readers.get(kind, (None, None))
+    if reader is None or tools is None or tools.inspect is None:
+        shown = sorted(name for name, (_, tools) in readers.items() if tools.inspect is not None)
         raise ModelError(
             f"no installed loader shows {kind} models",
             why=f"shown are: {', '.join(shown) or 'none'}",
             hint=explain_kind(kind),
         )
     call.registry.require(reader)
-    show = call.registry.load(reader, reader.spec.inspect)
-    with OthersCode(ModelError, "cannot be shown", whose=model.path):  # a model may be a user's script
-        text: str = show(model.load(kind), section.show)
-    return text.rstrip("\n")
+    with OthersCode(ModelError, "cannot be shown", whose=model.path), call.registry.explained(reader):
+        return tools.inspect(model.load(kind), section.show).rstrip("\n")  # a model may be a user's script
 
 
-def _kind_to_show(wanted: str, own: str, readers: Mapping[str, Contribution]) -> str:
+def _kind_to_show(wanted: str, own: str, readers: Mapping[str, tuple[Contributed[LoaderSpec], LoaderTools]]) -> str:
     """Return the kind that a name means: of several it is the model's own, or else that which the others start from."""
     if wanted in readers:
         return wanted
-    fitting = [kind for kind, item in readers.items() if wanted in item.spec.aliases and item.spec.inspect]
-    nearest = [kind for kind in fitting if not set(readers[kind].spec.consumes) & set(fitting)]
+    fitting = [kind for kind, (_, tools) in readers.items() if wanted in tools.aliases and tools.inspect is not None]
+    nearest = [kind for kind in fitting if not set(readers[kind][0].spec.consumes) & set(fitting)]
     return own if own in fitting else next(iter(nearest), wanted)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from polycmp.errors import BackendError, PolycmpError
 from polycmp_onnx.faults import inference_fault
-from polycmp_onnx.graph import graph_inputs, is_too_large, reads, replace_items, subgraphs
+from polycmp_onnx.graph import GraphView, graph_inputs, is_too_large, replace_items, subgraphs
 from polycmp_onnx.shapes import structure
 from polycmp_onnx.tidy import sort_nodes
 from polycmp_onnx.tools.execute import RefusedError, has_onnxruntime, run_model
@@ -178,9 +178,10 @@ def _check_names(graph: Any, report: LintReport) -> None:
     """Find tensors that no node makes, or several nodes do, or one that comes too late."""
     made = {value.name for value in graph.input} | {item.name for item in graph.initializer}
     made |= {item.values.name for item in graph.sparse_initializer}
-    later = Counter(name for node in graph.node for name in node.output if name)
-    for node in graph.node:
-        for name in dict.fromkeys(reads(node)):
+    view = GraphView(graph)
+    later = Counter(name for node in view.nodes for name in node.output if name)
+    for node, needed in zip(view.nodes, view.reads, strict=True):
+        for name in needed:
             if name in made:
                 continue
             if name in later:
@@ -250,35 +251,21 @@ def _one_line(error: Exception) -> str:
 
 
 def _find_unused(graph: Any, report: LintReport) -> None:
-    used, read = _used(graph)
+    view = GraphView(graph)
+    used, read = view.ancestors(view.outputs)
     hint = "polycmp surgeon sanitize MODEL --cleanup -o SMALLER.onnx"
     for value in graph_inputs(graph):
         if value.name not in read:
             what = f"Input: {value.name!r} does not affect outputs, can be removed."
             report.add("warning", STRUCTURE, what, hint="polycmp surgeon extract MODEL -o SMALLER.onnx")
-    for index, node in enumerate(graph.node):
-        if index not in used:
-            report.add("warning", STRUCTURE, "Does not affect outputs, can be removed.", node=node, hint=hint)
+    for index in sorted({*range(len(view.nodes))}.difference(used)):
+        what = "Does not affect outputs, can be removed."
+        report.add("warning", STRUCTURE, what, node=view.nodes[index], hint=hint)
     unused = [item.name for item in graph.initializer if item.name not in read]
     if unused:
         shown = ", ".join(unused[:3]) + (", …" if len(unused) > 3 else "")
         what = f"{len(unused)} of the weights do not affect outputs, can be removed: {shown}"
         report.add("warning", STRUCTURE, what, hint=hint)
-
-
-def _used(graph: Any) -> tuple[set[int], set[str]]:
-    """Return the positions of the nodes that the outputs depend on, and the tensors that these read or give out."""
-    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
-    waiting = [value.name for value in graph.output]
-    read, used = set(waiting), set[int]()
-    while waiting:
-        index = maker.get(waiting.pop())
-        if index is None or index in used:
-            continue
-        used.add(index)
-        waiting += reads(graph.node[index])
-        read.update(reads(graph.node[index]))
-    return used, read
 
 
 def _can_be_sorted(proto: Any) -> bool:
@@ -302,7 +289,8 @@ class _Nodes:
 
     def __init__(self, proto: Any, report: LintReport, run: Run, level: str) -> None:
         self._proto, self._report, self._run, self._level = proto, report, run, level
-        self._weights = {item.name: item for item in proto.graph.initializer}
+        self._view = GraphView(proto.graph)
+        self._weights = self._view.weights
         self._values: dict[str, Any] = dict.fromkeys(self._weights)
 
     def run(self, feed: Mapping[str, Any], custom: Collection[str]) -> None:
@@ -315,19 +303,19 @@ class _Nodes:
         self._values.update(feed)
         found = (item for item in self._report.findings if item.level == "exception" and item.source != STRUCTURE)
         known_bad = {name for item in found for name in item.nodes}
-        last = _last_uses(self._proto.graph)
-        for index, node in enumerate(self._proto.graph.node):
+        for index, node in enumerate(self._view.nodes):
             if node.name in known_bad:
                 self._report.failing.append(node.name)
             elif node.name in custom:
                 self._report.skipped.append(node.name)
             else:
-                self._run_node(node)
-            for name in last.get(index, ()):
-                self._values.pop(name, None)
+                self._run_node(node, self._view.reads[index])
+            for name in self._view.last_uses.get(index, ()):
+                if name not in self._weights:
+                    self._values.pop(name, None)
 
-    def _run_node(self, node: Any) -> None:
-        report, needed = self._report, list(dict.fromkeys(reads(node)))
+    def _run_node(self, node: Any, needed: Sequence[str]) -> None:
+        report = self._report
         if any(name not in self._values for name in needed):
             report.skipped.append(node.name)
             return
@@ -346,20 +334,6 @@ class _Nodes:
 
     def _is_empty(self, name: str, value: Any) -> bool:
         return value is None and name not in self._weights
-
-
-def _last_uses(graph: Any) -> dict[int, list[str]]:
-    """Map each node to the tensors that no later node reads, so that they can be freed."""
-    last: dict[str, int] = {}
-    for index, node in enumerate(graph.node):
-        for name in (*reads(node), *node.output):
-            last[name] = index
-    found: dict[int, list[str]] = {}
-    kept = {item.name for item in graph.initializer}
-    for name, index in last.items():
-        if name not in kept:
-            found.setdefault(index, []).append(name)
-    return found
 
 
 def _single(proto: Any, node: Any, inputs: Mapping[str, Any], weights: Mapping[str, Any]) -> Any:

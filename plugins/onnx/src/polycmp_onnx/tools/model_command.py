@@ -33,7 +33,7 @@ class ModelCommand(BackendCommand):
     def table_of(self, registry: Registry) -> Any:
         """Return its options."""
         table = super().table_of(registry)
-        sharing = {item.spec.options_of for item in registry.loaders.values() if item.spec.options_of}
+        sharing = {tools.options_of for _, tools in registry.equipped(registry.loaders.values()) if tools.options_of}
         kept = {key: target for key, target in table.targets.items() if self._takes(key, sharing)}
         shown: Collection[str] = {target.section for target in kept.values()}
         return replace(

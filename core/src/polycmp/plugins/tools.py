@@ -1,0 +1,87 @@
+"""The tools of contributions: the objects that say what they can do, made of the classes that descriptors name."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
+
+from polycmp.spec import (
+    DataLoaderSpec,
+    DataLoaderTools,
+    LoaderSpec,
+    LoaderTools,
+    RunnerSpec,
+    RunnerTools,
+    Switch,
+)
+from polycmp.spec.former import CHANGED
+
+IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
+BASES = {
+    RunnerSpec: RunnerTools,
+    LoaderSpec: LoaderTools,
+    DataLoaderSpec: DataLoaderTools,
+}
+"""The class of the tools of each kind of descriptor that may have some."""
+
+
+def make_tools(spec: Any, load: Callable[[str], Any]) -> Any:
+    """Return the tools of a contribution.
+
+    Args:
+        spec: Its descriptor.
+        load: Imports what a string `"package.module:attribute"` names.
+
+    Raises:
+        TypeError: What it names is no class of tools for such a descriptor.
+        ValueError: Something in it does not fit the descriptor.
+    """
+    base: Any = next(base for kind, base in BASES.items() if isinstance(spec, kind))
+    made = load(spec.tools)() if spec.tools else base()
+    if not isinstance(made, base):
+        raise TypeError(f"{spec.tools} is no class derived from polycmp.spec.{base.__name__}")
+    for name, value in spec.former.items():
+        if name in spec.former_functions:
+            if value:
+                setattr(made, name, _imported(load, value))
+            if value and name == "graph":
+                made.graph_modules = (value.partition(":")[0],)
+            continue
+        now, change = CHANGED.get(name, (name, None))
+        setattr(made, now, value if change is None else change(value))
+    if isinstance(made, RunnerTools):
+        check_switches(spec, made)
+    return made
+
+
+def _imported(load: Callable[[str], Any], target: str) -> Callable[..., Any]:
+    """Return a function that is imported when it is first called."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return load(target)(*args, **kwargs)
+
+    return call
+
+
+def check_switches(spec: RunnerSpec, tools: RunnerTools) -> None:
+    """Check that the options exist which the tools of a backend name.
+
+    Args:
+        spec: The backend's descriptor.
+        tools: Its tools.
+
+    Raises:
+        TypeError: A switch is none.
+        ValueError: Something in it does not fit the descriptor.
+    """
+    known = {field.name for field in dataclasses.fields(spec.options)} if spec.options is not None else set()
+    for switch in tools.switches:
+        if not isinstance(switch, Switch):
+            raise TypeError(f"a switch of {spec.name!r} is {type(switch).__name__} instead of Switch")
+        if switch.values_from and not IMPORT_STRING.match(switch.values_from):
+            raise ValueError(f"{switch.values_from!r} of {spec.name!r} is not of the form 'package.module:attribute'")
+    for option in filter(None, (*(switch.option for switch in tools.switches), tools.rewritten)):
+        if option not in known:
+            raise ValueError(f"{spec.name!r} names an option {option!r} that it does not have")
