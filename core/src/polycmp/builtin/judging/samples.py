@@ -24,7 +24,6 @@ from polycmp.plugins import missing_modules
 from polycmp.precision import UNITS, unit_of
 from polycmp.results import BackendResult
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
-from polycmp.spec import Switch
 from polycmp.tensors import Feed, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -246,18 +245,18 @@ def _able(backend: ResolvedBackend) -> Iterator[ResolvedBackend]:
                 options = make_options(spec.options, {}, spec.name)
             except PolycmpError:
                 continue
-            yield _plain(ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item), spec.switches)
+            yield _plain(ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item))
     if backend.contribution is not None and backend.make_worker is None and backend.inside == "graph":
-        yield _plain(backend, backend.contribution.spec.switches)
+        yield _plain(backend)
 
 
-def _plain(backend: ResolvedBackend, switches: Sequence[Switch]) -> ResolvedBackend:
+def _plain(backend: ResolvedBackend) -> ResolvedBackend:
     """Return a backend with all its optimisations off.
 
     They take longer than all runs, and join operators of the model as it is that they leave apart where tensors move:
     a wrong kernel for several operators would pass for noise.
     """
-    for switch in switches:
+    for switch in backend.tools.switches:
         now = getattr(backend.plan.options, switch.option)
         value = (*now, *switch.values) if isinstance(now, tuple) else switch.values[-1]
         backend = backend.with_option(switch.option, value) or backend
