@@ -29,6 +29,8 @@ _SHARED = (
     *("filelock", "fsspec", "jinja2", "networkx", "setuptools"),
 )
 _SECONDS = 900
+#: Characters of the name of an environment's folder.
+_LONGEST = 200
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,11 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
-        return FOLDER / "-".join(
-            item.replace("==", "-").replace("/", "_") for item in (*self.packages, f"py{self.python}")
-        )
+        """Where it is, by what it has, or by a digest of that where it would be too long for a file system."""
+        name = "-".join(item.replace("==", "-").replace("/", "_") for item in (*self.packages, f"py{self.python}"))
+        if len(name) > _LONGEST:
+            name = f"{self.packages[0].replace('==', '-')}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        return FOLDER / name
 
     @property
     def interpreter(self) -> Path:
