@@ -9,7 +9,7 @@ import numpy as np
 
 from truth.build import Array, Graph
 from truth.history.environments import Environment
-from truth.history.issue import Answer, Case, Issue, case, onnxruntime
+from truth.history.issue import Answer, Case, Issue, case, onnxruntime, openvino
 from truth.history.issues.kernels import attention_softcap
 
 _QUANTISER = """
@@ -21,10 +21,6 @@ class Reader(quantization.CalibrationDataReader):
         return next(self.feeds, None)
 quantization.quantize_static(source, target, Reader(), quant_format=quantization.QuantFormat.{form})
 """
-
-
-def _openvino(version: str) -> Environment:
-    return Environment((f"openvino=={version}",))
 
 
 def _onnx(version: str) -> Environment:
@@ -149,27 +145,27 @@ _OR: dict[str, Any] = {"backend": "onnx"}
 OTHERS = (
     Issue(
         "ReduceMean-18", "OpenVINO", "openvino#25169", _AXES,
-        _reduce("ReduceMean", _mean), _openvino("2024.1.0"), _openvino("2024.6.0"), Answer(("r",)), **_OV,
+        _reduce("ReduceMean", _mean), openvino("2024.1.0"), openvino("2024.6.0"), Answer(("r",)), **_OV,
     ),
     Issue(
         "ReduceL1-18", "OpenVINO", "openvino#20559", _AXES,
-        _reduce("ReduceL1", _sum), _openvino("2024.3.0"), _openvino("2024.6.0"), Answer(("r",)), **_OV,
+        _reduce("ReduceL1", _sum), openvino("2024.3.0"), openvino("2024.6.0"), Answer(("r",)), **_OV,
     ),
     Issue(
         "ReduceMax-18", "OpenVINO", "openvino#23148", _AXES,
-        _reduce("ReduceMax", _max), _openvino("2023.3.0"), _openvino("2024.1.0"), Answer(("r",)), **_OV,
+        _reduce("ReduceMax", _max), openvino("2023.3.0"), openvino("2024.1.0"), Answer(("r",)), **_OV,
     ),
     Issue(
         "ReduceLogSumExp of large numbers", "OpenVINO", "openvino#32839", "infinity from 88.7 on",
-        _log_sum_exp, _openvino("2026.2.0"), _openvino("2026.4.1"), Answer(("r",)), **_OV,
+        _log_sum_exp, openvino("2026.2.0"), openvino("2026.4.1"), Answer(("r",)), **_OV,
     ),
     Issue(
         "LpNormalization of zeros", "OpenVINO", "openvino 2026.2.0", "NaN where a row is zero",
-        _lp_normalization, _openvino("2025.3.0"), _openvino("2026.2.0"), Answer(("n",)), **_OV,
+        _lp_normalization, openvino("2025.3.0"), openvino("2026.2.0"), Answer(("n",)), **_OV,
     ),
     Issue(
         "OneHot with negative indices", "OpenVINO", "openvino 2026.0.0", "a negative index sets nothing",
-        _one_hot, _openvino("2025.3.0"), _openvino("2026.0.0"), Answer(("h",)), **_OV,
+        _one_hot, openvino("2025.3.0"), openvino("2026.0.0"), Answer(("h",)), **_OV,
     ),
     Issue(
         "Attention with a past, causal", "onnx: reference", "onnx#7297", "the mask does not know of the past",
