@@ -13,8 +13,8 @@ from truth.table import machine, markdown_table
 _CONFIRMED, _FALSE = 202, 220
 _ACCUSED = 1
 #: What was said at first contact, before anything was mended.
-_FIRST = """When first asked (2026-11-27, tree cf400241), 29 of 31 were decided so; 20700 and 20540 were not, and `locate`
-accused the newest release of 21044, where it is right."""
+_FIRST = """When first asked (2026-11-27, tree cf400241), 29 of 31 were decided so; 20700 and 20540 were not, and
+`locate` accused the newest release of 21044, where it is right."""
 
 Answers = Mapping[str, Mapping[str, Any]]
 
