@@ -75,7 +75,7 @@ def make(environment: Environment) -> Path:
     folder = environment.folder
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        run_making([str(_interpreter(environment.python)), "-m", "venv", "--without-pip", str(folder)])
+        run_making([str(interpreter_of(environment.python)), "-m", "venv", "--without-pip", str(folder)])
         site = f"import site; site.addsitedir({str(_site(shared, environment.python))!r})\n"
         (_site(folder, environment.python) / "zz_shared.pth").write_text(site, "utf-8")
         _pip(shared, environment.interpreter, "--no-deps", "--only-binary", ":all:", *environment.packages)
@@ -89,7 +89,7 @@ def _make_shared(python: str, numpy: str) -> Path:
     folder = FOLDER / f"shared-py{python}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        run_making([str(_interpreter(python)), "-m", "venv", str(folder)])
+        run_making([str(interpreter_of(python)), "-m", "venv", str(folder)])
         interpreter = folder / "bin" / "python"
         _pip(folder, interpreter, numpy, *_SHARED)
         ours = [word for part in _OURS for word in ("-e", str(ROOT / part))]
@@ -102,8 +102,12 @@ def _site(folder: Path, python: str) -> Path:
     return folder / "lib" / f"python{python}" / "site-packages"
 
 
-def _interpreter(python: str) -> Path:
-    """Return an interpreter of a version of Python."""
+def interpreter_of(python: str) -> Path:
+    """Return an interpreter of a version of Python.
+
+    Raises:
+        NotMadeError: There is none here.
+    """
     if sys.version_info[:2] == tuple(int(part) for part in python.split(".")):
         return Path(getattr(sys, "_base_executable", sys.executable))
     kept = sorted(Path.home().glob(f".pyenv/versions/{python}.*/bin/python"))
