@@ -253,7 +253,8 @@ def sentence_of(out: str) -> str:
 
 def _run(words: list[str], limit: float, folder: Path) -> tuple[int, str]:
     """Return the exit status and all that a process wrote; 124 if it was ended because of the time."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "120", "NO_COLOR": "1"}
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
     process = subprocess.Popen(
         words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
         start_new_session=True, errors="replace",
