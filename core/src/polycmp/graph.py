@@ -118,7 +118,7 @@ class ModelGraph(Protocol):
 class PerturbableGraph(ModelGraph, Protocol):
     """A graph whose tensors can be perturbed as rounding does; a `ModelGraph` need not be one."""
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, amount: str = "") -> ModelGraph | None:
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> ModelGraph | None:
         """Return the model with tensors that are perturbed at random by up to what rounding changes them.
 
         Inputs are left as they are: the caller perturbs what it feeds.
@@ -126,8 +126,6 @@ class PerturbableGraph(ModelGraph, Protocol):
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
-            amount: Name of an input to add, a float32 without dimensions: with 1 tensors move, with 0 they stay, and
-                the same session shows both. Rounded weights stay rounded.
 
         Returns:
             The model, with the same names; None if this model cannot be changed so.

@@ -10,10 +10,11 @@ from polycmp.builtin.judging.floor import (
     floor_of,
     lost_in,
     turned_in,
+    uncut_tensors,
 )
 from polycmp.builtin.judging.levels import Level, Values, sampled_levels
 from polycmp.builtin.judging.limits import MARGIN
-from polycmp.builtin.judging.masks import MASKING, beside_masks
+from polycmp.builtin.judging.masks import MASKING, MASKS, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
@@ -27,6 +28,7 @@ from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Networ
 __all__ = [
     "MARGIN",
     "MASKING",
+    "MASKS",
     "Comparison",
     "Decisions",
     "Floor",
@@ -55,4 +57,5 @@ __all__ = [
     "sampled_levels",
     "turned_in",
     "types_inside",
+    "uncut_tensors",
 ]

@@ -42,6 +42,8 @@ HANDING_ON = frozenset(
      "GatherElements", "Split", "Pad", "Expand", "Tile", "Relu", "Clip", "Max", "Min", "MaxPool", "GlobalMaxPool",
      "ReduceMax", "ReduceMin", "Where", "Neg", "Abs", "DepthToSpace", "SpaceToDepth", "TopK", "Compress", "Dropout"}
 )  # fmt: skip
+#: Those that only cut off what lies beyond a bound.
+CUTTING = frozenset({"Relu", "Clip"})
 #: However coarse a type is, a larger error in a single operator is no longer taken for rounding.
 _COARSEST = 2.0**-6
 

@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from polycmp.builtin.judging.levels import Level, Values, level_between, sampled_levels
 from polycmp.builtin.judging.masks import beside_masks
@@ -131,6 +132,24 @@ def test_from_where_on_a_number_masks_others(mask, second, beside):
     values = np.array([mask, second])
     found = beside_masks(values, values)
     assert (None if found is None else found.tolist()) == ([False, True] if beside else None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_mask"),
+    [
+        (np.float32(-3.4028235e38), np.float32(-np.inf), True),
+        (np.float32(-3.4028235e38), np.float16(-1e4), True),
+        (np.float32(-3.4028235e38), bfloat16(-1e4), True),
+        (np.float64(-1.7976931348623157e308), np.float32(-np.inf), True),
+        (np.float32(-9500.0), np.float32(-9600.0), False),
+        (np.float32(-1e4), np.float32(-2e4), False),
+    ],
+)
+def test_beside_zeros_only_numbers_that_tools_write_as_masks_are_some(one, other, is_mask):
+    """The bias that attention adds is 0 or a mask; what is 0 or large without being one is judged."""
+    reference, candidate = np.array([0.0, one], one.dtype), np.array([0.0, other], other.dtype)
+    found = beside_masks(candidate, reference)
+    assert (None if found is None else found.tolist()) == ([True, False] if is_mask else None)
 
 
 def test_large_numbers_beside_others_of_their_size_mask_nothing():

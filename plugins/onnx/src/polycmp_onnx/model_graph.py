@@ -150,17 +150,16 @@ class OnnxGraph:
         """
         return _Part(self, None, tuple(outputs))
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, amount: str = "") -> OnnxGraph | None:
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
         """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes.
 
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
-            amount: Name of an input to add, which is 1 where tensors move and 0 where they stay.
         """
         if not can_move(self.model):
             return None
-        model = moved_model(self.model, self._types, kinds, seed, amount)
+        model = moved_model(self.model, self._types, kinds, seed)
         external = None if self.external is None else replace(self.external, model=model)
         return OnnxGraph(model, external, self._types)  # of one name the tensors of both have one type
 

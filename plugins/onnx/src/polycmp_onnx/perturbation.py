@@ -101,9 +101,7 @@ def can_move(model: ModelProto) -> bool:
     return _version(model) >= OLDEST
 
 
-def moved_model(
-    model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int, amount: str = ""
-) -> ModelProto:
+def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int) -> ModelProto:
     """Return a model whose tensors move; its weights lie where they lay.
 
     Args:
@@ -111,13 +109,10 @@ def moved_model(
         types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
-        amount: Name of an input to add, which is 1 where tensors move and 0 where they stay; empty for none.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
-    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed, amount)
-    if amount:
-        made.graph.input.append(helper.make_tensor_value_info(amount, TensorProto.FLOAT, []))
+    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
     return made
 
 
@@ -127,7 +122,6 @@ def _move_graph(
     kinds: Mapping[str, Rounding],
     version: int,
     seed: int,
-    amount: str,
     outside: Set[str] = frozenset(),
 ) -> None:
     """Have the tensors of a graph move, and those in the bodies of its operators.
@@ -138,10 +132,9 @@ def _move_graph(
         kinds: Types that tensors are rounded to, by name.
         version: The version of ONNX's operators.
         seed: Seed of the random numbers.
-        amount: Name of the input that says whether tensors move; empty for none.
         outside: Tensors of the graphs around this one that depend on the model's inputs.
     """
-    written = _Written(seed, amount)
+    written = _Written(seed)
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
         name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
@@ -153,7 +146,7 @@ def _move_graph(
         written.keep(node)
         bodies = list(subgraphs(node))
         for body in bodies:
-            _move_graph(body, types, kinds, version, seed + _APART * written.places, amount, follows)
+            _move_graph(body, types, kinds, version, seed + _APART * written.places, follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
@@ -184,19 +177,17 @@ class _Written:
 
     Args:
         seed: Seed of the random numbers of the graph.
-        amount: Name of the input that is 1 where tensors move and 0 where they stay; empty for none.
 
     Attributes:
         nodes: The operators, in their order.
         seed: Seed of the random numbers of the graph.
-        amount: Name of the amount; empty for none.
         places: Another number for each tensor, which its seed goes with. By how much it grows means nothing, but stays:
             with other seeds a model moves by other random numbers, and bounds that were printed change.
     """
 
-    def __init__(self, seed: int, amount: str) -> None:
+    def __init__(self, seed: int) -> None:
         self.nodes: list[NodeProto] = []
-        self.seed, self.amount, self.places = seed, amount, 0
+        self.seed, self.places = seed, 0
         self._shared: dict[tuple[object, ...], str] = {}
 
     def keep(self, node: NodeProto) -> None:
@@ -231,16 +222,6 @@ class _Written:
         if key not in self._shared:
             self._shared[key] = self.add("Constant", (), output, value=onnx.numpy_helper.from_array(array))
         return self._shared[key]
-
-    def amount_as(self, element: int) -> str:
-        """Return the name of the amount in a type of real numbers; empty where there is none."""
-        if not self.amount:
-            return ""
-        if element == TensorProto.FLOAT:
-            return self.amount
-        if (element,) not in self._shared:
-            self._shared[element,] = self.add("Cast", (self.amount,), f"{self.amount}/{element}", to=element)
-        return self._shared[element,]
 
 
 def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
@@ -360,19 +341,14 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
         return ""
     squares = []
     for place, read in enumerate(node.input[:2]):
-        once, square = read, f"{name}/squares_{place}"
-        # So that no backend keeps squares of weights beside the weights.
-        if written.amount and element == TensorProto.FLOAT:
-            once = written.add("Mul", (read, written.amount), f"{square}/once")
-            written.places += 1
-        squares.append(written.add("Mul", (once, once), square))
+        squares.append(written.add("Mul", (read, read), f"{name}/squares_{place}"))
     sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
     made = written.nodes[-1]
     made.domain = node.domain if plain == node.op_type else ""
     made.attribute.extend(item for key, item in known.items() if key in kept and key != "alpha")
     if "alpha" in known:
         made.attribute.append(helper.make_attribute("alpha", known["alpha"].f ** 2))
-    written.places += 5
+    written.places += 7
     return written.add("Sqrt", (sum_of_squares,), f"{name}/terms")
 
 
@@ -388,7 +364,6 @@ def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
     wide = tensor.element if tensor.element in _WIDE else TensorProto.FLOAT
     is_cast = wide != tensor.element
     exact = add("Cast", (f"{name}/exact",), f"{name}/wide", to=wide) if is_cast else f"{name}/exact"
-    amount = written.amount_as(wide)
     if not isinstance(tensor.kind, str):
         width, size = 0.5, written.constant(tensor.steps, wide, f"{name}/any_step")
         written.places += 1
@@ -410,13 +385,11 @@ def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
         if not beside_one:
             is_rounded = _write_is_rounded(written, name, magnitude, unit, wide)
             size = add("Mul", (size, is_rounded), f"{name}/size_rounded")
-            amount = ""
             written.places += 10
     moved = add(
         "RandomUniformLike", (exact,), f"{name}/random",
         low=-width, high=width, dtype=wide, seed=_scattered(written.seed + place),
     )  # fmt: skip
-    moved = add("Mul", (moved, amount), f"{name}/random_times") if amount else moved
     away = add("Mul", (size, moved), f"{name}/away")
     result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
     written.places += 3
@@ -426,7 +399,7 @@ def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
 
 
 def _write_is_rounded(written: _Written, name: str, magnitude: str, unit: float, wide: int) -> str:
-    """Write the operators that make 1 of numbers that a type rounds, else 0, times the amount; return its name.
+    """Write the operators that make 1 of numbers that a type rounds, else 0; return its name.
 
     Whole numbers that the type holds are often exact, and what counts or compares them jumps. It holds them all up to
     the inverse of its unit: of what is larger the floor of any number below that is left.
@@ -441,5 +414,4 @@ def _write_is_rounded(written: _Written, name: str, magnitude: str, unit: float,
     add, most = written.add, written.constant(1.0 / unit - 1.0, wide, f"{name}/most_whole")
     whole = add("Floor", (add("Min", (magnitude, most), f"{name}/at_most"),), f"{name}/whole")
     broken = add("Ceil", (add("Sub", (magnitude, whole), f"{name}/broken"),), f"{name}/is_broken")
-    moves = written.amount_as(wide) or written.constant(1.0, wide, f"{name}/one")
-    return add("Min", (broken, moves), f"{name}/is_rounded")
+    return add("Min", (broken, written.constant(1.0, wide, f"{name}/one")), f"{name}/is_rounded")

@@ -53,7 +53,7 @@ from polycmp.builtin.judging.types import (
 from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
-from polycmp.precision import UNITS, allowed_precision, operator_rounding, unit_of
+from polycmp.precision import CUTTING, UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed
 
@@ -95,7 +95,12 @@ class Sides(NamedTuple):
 
 
 def floor_of(
-    name: str, expected: Values, sides: Sequence[Side], samples: Sequence[Samples | None], depth: int
+    name: str,
+    expected: Values,
+    sides: Sequence[Side],
+    samples: Sequence[Samples | None],
+    depth: int,
+    uncut: str = "",
 ) -> Floor:
     """Return the noise of a tensor, of both sides together.
 
@@ -105,6 +110,7 @@ def floor_of(
         sides: The rounding of both sides.
         samples: Samples of the tensors of each side; None where nothing can run the model so.
         depth: Number of operators that follow each other up to the tensor.
+        uncut: Name of the tensor that it is where nothing is cut off; empty where it is no such tensor.
     """
     kinds = [side.kind_of(name) for side in sides]
     kind = max(kinds, key=unit_of)
@@ -117,7 +123,7 @@ def floor_of(
             levels.append(one)
             continue
         if id(known) not in found:
-            found[id(known)] = _measured(name, expected, known)
+            found[id(known)] = _measured(name, expected, known, uncut)
         measured = found[id(known)]
         if measured is None and known is not None and known.inside and name in known.exact:
             source = f"{own} measured with {known.backend}, which makes other shapes, NaN or infinities of it"
@@ -133,14 +139,22 @@ def floor_of(
     return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
 
 
-def _measured(name: str, expected: Values, samples: Samples | None) -> tuple[Level, ...] | None:
+def _measured(name: str, expected: Values, samples: Samples | None, uncut: str = "") -> tuple[Level, ...] | None:
+    """Return the noise of a tensor as samples show it, and where it is cut no less than before that.
+
+    Samples that stay beyond the bound show nothing, where a few times as much crosses it.
+    """
     exact = samples.exact.get(name) if samples is not None else None
     if samples is None or exact is None or exact.shape != expected.whole.shape:
         return None
     moved = [made[name] for made in samples.perturbed]
     if any(array.shape != exact.shape for array in moved):
         return None
-    return sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales)
+    levels = sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales)
+    before = _measured(uncut, expected, samples) if uncut else None
+    if levels is None or before is None:
+        return levels
+    return tuple(after.at_least(own) for after, own in zip(levels, before, strict=True))
 
 
 def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> NDArray[np.bool_] | None:
@@ -365,10 +379,18 @@ class RoundingTolerances:
         return frozenset() if described is None else frozenset(described.outputs)
 
     @cached_property
+    def uncut(self) -> Mapping[str, str]:
+        """The tensors that operators read which only cut them, by the names of what these make."""
+        return {} if self._known_graph is None else uncut_tensors(self._known_graph)
+
+    @cached_property
     def _depths(self) -> Mapping[str, int]:
-        others = (self._graph(backend) for backend in self.resolved.backends)
-        graph = next((graph for graph in (self._graph(self._reference), *others) if graph is not None), None)
-        return {} if graph is None else depths_of(graph)
+        return {} if self._known_graph is None else depths_of(self._known_graph)
+
+    @cached_property
+    def _known_graph(self) -> ModelGraph | None:
+        backends = (self._reference, *self.resolved.backends)
+        return next((graph for backend in backends if (graph := self._graph(backend)) is not None), None)
 
 
 class PairRounding:
@@ -386,7 +408,8 @@ class PairRounding:
     def floor(self, output: str, expected: Values) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
         name, sides, samples = self._known(output)
-        return floor_of(name, expected, sides, samples, self._tolerances.depth(name))
+        uncut = self._tolerances.uncut.get(name, "") if self.is_inner(output) else ""
+        return floor_of(name, expected, sides, samples, self._tolerances.depth(name), uncut)
 
     def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
@@ -415,6 +438,11 @@ class PairRounding:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""
         (base, sides), samples = self._tolerances.known(*self._labels)
         return self._tolerances.name_of(output, base), sides, samples
+
+
+def uncut_tensors(graph: ModelGraph) -> dict[str, str]:
+    """Return what operators read that only cut it, by the name of what they make."""
+    return {node.outputs[0]: node.operand(0) for node in graph.nodes if node.op_type in CUTTING and node.outputs}
 
 
 def depths_of(graph: ModelGraph) -> dict[str, int]:

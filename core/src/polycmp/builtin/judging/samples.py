@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +36,6 @@ _NOTICEABLE, _LARGE = 2.0, 1 << 26
 #: Number of models that are made where weights are rounded: one that rounds them to the nearest step, and one that
 #: moves them at random.
 _MODELS = 2
-#: Input that is added to a model: 1 where its tensors move, 0 where they stay.
-_AMOUNT = "polycmp/amount"
 
 
 class Samples(NamedTuple):
@@ -88,40 +86,13 @@ class PerturbedRuns:
         while self._able and isinstance(graph, PerturbableGraph):
             backend = self._able[0]
             self._announce_runs(kinds, backend)
-            names = outputs or graph.outputs
-            found = self._in_one_session(backend, graph, feed, kinds, names)
-            if found is None:
-                found = self._in_sessions(backend, graph, feed, kinds, names)
+            found = self._on(backend, graph, feed, kinds, outputs or graph.outputs)
             if found is not None:
                 return found
             del self._able[0]
         return self._of_inputs(feed, kinds) if outputs is None else None
 
-    @staticmethod
-    def _in_one_session(
-        backend: ResolvedBackend,
-        graph: PerturbableGraph,
-        feed: Feed,
-        kinds: Mapping[str, Rounding],
-        outputs: Sequence[str],
-    ) -> Samples | None:
-        """Return samples of which all come from one session, which the exact tensors end.
-
-        None where weights are rounded, which differ from model to model, and where random numbers start anew.
-        """
-        changed = None if _is_coarse(kinds) else graph.perturbed(kinds, 1, _AMOUNT)
-        if changed is None:
-            return None
-        moved = ({**item, _AMOUNT: np.float32(1.0)} for item in _moved_feeds(feed, kinds, range(1, 1 + SAMPLES)))
-        still = {**feed, _AMOUNT: np.float32(0.0)}
-        runs = _run_all(backend, changed.mark(outputs), chain(moved, (still, still)))
-        perturbed = _while_they_differ(islice(_announced(runs, kinds, backend), SAMPLES))
-        if len(perturbed) < SAMPLES:
-            return None
-        exact = _repeated(runs)
-        return None if exact is None else Samples(exact, tuple(perturbed), backend.label)
-
-    def _in_sessions(
+    def _on(
         self,
         backend: ResolvedBackend,
         graph: PerturbableGraph,
@@ -129,11 +100,8 @@ class PerturbedRuns:
         kinds: Mapping[str, Rounding],
         outputs: Sequence[str],
     ) -> Samples | None:
-        """Return samples of which the exact tensors have a session of their own."""
-        # Perturbed by far less than any number shows, so that the backend joins no operators which it runs one by
-        # one where they are perturbed: a wrong kernel for several of them would pass for noise.
-        still = graph.perturbed(dict.fromkeys(kinds, "float64"), 1) or graph
-        exact = _repeated(_announced(_run_all(backend, still.mark(outputs), [feed, feed]), kinds, backend))
+        """Return samples of a backend; None where it cannot run the model, or not twice alike."""
+        exact = _repeated(_run_all(backend, graph.mark(outputs), [feed, feed]))
         if exact is None:
             return None
         perturbed = tuple(self._perturbed(backend, graph, feed, kinds, outputs))
@@ -172,7 +140,8 @@ class PerturbedRuns:
                 return
             count = SAMPLES // len(seeds)
             own = [seed + len(seeds) * place for place in range(count)]
-            made = _while_they_differ(_run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, own)))
+            runs = _run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, own))
+            made = _while_they_differ(_announced(runs, kinds, backend) if seed == seeds[0] else runs)
             if len(made) == 1:
                 for one in own[1:]:
                     other = graph.perturbed(kinds, one) or changed
@@ -208,13 +177,14 @@ def _moved_feeds(feed: Feed, kinds: Mapping[str, Rounding], seeds: Iterable[int]
 
 
 def _announced(runs: Iterator[Tensors], kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> Iterator[Tensors]:
-    """Yield what runs make, and log how long the others take, by the time of the first."""
-    start = time.monotonic()
+    """Yield what runs make, and log how long all take, by the time of the second: the first waits for its session."""
+    start = 0.0
     for place, made in enumerate(runs):
         seconds = time.monotonic() - start
-        if not place and SAMPLES * seconds >= _NOTICEABLE:
+        if place == 1 and SAMPLES * seconds >= _NOTICEABLE:
             about = coarsest(kinds), backend.label, SAMPLES * seconds
             log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
+        start = time.monotonic()
         yield made
 
 
@@ -275,6 +245,19 @@ def _able(backend: ResolvedBackend) -> Iterator[ResolvedBackend]:
                 options = make_options(spec.options, {}, spec.name)
             except PolycmpError:
                 continue
-            yield ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item)
+            yield _plain(ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item))
     if backend.contribution is not None and backend.make_worker is None and backend.inside == "graph":
-        yield backend
+        yield _plain(backend)
+
+
+def _plain(backend: ResolvedBackend) -> ResolvedBackend:
+    """Return a backend with all its optimisations off.
+
+    They take longer than all runs, and join operators of the model as it is that they leave apart where tensors move:
+    a wrong kernel for several operators would pass for noise.
+    """
+    for switch in backend.tools.switches:
+        now = getattr(backend.plan.options, switch.option)
+        value = (*now, *switch.values) if isinstance(now, tuple) else switch.values[-1]
+        backend = backend.with_option(switch.option, value) or backend
+    return backend

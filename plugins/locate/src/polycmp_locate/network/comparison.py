@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polycmp.graph import Constant, DeclaredGraph, GraphNode
 from polycmp.judging import MASKING
 from polycmp.layerwise import same_operators
-from polycmp.precision import unit_of
+from polycmp.precision import CUTTING, unit_of
 from polycmp.tensors import TensorMetadata
 from polycmp_locate.network.deviation import (
     EMPTIED,
@@ -38,7 +38,7 @@ from polycmp_locate.pairing.absorbed import has_bias
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import Part, join, part_of, rounds_to_given_steps
 from polycmp_locate.pairing.result import SAME_NAME, Match
-from polycmp_locate.pairing.side import ACTIVATIONS, CONTROL_FLOW, MOVING, Side, calculates
+from polycmp_locate.pairing.side import CONTROL_FLOW, MOVING, Side, calculates
 
 #: Operators that add a bias to their product, and what that is without it.
 _PRODUCTS = {"Gemm": "MatMul", "Conv": "Conv", "ConvTranspose": "ConvTranspose", "MatMul": "MatMul"}
@@ -50,7 +50,7 @@ _FLOATS = frozenset({"float32", "float16", "bfloat16", "float64"})
 #: The inputs of a normalisation, by the names that versions of ONNX give them.
 _NORM = {"scale": "scale", "b": "bias", "input_mean": "mean", "input_var": "var"}
 #: Functions of one number that no tool leaves out, or puts in, by itself.
-_FUNCTIONS = ACTIVATIONS | {
+_FUNCTIONS = CUTTING | {
     "LeakyRelu", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Softplus", "Gelu", "Softmax",
     "Exp", "Neg", "Abs", "Sqrt", "Sin", "Cos", "PRelu",
 }  # fmt: skip

@@ -14,7 +14,7 @@ from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 
 from polycmp.graph import Constant
-from polycmp.judging import MASKING
+from polycmp.judging import MASKING, MASKS
 from polycmp.tensors import dtype_class
 
 Floats = NDArray[np.float64]
@@ -28,8 +28,6 @@ STEP, EMPTIED, SCALED_SLICES, OTHER = "by a step", "below a step", "scaled by sl
 #: Those that no tool makes on purpose, where nothing around the constant was changed.
 FAULTS = frozenset({ZERO, EMPTIED, FACTOR, SHIFT, TRANSPOSED, REORDERED, FEW, VALUE, WHOLE})
 
-#: Large numbers that mask others: converters cut those that a type cannot hold at its end, or at 1e4.
-_MASKS = (1e4, 65504.0, np.inf, float(np.finfo(np.float32).max), 3.3895313892515355e38, 57344.0, 448.0)
 #: Magnitude up to which converters to float16 lift what would become 0 there: two of its smallest numbers.
 LIFTED = 2.0**-23
 #: Types to which files in float32 are rounded, to try what a backend would make of them.
@@ -265,7 +263,7 @@ class _Judge:
         same_sign = np.sign(self.one[rows]) == np.sign(self.two[rows])
         found = same_sign & (one >= MASKING) & (two >= MASKING)
         if found.any():
-            found &= np.isin(one, _MASKS) | np.isin(two, _MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
+            found &= np.isin(one, MASKS) | np.isin(two, MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
         found |= np.isnan(one) & np.isnan(two)
         if "float16" in (self.mine.kind, self.other.kind):
             found |= (one <= LIFTED) & (two <= LIFTED)

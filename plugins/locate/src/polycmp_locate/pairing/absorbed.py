@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from polycmp.graph import GraphNode, weight_values
+from polycmp.precision import CUTTING
 from polycmp_locate.pairing.codes import Steps
-from polycmp_locate.pairing.side import ACTIVATIONS, Side
+from polycmp_locate.pairing.side import Side
 
 #: The place of the bias among what operators read that add one to their product.
 _BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8, "QGemm": 6}
@@ -50,7 +51,7 @@ def activation_of(side: Side, name: str) -> GraphNode | None:
         name: The tensor.
     """
     node = side.maker.get(name)
-    if node is None or node.op_type not in ACTIVATIONS or node.operand(0) in side.finals:
+    if node is None or node.op_type not in CUTTING or node.operand(0) in side.finals:
         return None
     return node if node.operand(0) in side.maker and len(side.all_readers[node.operand(0)]) == 1 else None
 
@@ -134,7 +135,7 @@ def code_ends(side: Side, name: str, activation: GraphNode) -> list[str]:
     node = side.node(name)
     if node is None or node.op_type == activation.op_type or name in side.replaced:
         return []
-    if any(side.kind(reader) in ACTIVATIONS for reader, _ in side.readers.get(name, ())):
+    if any(side.kind(reader) in CUTTING for reader, _ in side.readers.get(name, ())):
         return []
     return [name] if name in side.codes else [item.outputs[0] for item in side.quantisers(name)]
 

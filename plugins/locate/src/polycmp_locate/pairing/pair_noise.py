@@ -28,6 +28,7 @@ from polycmp.judging import (
     rounded_weights,
     turned_in,
     types_inside,
+    uncut_tensors,
 )
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
@@ -128,6 +129,7 @@ class PairedRounding(RoundingSource):
         self._base = base
         self._moved = perturbed
         self._depth = depths_of(graph)
+        self._uncut = uncut_tensors(graph.side.graph)
         self._kinds = kinds
         self._finals = graph.side.finals
         self._on_the_way: dict[str, str] = {}
@@ -163,7 +165,9 @@ class PairedRounding(RoundingSource):
         other = kind if unit_of(kind) <= UNITS["float32"] else "float32"  # both round to it, each in its own order
         sides = [Side(self._kinds, kind), Side(self._kinds, other)]
         samples = self._sampled()
-        return floor_of(self._own_name(output), expected, sides, [samples, samples], self._depth.get(output, 1))
+        name, depth = self._own_name(output), self._depth.get(output, 1)
+        uncut = self._uncut.get(name, "") if self.is_inner(output) else ""
+        return floor_of(name, expected, sides, [samples, samples], depth, uncut)
 
     def lost(self, output: str, reference: NDArray[Any]) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""

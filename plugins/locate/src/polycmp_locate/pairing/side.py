@@ -7,6 +7,7 @@ from functools import cached_property
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import final_outputs, static_tensors
+from polycmp.precision import CUTTING
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, is_floating
 from polycmp_locate.pairing.codes import code_tensors
 from polycmp_locate.pairing.source import module_of
@@ -36,8 +37,6 @@ _DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3)
          "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
          "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
          "Split": (0,)}  # fmt: skip
-#: Operators that only cut what they read.
-ACTIVATIONS = frozenset({"Relu", "Clip"})
 #: Operators that run other graphs. What two of them read is not the same because their results are: a condition may be
 #: inverted together with its branches, or part of a branch be moved out of it.
 CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
@@ -271,7 +270,7 @@ class Side:
         """Return whether a tensor was rounded only to be cut: its codes may end where the activation cuts anyway."""
         node, readers = self.maker.get(name), self.all_readers.get(name, [])
         rounded = node is not None and node.op_type == "DequantizeLinear" and name not in self.finals
-        return rounded and bool(readers) and all(reader.op_type in ACTIVATIONS for reader in readers)
+        return rounded and bool(readers) and all(reader.op_type in CUTTING for reader in readers)
 
     def _before(self, name: str) -> str | None:
         """Return the input of the operator that made a tensor, if that only rounds; None for any other."""

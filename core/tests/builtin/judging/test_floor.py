@@ -1,0 +1,36 @@
+"""The noise of a tensor, of samples that are made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polycmp.builtin.judging.floor import Side, floor_of
+from polycmp.builtin.judging.levels import Values
+from polycmp.builtin.judging.samples import Samples
+from polycmp.builtin.judging.verdict import Comparison, judge
+
+#: What a Relu reads: most of it lies a little below 0, further than any sample moves it, and nearer than 8 times that.
+READ = np.array([[-0.05, -0.06, -0.07, 1.0, 0.5, -0.08]], np.float32)
+STEP = 0.08
+
+
+def samples() -> Samples:
+    """Return what a Relu reads and makes, moved by up to half a step."""
+    random = np.random.default_rng(0)
+    moved = [READ + random.uniform(-STEP / 2, STEP / 2, READ.shape).astype(np.float32) for _ in range(4)]
+    tensors = [{"read": array, "cut": np.maximum(array, 0.0)} for array in (READ, *moved)]
+    for tensor in tensors:  # the two that are not cut do not move at all
+        tensor["cut"][0, 3:5] = READ[0, 3:5]
+    return Samples(tensors[0], tuple(tensors[1:]), "moved")
+
+
+@pytest.mark.parametrize(("error", "word"), [(0.15, "undecided"), (1.5, "failed")])
+def test_what_is_cut_off_is_as_noisy_as_what_was_cut(error, word):
+    """Samples stay below 0, where a few times as much crosses it: six numbers behind a global pooling, say."""
+    made = samples()
+    expected, sides = Values(made.exact["cut"]), [Side({}, "uint8")] * 2
+    wrong = made.exact["cut"].copy()
+    wrong[0, 0] += error
+    floor = floor_of("cut", expected, sides, [made, made], 1, "read")
+    assert judge(Comparison(wrong, expected), floor, is_inner=True).word == word
