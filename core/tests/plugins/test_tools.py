@@ -145,6 +145,15 @@ class TestFormerFields:
             tools = tools_of(site, source, "data_loaders")
         assert (tools.synthetic, tools.sizes, tools.remarks(None, None)) == (True, {"image": (3,)}, {})
 
+    def test_of_a_compare_function(self, site):
+        source = (
+            "from polycmp.spec import CompareFuncSpec\n@hookimpl\ndef polycmp_compare_funcs():\n"
+            "    yield CompareFuncSpec('mine', 'x', 'mine_heavy:make', rejudges=True, groups=('all',))\n"
+        )
+        with pytest.warns(DeprecationWarning, match="CompareFuncSpec"):
+            tools = tools_of(site, source, "compare_funcs")
+        assert (tools.rejudges, tools.detail, tools.groups) == (True, False, ("all",))
+
     def test_the_table_of_plugins_says_what_to_change(self, site):
         site.plugin("mine", HEAD + RUNNER.format("threads='fast'"))
         with pytest.warns(DeprecationWarning, match="threads"):

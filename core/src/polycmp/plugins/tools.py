@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from polycmp.spec import (
+    CompareFuncSpec,
+    CompareFuncTools,
     DataLoaderSpec,
     DataLoaderTools,
     LoaderSpec,
@@ -23,6 +25,7 @@ BASES = {
     RunnerSpec: RunnerTools,
     LoaderSpec: LoaderTools,
     DataLoaderSpec: DataLoaderTools,
+    CompareFuncSpec: CompareFuncTools,
 }
 """The class of the tools of each kind of descriptor that may have some."""
 
