@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from polycmp._builtin_options import RandomOptions, SimpleOptions
 from polycmp.spec import (
@@ -33,8 +34,10 @@ class SimpleTools(CompareFuncTools):
 
     detail = True
     rejudges = True
-    no_mean = (("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),)
-    yields = (("scale_atol", "atol"),)
+    no_mean: tuple[tuple[str, Any, str], ...] = (
+        ("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),
+    )
+    yields: tuple[tuple[str, str], ...] = (("scale_atol", "atol"),)
     python = "polycmp.comparator:CompareFunc.simple"
 
 

@@ -89,28 +89,28 @@ class IndicesTools(CompareFuncTools):
 class L2Tools(MetricTools):
     """A distance."""
 
-    groups = ("distance_metrics",)
+    groups: tuple[str, ...] = ("distance_metrics",)
     python = "polycmp.comparator:CompareFunc.l2"
 
 
 class CosineTools(SimilarityTools):
     """A distance by its name, and larger where vectors are closer."""
 
-    groups = ("distance_metrics",)
+    groups: tuple[str, ...] = ("distance_metrics",)
     python = "polycmp.comparator:CompareFunc.cosine_similarity"
 
 
 class PsnrTools(SimilarityTools):
     """A quality in dB."""
 
-    groups = ("quality_metrics",)
+    groups: tuple[str, ...] = ("quality_metrics",)
     python = "polycmp.comparator:CompareFunc.psnr"
 
 
 class SnrTools(SimilarityTools):
     """A quality in dB."""
 
-    groups = ("quality_metrics",)
+    groups: tuple[str, ...] = ("quality_metrics",)
     python = "polycmp.comparator:CompareFunc.snr"
 
 
