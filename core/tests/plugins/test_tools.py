@@ -82,6 +82,7 @@ def test_a_loader_that_only_saves_saves_drafts_and_verified_files_alike(site):
         ("class Mine(RunnerTools): switches = ('off',)", "a switch of 'mine' is str instead of Switch"),
         ("class Mine(RunnerTools): switches = (Switch('off'),)", "names an option 'off' that it does not have"),
         ("class Mine(RunnerTools): switches = (Switch('fast', (), 'a'),)", "'a' of 'mine' is not of the form"),
+        ("class Mine(RunnerTools): aliasses = ('it',)", "RunnerTools has no 'aliasses'; did you mean 'aliases'?"),
         ("class Mine(RunnerTools): rewritten = 'file'", "names an option 'file' that it does not have"),
         ("", "cannot load fake_mine:Mine"),
     ],
