@@ -50,7 +50,7 @@ help:
 	@echo "make check     ruff, mypy, types of public names, and who may import whom"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
-	@echo "make truth-outside  say what polycmp makes of other people's models: tests of ONNX Runtime, one-node models, bugs of torch.compile"
+	@echo "make truth-outside  say what polycmp makes of other people's models: tests of ONNX Runtime, one-node models, bugs of torch.compile, reports on OpenVINO"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -220,6 +220,7 @@ truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.optimiser_tools
 	$(TRUTH)/bin/python -m truth.outside.ulp
 	$(TRUTH)/bin/python -m truth.outside.torch_compile
+	$(TRUTH)/bin/python -m truth.outside.is_it_a_bug
 	$(TRUTH)/bin/python -m truth.found
 
 clean:

@@ -15,7 +15,11 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from polycmp.testing.nodes import node_cases
-from truth.outside import looping, optimiser_tools, ort_optimiser, ort_passes, plain_loop, torch_compile
+from truth.history.environments import NotMadeError
+from truth.outside import is_it_a_bug, looping, optimiser_tools, ort_optimiser, ort_passes, plain_loop, torch_compile
+from truth.outside.is_it_a_bug_cases import IR, RECORDED, REPORTS
+from truth.outside.is_it_a_bug_page import is_right
+from truth.outside.is_it_a_bug_page import page as page_of_reports
 from truth.outside.torch_compile_cases import AOT, CASES, DYNAMO, INDUCTOR, Case
 from truth.outside.torch_compile_page import layer_said, layer_seen, page
 from truth.outside.torch_releases import FromDebian
@@ -173,6 +177,51 @@ def test_without_a_release_of_pytorch_it_says_so_and_does_nothing(tmp_path, caps
     said = capsys.readouterr().out
     assert "PyTorch 2.6.0: left out, since it cannot be installed here: it takes mmdebstrap, and root" in said
     assert "skipped: no release of PyTorch" in said
+    assert not (tmp_path / "page.md").exists()
+
+
+def said(status, text=""):
+    return {"plain": "wrong", "asked": {"run": {"status": status, "sentence": "", "text": text}}}
+
+
+def test_a_confirmed_report_has_to_be_accused_and_one_that_is_no_bug_told_or_let_alone():
+    bug = next(report for report in REPORTS if report.number == 25169)
+    none = next(report for report in REPORTS if report.number == 21168)
+    assert is_right(bug, said(1))
+    assert not is_right(bug, said(0))
+    assert not is_right(bug, said(3))
+    assert is_right(none, said(0))
+    assert is_right(none, said(3))
+    assert is_right(none, said(1, "openvino has no operator TreeEnsembleClassifier"))
+    assert not is_right(none, said(1, "openvino is wrong"))
+    text = page_of_reports([bug, none], {"25169": said(0), "21168": said(0)})
+    assert "| all | 2 | 1 (50%) | 1 (50%) |" in text
+    assert f"- {bug.link}: expected {bug.expected}" in text
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.number)
+def test_each_report_has_a_model_and_inputs_and_says_what_to_expect(report, tmp_path):
+    net = report.make().net
+    assert {value.name for value in net.model.graph.input} == set(net.feed)
+    assert net.write(tmp_path).is_file()
+    assert report.expected
+    assert bool(report.writes) is (report.how == IR)
+    if report.confirmed:
+        assert report.make().expected()
+    else:
+        assert report.how != RECORDED
+
+
+def test_without_a_release_of_openvino_it_says_so_and_does_nothing(tmp_path, capsys, monkeypatch):
+    def lacking(environment):
+        raise NotMadeError("no index here")
+
+    monkeypatch.setattr(is_it_a_bug, "make", lacking)
+    monkeypatch.setattr(is_it_a_bug, "_WORK", tmp_path / "work")
+    assert is_it_a_bug.main(["--cases", "25169", "--output", str(tmp_path / "page.md")]) == 0
+    printed = capsys.readouterr().out
+    assert "25169: left out, since OpenVINO 2024.1.0 cannot be installed here: no index here" in printed
+    assert "skipped: no release of OpenVINO" in printed
     assert not (tmp_path / "page.md").exists()
 
 

@@ -42,7 +42,8 @@ class Net:
             onnx.save(copy, path, save_as_external_data=True, location=data, size_threshold=64)
         else:
             onnx.save(self.model, path)
-        np.savez(folder / "x.npz", allow_pickle=False, **self.feed)
+        feed = {name: array.astype(str) if array.dtype == object else array for name, array in self.feed.items()}
+        np.savez(folder / "x.npz", allow_pickle=False, **feed)
         return path
 
 

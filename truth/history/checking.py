@@ -53,7 +53,7 @@ def outputs_of(python: Path | str, backend: str, model: Path, inputs: Path) -> l
     made = model.with_suffix(".outputs.npz")
     made.unlink(missing_ok=True)
     code = _AROUND.format(run=_RUN[backend.partition(":")[0]])
-    why = _python(python, code, [model, inputs, made])
+    why = run_code(python, code, [model, inputs, made])
     if why:
         return why
     with np.load(made) as arrays:
@@ -63,7 +63,7 @@ def outputs_of(python: Path | str, backend: str, model: Path, inputs: Path) -> l
 def write_with_tool(issue: Issue, environment: Environment, source: Path, target: Path, inputs: Path) -> str:
     """Let the tool of an issue write its file; return why it could not, empty if it could."""
     target.unlink(missing_ok=True)
-    return _python(make(environment), _TOOL.format(tool=issue.tool), [source, target, inputs])
+    return run_code(make(environment), _TOOL.format(tool=issue.tool), [source, target, inputs])
 
 
 def is_right(found: Sequence[Array] | str, expected: Sequence[Array], tolerance: float) -> bool:
@@ -104,7 +104,8 @@ def _close(left: Array, right: Array, tolerance: float) -> bool:
     return bool(np.allclose(left, right, rtol=tolerance, atol=bound, equal_nan=True))
 
 
-def _python(python: Path | str, code: str, words: Sequence[Path]) -> str:
+def run_code(python: Path | str, code: str, words: Sequence[Path]) -> str:
+    """Run code in an interpreter; return why it failed, empty if it did not."""
     command = [str(python), "-c", code, *map(str, words)]
     try:
         done = subprocess.run(

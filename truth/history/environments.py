@@ -29,6 +29,8 @@ _SHARED = (
     *("filelock", "fsspec", "jinja2", "networkx", "setuptools"),
 )
 _SECONDS = 900
+#: Characters of the name of an environment's folder.
+_LONGEST = 200
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,11 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
-        return FOLDER / "-".join(
-            item.replace("==", "-").replace("/", "_") for item in (*self.packages, f"py{self.python}")
-        )
+        """Where it is, by what it has, or by a digest of that where it would be too long for a file system."""
+        name = "-".join(item.replace("==", "-").replace("/", "_") for item in (*self.packages, f"py{self.python}"))
+        if len(name) > _LONGEST:
+            name = f"{self.packages[0].replace('==', '-')}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        return FOLDER / name
 
     @property
     def interpreter(self) -> Path:
@@ -72,7 +75,7 @@ def make(environment: Environment) -> Path:
     folder = environment.folder
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        run_making([str(_interpreter(environment.python)), "-m", "venv", "--without-pip", str(folder)])
+        run_making([str(interpreter_of(environment.python)), "-m", "venv", "--without-pip", str(folder)])
         site = f"import site; site.addsitedir({str(_site(shared, environment.python))!r})\n"
         (_site(folder, environment.python) / "zz_shared.pth").write_text(site, "utf-8")
         _pip(shared, environment.interpreter, "--no-deps", "--only-binary", ":all:", *environment.packages)
@@ -86,7 +89,7 @@ def _make_shared(python: str, numpy: str) -> Path:
     folder = FOLDER / f"shared-py{python}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        run_making([str(_interpreter(python)), "-m", "venv", str(folder)])
+        run_making([str(interpreter_of(python)), "-m", "venv", str(folder)])
         interpreter = folder / "bin" / "python"
         _pip(folder, interpreter, numpy, *_SHARED)
         ours = [word for part in _OURS for word in ("-e", str(ROOT / part))]
@@ -99,8 +102,12 @@ def _site(folder: Path, python: str) -> Path:
     return folder / "lib" / f"python{python}" / "site-packages"
 
 
-def _interpreter(python: str) -> Path:
-    """Return an interpreter of a version of Python."""
+def interpreter_of(python: str) -> Path:
+    """Return an interpreter of a version of Python.
+
+    Raises:
+        NotMadeError: There is none here.
+    """
     if sys.version_info[:2] == tuple(int(part) for part in python.split(".")):
         return Path(getattr(sys, "_base_executable", sys.executable))
     kept = sorted(Path.home().glob(f".pyenv/versions/{python}.*/bin/python"))

@@ -104,3 +104,8 @@ def onnxruntime(version: str) -> Environment:
     if minor < 24:
         return Environment((f"onnxruntime=={version}",))
     return Environment((f"onnxruntime=={version}",), "3.11", "numpy>=2")
+
+
+def openvino(version: str) -> Environment:
+    """Return the environment of a release of OpenVINO."""
+    return Environment((f"openvino=={version}",))

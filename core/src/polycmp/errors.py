@@ -87,7 +87,7 @@ class InvalidValueError(UsageError, ValueError):
 
 
 class PluginError(PolycmpError):
-    """A plugin that was asked for is missing, broken, excluded, or lacks a module it needs."""
+    """A plugin that was asked for is missing, broken, excluded, or lacks what it needs here: a module, a device."""
 
 
 class ModelError(PolycmpError):

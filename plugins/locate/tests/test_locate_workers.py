@@ -6,9 +6,14 @@ import sys
 import tempfile
 import venv
 
-from toymodels import chain
+from toymodels import chain, node, write
 
 HERE = f"python={sys.executable}"
+
+
+def one_operator(path):
+    """Alone, an operator is all that there is to blame."""
+    write(path, [node("Relu", "x", "y")], {}, {"x": ["float32", [2, 8]]})
 
 
 def test_parts_of_a_model_run_in_workers(polycmp, tmp_path, monkeypatch):
@@ -24,9 +29,19 @@ def test_parts_of_a_model_run_in_workers(polycmp, tmp_path, monkeypatch):
 
 def test_an_interpreter_without_polycmp_accuses_no_operator(polycmp, tmp_path):
     venv.create(tmp_path / "old", symlinks=True)
-    chain(tmp_path / "m.toy", 2)
     python = tmp_path / "old" / "bin" / "python"
-    done = polycmp("locate", "m.toy", "-b", f"toy:python={python},name=old", "-b", "plain:name=ref")
+    chain(tmp_path / "m.toy", 2)
+    one_operator(tmp_path / "one.toy")
+    for model in ("m.toy", "one.toy"):
+        done = polycmp("locate", model, "-b", f"toy:python={python},name=old", "-b", "plain:name=ref")
+        assert done.status == 3, done.out
+        assert "cannot run polycmp" in done.words
+        assert "FOUND" not in done.words
+
+
+def test_an_interpreter_that_is_not_there_accuses_no_operator(polycmp, tmp_path):
+    one_operator(tmp_path / "m.toy")
+    done = polycmp("locate", "m.toy", "-b", f"toy:python={tmp_path / 'none'},name=old", "-b", "plain:name=ref")
     assert done.status == 3, done.out
-    assert "cannot run polycmp" in done.words
+    assert "cannot start" in done.words
     assert "FOUND" not in done.words

@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from polycmp.errors import BackendError, UsageError
+from polycmp.errors import BackendError, PluginError, UsageError
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider
 from polycmp_onnxrt.optimizers import optimizers
@@ -116,7 +116,7 @@ def test_providers_are_chosen_among_those_available():
     assert resolve_providers(wanted, here) == expected
     with pytest.raises(UsageError, match="means any of"):
         resolve_providers(["c"], here)
-    with pytest.raises(BackendError, match="no execution provider 'qnn'") as caught:
+    with pytest.raises(PluginError, match="no execution provider 'qnn'") as caught:
         resolve_providers(["qnn"], here)
     assert "CUDAExecutionProvider" in caught.value.why
 

@@ -13,6 +13,7 @@ from polycmp.cli.main import main
 from polycmp.errors import BackendError, ModelError
 from polycmp_openvino import OpenvinoRunner
 from polycmp_openvino.plugin import OPTIMIZATIONS, Options, polycmp_runners
+from polycmp_openvino.reasons import reading_failed
 from polycmp_openvino.runner import properties
 
 openvino = pytest.importorskip("openvino", reason="needs OpenVINO: make test-openvino")
@@ -218,6 +219,16 @@ def test_a_model_in_int8_is_looked_into(tmp_path, monkeypatch, capsys):
         assert "not writeable" not in printed(capsys)
 
 
+def test_weights_that_a_file_holds_in_half_precision_are_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(network(), "m.onnx")
+    model = openvino.Core().read_model("m.onnx")
+    for name, half in (("half", True), ("whole", False)):
+        openvino.save_model(model, f"{name}.xml", compress_to_fp16=half)
+        polycmp("run", f"{name}.xml", "-b", "openvino", "-b", "onnxrt:model=m.onnx", "--input-shapes", "x:[2,8]")
+        assert ("in float16, rounded once to that type" in printed(capsys)) is half
+
+
 def test_strings_are_refused_before_they_end_the_process():
     with pytest.raises(BackendError, match="input 'x' holds strings"):
         OpenvinoRunner(identity(TensorProto.STRING)).activate()
@@ -231,6 +242,19 @@ def test_an_operator_that_openvino_lacks_is_named():
     made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     with pytest.raises(BackendError, match="Nonsense"):
         OpenvinoRunner(made).activate()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No conversion rule found for operations: com.example.Nonsense",
+        "OpenVINO does not support the following ONNX operations: com.example.Nonsense",
+    ],
+)
+def test_an_operator_that_a_release_lacks_is_named_whatever_the_words(text):
+    error = reading_failed(RuntimeError(text), "m.onnx")
+    assert isinstance(error, BackendError)
+    assert error.what == "has no operator com.example.Nonsense"
 
 
 def test_what_is_no_model_is_refused_with_its_type():

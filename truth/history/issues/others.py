@@ -1,8 +1,8 @@
-"""What OpenVINO, the reference of the package onnx, and ONNX Runtime's quantiser made wrongly."""
+"""What the reference of the package onnx, and ONNX Runtime's quantiser made wrongly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,51 +23,8 @@ quantization.quantize_static(source, target, Reader(), quant_format=quantization
 """
 
 
-def _openvino(version: str) -> Environment:
-    return Environment((f"openvino=={version}",))
-
-
 def _onnx(version: str) -> Environment:
     return Environment((f"onnx=={version}",), "3.11", "numpy>=2")
-
-
-def _reduce(op: str, right: Callable[[Array], Array]) -> Callable[[], Case]:
-    def make() -> Case:
-        g = Graph("reduce", opset=18)
-        g.node("Sigmoid", [g.input("x", g.normal(2, 3, 4))], "s")
-        g.node(op, ["s", g.ints("axes", 1)], "r", keepdims=1)
-        g.node("Add", ["r", g.const("one", [1.0])], "y")
-        g.output("y")
-        return case(g, lambda feed: [right(1 / (1 + np.exp(-feed["x"]))) + 1])
-
-    return make
-
-
-def _log_sum_exp() -> Case:
-    g = Graph("log_sum_exp", opset=18)
-    g.node("Mul", [g.input("x", np.array([[10.0, 20.0], [1.0, 2.0]], np.float32)), g.const("ten", [10.0])], "a")
-    g.node("ReduceLogSumExp", ["a", g.ints("axes", 1)], "r", keepdims=0)
-    g.node("Add", ["r", g.const("one", [1.0])], "y")
-    g.output("y")
-    return case(g, lambda feed: [np.array([201.0, 21.0 + np.log1p(np.exp(-10))], np.float32)])
-
-
-def _lp_normalization() -> Case:
-    g = Graph("lp_normalization", opset=14)
-    g.node("Relu", [g.input("x", np.array([[-1, 0, 0], [3, 4, 0]], np.float32))], "a")
-    g.node("LpNormalization", ["a"], "n", axis=1, p=2)
-    g.node("Mul", ["n", g.const("two", [2.0])], "y")
-    g.output("y")
-    return case(g, lambda feed: [np.array([[0, 0, 0], [1.2, 1.6, 0]], np.float32)])
-
-
-def _one_hot() -> Case:
-    g = Graph("one_hot", opset=13)
-    x = g.input("x", np.array([[-1, 1], [3, -3]], np.int64))
-    g.node("OneHot", [x, g.ints("depth", 4), g.const("values", [0.0, 5.0])], "h", axis=1)
-    g.node("Mul", ["h", g.const("two", [2.0])], "y")
-    g.output("y")
-    return case(g, lambda feed: [np.where(np.arange(4)[None, :, None] == feed["x"][:, None] % 4, 10, 0).astype("f4")])
 
 
 def _attention(feed: Mapping[str, Array], groups: int, hidden: Array) -> Array:
@@ -130,47 +87,9 @@ def _small_weights() -> Case:
     return case(g, lambda feed: [np.broadcast_to(np.array(b, np.float32)[:, None, None], (1, 2, 4, 4))])
 
 
-def _mean(x: Array) -> Array:
-    return np.asarray(x.mean(1, keepdims=True))
-
-
-def _sum(x: Array) -> Array:
-    return np.asarray(np.abs(x).sum(1, keepdims=True))
-
-
-def _max(x: Array) -> Array:
-    return np.asarray(x.max(1, keepdims=True))
-
-
-_AXES = "the axes, which are an input since opset 18, are not read: all are reduced"
-_OV: dict[str, Any] = {"backend": "openvino"}
 _OR: dict[str, Any] = {"backend": "onnx"}
 
 OTHERS = (
-    Issue(
-        "ReduceMean-18", "OpenVINO", "openvino#25169", _AXES,
-        _reduce("ReduceMean", _mean), _openvino("2024.1.0"), _openvino("2024.6.0"), Answer(("r",)), **_OV,
-    ),
-    Issue(
-        "ReduceL1-18", "OpenVINO", "openvino#20559", _AXES,
-        _reduce("ReduceL1", _sum), _openvino("2024.3.0"), _openvino("2024.6.0"), Answer(("r",)), **_OV,
-    ),
-    Issue(
-        "ReduceMax-18", "OpenVINO", "openvino#23148", _AXES,
-        _reduce("ReduceMax", _max), _openvino("2023.3.0"), _openvino("2024.1.0"), Answer(("r",)), **_OV,
-    ),
-    Issue(
-        "ReduceLogSumExp of large numbers", "OpenVINO", "openvino#32839", "infinity from 88.7 on",
-        _log_sum_exp, _openvino("2026.2.0"), _openvino("2026.4.1"), Answer(("r",)), **_OV,
-    ),
-    Issue(
-        "LpNormalization of zeros", "OpenVINO", "openvino 2026.2.0", "NaN where a row is zero",
-        _lp_normalization, _openvino("2025.3.0"), _openvino("2026.2.0"), Answer(("n",)), **_OV,
-    ),
-    Issue(
-        "OneHot with negative indices", "OpenVINO", "openvino 2026.0.0", "a negative index sets nothing",
-        _one_hot, _openvino("2025.3.0"), _openvino("2026.0.0"), Answer(("h",)), **_OV,
-    ),
     Issue(
         "Attention with a past, causal", "onnx: reference", "onnx#7297", "the mask does not know of the past",
         _attention_past, _onnx("1.19.0"), _onnx("1.20.1"), Answer(("a",)), **_OR,

@@ -78,6 +78,8 @@ def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Ju
         expected = reference.run_whole(feed, final)
     if expected is None:
         return Judged(cause=Failure(reference.result.error or ""))
+    if plain is None and candidate.unavailable:  # no operator of the model is to blame
+        return Judged(cause=Failure(candidate.result.error or ""))
     if plain is None:
         return FAILS.ask(setting, feed, on_stage)
     return WholeModel(setting, feed, plain, expected, (again, expected_again), on_stage)

@@ -79,3 +79,32 @@ def test_a_wrong_average_of_float16_is_named_however_many_numbers_it_adds(polycm
     onnx.save(graph_model(nodes, *ends, []), tmp_path / "m.onnx")
     done = polycmp("locate", "m.onnx", "-b", "faulty:backend=onnxrt,fault=saturate,at=pool", "-b", "onnx")
     assert (done.status, "GlobalAveragePool 'pool'" in done.out) == (1, True), done.out
+
+
+RELU = """
+import numpy as np
+from onnx.reference.op_run import OpRun
+
+class Relu(OpRun):
+    def _run(self, x):
+        return (np.where(x > 0, x, np.float32(0)),)
+"""
+
+
+def test_a_nan_that_is_lost_and_comes_back_before_the_outputs_accuses_nothing(polycmp, tmp_path):
+    """Numbers below zero have no square root; the sign brings their NaN back after a Relu that drops it."""
+    (tmp_path / "relu.py").write_text(RELU)
+    nodes = [
+        helper.make_node("Sqrt", ["x"], ["root"], name="root"),
+        helper.make_node("Sign", ["root"], ["sign"], name="sign"),
+        helper.make_node("Relu", ["root"], ["positive"], name="positive"),
+        helper.make_node("Mul", ["sign", "positive"], ["y"], name="y"),
+    ]
+    values = [("x", TensorProto.FLOAT, [3, 8])], [("y", TensorProto.FLOAT, None)]
+    onnx.save(graph_model(nodes, *values, []), tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32))
+    words = ("-b", "onnx:ops=relu.py:Relu", "-b", "onnxrt", "--load-inputs", "x.npz", "--nan", "equal")
+    assert polycmp("run", "m.onnx", *words).status == 0
+    done = polycmp("locate", "m.onnx", *words)
+    assert done.status == 0, done.out
+    assert "'positive', the output of Relu 'positive', is absorbed by Mul 'y'" in " ".join(done.out.split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from polycmp.errors import BackendError, UsageError
+from polycmp.errors import PluginError, UsageError
 from polycmp_onnxrt.choices import matching_providers, parse_provider
 
 Provider = str | tuple[str, Mapping[str, Any]]
@@ -20,7 +20,7 @@ def resolve_providers(wanted: Iterable[Provider], available: tuple[str, ...]) ->
 
     Raises:
         UsageError: A name is not understood, or means several providers.
-        BackendError: This build does not have the provider.
+        PluginError: This build does not have the provider.
     """
     resolved = []
     for item in wanted:
@@ -42,7 +42,7 @@ def _choose_provider(name: str, available: tuple[str, ...]) -> str:
         raise UsageError(
             f"provider {name!r} means any of {', '.join(matches)}", whose="onnxrt", hint="write more of its name"
         )
-    raise BackendError(
+    raise PluginError(
         f"this ONNX Runtime has no execution provider {name!r}",
         whose="onnxrt",
         why=f"it has {', '.join(available)}",
@@ -54,13 +54,13 @@ def require_providers(session: Any, wanted: list[str]) -> None:
     """Make sure that a session runs on all providers that it was made for.
 
     Raises:
-        BackendError: One is missing.
+        PluginError: One is missing.
     """
     # ONNX Runtime leaves out a provider whose libraries it cannot load and goes on with the next one: the comparison
     # would then silently be one of CPU with CPU.
     missing = [name for name in wanted if name not in session.get_providers()]
     if missing:
-        raise BackendError(
+        raise PluginError(
             f"{missing[0]} could not be started",
             whose="onnxrt",
             why="its libraries or its device are missing; ONNX Runtime would run without it",

@@ -111,9 +111,9 @@ class SessionFromOnnx(Loader[Any]):
         """Return the session.
 
         Raises:
-            PluginError: ONNX Runtime is not installed.
+            PluginError: ONNX Runtime is not installed, or lacks a provider.
             ModelError: The model cannot be read or is not valid.
-            BackendError: ONNX Runtime cannot load it, lacks an operator or a provider, or refuses an option.
+            BackendError: ONNX Runtime cannot load it, lacks an operator, or refuses an option.
             UsageError: A provider's name means none or several of the providers here.
         """
         with captured():

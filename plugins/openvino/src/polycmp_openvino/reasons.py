@@ -10,6 +10,7 @@ from polycmp.errors import BackendError, ModelError, PluginError, PolycmpError
 _LOCATION = re.compile(r"Exception from \S+:\d+:\s*|Check '.*?' failed at \S+:\d+:\s*|\[ERROR\]\s*", re.DOTALL)
 _UNSUPPORTED = (
     re.compile(r"No conversion rule found for operations: (?P<op>[\w.:-]+(?:, ?[\w.:-]+)*)"),
+    re.compile(r"does not support the following ONNX operations: (?P<op>[\w.:-]+(?:, ?[\w.:-]+)*)"),
     re.compile(r"Unsupported operation of type: (?P<op>\w+) name: (?P<node>\S+)"),
 )
 
@@ -53,9 +54,9 @@ def running_failed(error: Exception, *, whose: str) -> BackendError:
     return BackendError("inference failed", whose=whose, why=shorten(str(error)) or type(error).__name__)
 
 
-def no_device(device: str, available: list[str], *, whose: str) -> BackendError:
+def no_device(device: str, available: list[str], *, whose: str) -> PluginError:
     """Return the error for a device that is not here."""
-    return BackendError(
+    return PluginError(
         f"there is no device {device!r} here",
         whose=whose,
         why=f"OpenVINO finds {', '.join(available) or 'none'}",

@@ -43,7 +43,8 @@ class OpenvinoRunner(Runner):
         """Read and compile the model.
 
         Raises:
-            BackendError: There is no such device, it cannot compile the model, or an input or output is no tensor.
+            PluginError: There is no such device here.
+            BackendError: The device cannot compile the model, or an input or output is no tensor.
             ModelError: The model cannot be read.
         """
         self._ov = import_openvino()
@@ -54,7 +55,7 @@ class OpenvinoRunner(Runner):
         self._describe(read)
         compiled = self._compile(core, read.model)
         self.backend_version = str(self._ov.__version__).partition("-")[0]
-        self.notes = _notes(compiled, self._options)
+        self.notes = [*_notes(compiled, self._options), *_half_weights(read.model)]
         self._request = compiled.create_infer_request()
 
     def _check_device(self, core: Any) -> None:
@@ -196,6 +197,31 @@ def _notes(compiled: Any, options: Options) -> list[str]:
     if devices and options.device.upper() not in {name.upper() for name in devices}:
         notes.append(f"runs on {', '.join(devices)}")
     return notes
+
+
+def _half_weights(model: Any) -> list[str]:
+    """Return a note on weights that a file holds in float16 although the model calculates in a finer type.
+
+    Args:
+        model: The `openvino.Model`.
+    """
+    constants = [node for node in model.get_ops() if node.get_type_name() == "Constant"]
+    halves = [node for node in constants if node.get_element_type().get_type_name() == "f16" and _is_widened(node)]
+    if not halves:
+        return []
+    what = "1 weight" if len(halves) == 1 else f"{len(halves)} weights"
+    return [
+        f"the file holds {what} in float16, rounded once to that type and widened again: openvino.save_model writes "
+        "them so unless it is told compress_to_fp16=False"
+    ]
+
+
+def _is_widened(constant: Any) -> bool:
+    readers = [port.get_node() for port in constant.output(0).get_target_inputs()]
+    return bool(readers) and all(
+        node.get_type_name() == "Convert" and node.get_element_type().get_type_name() in {"f32", "f64"}
+        for node in readers
+    )
 
 
 def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> OpenvinoRunner:

@@ -116,24 +116,24 @@ def floor_of(
     kind = max(kinds, key=unit_of)
     levels: list[tuple[Level, ...]] = []
     sources = []
-    found: dict[int, tuple[Level, ...] | None] = {}  # both sides have the same samples where they round alike
-    for own, known in zip(kinds, samples, strict=True):
-        one = rounded_levels(expected, operator_rounding(unit_of(own)))
-        if unit_of(own) <= _NEGLIGIBLE * unit_of(kind):
-            levels.append(one)
+    levels_of: dict[int, tuple[Level, ...] | None] = {}  # both sides have the same samples where they round alike
+    for side_kind, sampled in zip(kinds, samples, strict=True):
+        least = rounded_levels(expected, operator_rounding(unit_of(side_kind)))
+        if unit_of(side_kind) <= _NEGLIGIBLE * unit_of(kind):
+            levels.append(least)
             continue
-        if id(known) not in found:
-            found[id(known)] = _measured(name, expected, known, uncut)
-        measured = found[id(known)]
-        if measured is None and known is not None and known.inside and name in known.exact:
-            source = f"{own} measured with {known.backend}, which makes other shapes, NaN or infinities of it"
-            return Floor(rounded_levels(expected, 1.0), own, source)
-        if known is None or not known.inside or measured is None:
-            one = rounded_levels(expected, unit_of(own) * math.sqrt(depth))
-            sources.append(f"{own} in {depth} operators in a row, estimated")
+        if id(sampled) not in levels_of:
+            levels_of[id(sampled)] = _measured(name, expected, sampled, uncut)
+        measured = levels_of[id(sampled)]
+        if measured is None and sampled is not None and sampled.inside and name in sampled.exact:
+            source = f"{side_kind} measured with {sampled.backend}, which makes other shapes, NaN or infinities of it"
+            return Floor(rounded_levels(expected, 1.0), side_kind, source)
+        if sampled is None or not sampled.inside or measured is None:
+            least = rounded_levels(expected, unit_of(side_kind) * math.sqrt(depth))
+            sources.append(f"{side_kind} in {depth} operators in a row, estimated")
         else:
-            sources.append(f"{own} measured with {known.backend}")
-        levels.append(one if measured is None else tuple(a.at_least(b) for a, b in zip(measured, one, strict=True)))
+            sources.append(f"{side_kind} measured with {sampled.backend}")
+        levels.append(least if measured is None else tuple(a.at_least(b) for a, b in zip(measured, least, strict=True)))
     both = tuple(a + b for a, b in zip(*levels, strict=True))
     finest = min(zip(kinds, levels, strict=True), key=lambda pair: unit_of(pair[0]))[1]
     return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
@@ -147,23 +147,23 @@ def _measured(name: str, expected: Values, samples: Samples | None, uncut: str =
     exact = samples.exact.get(name) if samples is not None else None
     if samples is None or exact is None or exact.shape != expected.whole.shape:
         return None
-    moved = [made[name] for made in samples.perturbed]
+    moved = [tensors[name] for tensors in samples.perturbed]
     if any(array.shape != exact.shape for array in moved):
         return None
     levels = sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales)
     before = _measured(uncut, expected, samples) if uncut else None
     if levels is None or before is None:
         return levels
-    return tuple(after.at_least(own) for after, own in zip(levels, before, strict=True))
+    return tuple(cut.at_least(whole) for cut, whole in zip(levels, before, strict=True))
 
 
 def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> NDArray[np.bool_] | None:
     """Return which numbers of a tensor samples make NaN or infinite; None where none, or they have other shapes."""
     lost: NDArray[np.bool_] | None = None
-    for known in {id(known): known for known in samples}.values():
-        if known is None or name not in known.exact:
+    for sampled in {id(sampled): sampled for sampled in samples}.values():
+        if sampled is None or name not in sampled.exact:
             continue
-        exact, moved = known.exact[name], [made[name] for made in known.perturbed]
+        exact, moved = sampled.exact[name], [tensors[name] for tensors in sampled.perturbed]
         if any(array.shape != reference.shape for array in (exact, *moved)):
             return None
         for array in moved:
@@ -177,11 +177,11 @@ def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> N
 def turned_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> Decisions:
     """Return what samples turn of whole numbers, and of shapes."""
     turned = Decisions()
-    for known in samples:
-        exact = known.exact.get(name) if known is not None else None
-        if known is not None and exact is not None:
+    for sampled in samples:
+        exact = sampled.exact.get(name) if sampled is not None else None
+        if sampled is not None and exact is not None:
             turned += Decisions(reshaped=exact.shape != reference.shape)
-            turned += sampled_decisions(exact, [made[name] for made in known.perturbed])
+            turned += sampled_decisions(exact, [tensors[name] for tensors in sampled.perturbed])
     return turned
 
 
@@ -236,7 +236,7 @@ class RoundingTolerances:
         """Return an output's name in the model that is moved, by its name in the candidate's."""
         return self.resolved.plan.compare.map_output.get(output, output) if base is self._reference else output
 
-    def known(self, one: str, two: str) -> tuple[Sides, list[Samples | None]]:
+    def samples_of(self, one: str, two: str) -> tuple[Sides, list[Samples | None]]:
         """Return the run whose model is moved, the types that both runs round to, and samples of each.
 
         The types take a look at every operator, and there may be an output of each: so once for all outputs.
@@ -329,11 +329,11 @@ class RoundingTolerances:
         steps = accumulated_tensors(exact)
         if self._allowed(backend):
             return Side({"": real, **steps}, real)
-        own = own_types(exact, self._feed)
-        finest = min(own.values(), key=unit_of, default=real)
-        on_the_way = types_on_the_way(exact, own)
+        types = own_types(exact, self._feed)
+        finest = min(types.values(), key=unit_of, default=real)
+        on_the_way = types_on_the_way(exact, types)
         kinds = {name: kind or finest for name, kind in on_the_way.items()}
-        return Side({"": finest, **own, **steps}, real, kinds)
+        return Side({"": finest, **types, **steps}, real, kinds)
 
     def _backend(self, label: str) -> ResolvedBackend:
         labels = [backend.label for backend in self.resolved.backends]
@@ -355,8 +355,8 @@ class RoundingTolerances:
         if path not in self._types:
             graph = self._graph(backend)
             self._types[path] = frozenset() if graph is None else types_inside(graph, types_of(graph, self._feed))
-        known = self._types[path] if whole else self._types[path] - {"int8"}
-        return max(known, key=UNITS.__getitem__, default="float32")
+        types = self._types[path] if whole else self._types[path] - {"int8"}
+        return max(types, key=UNITS.__getitem__, default="float32")
 
     def _graph(self, backend: ResolvedBackend) -> ModelGraph | None:
         path = backend.model.path
@@ -366,8 +366,8 @@ class RoundingTolerances:
 
     def depth(self, name: str) -> int:
         """Return the number of operators that follow each other up to a tensor; 1 where no graph is known."""
-        known = self._depths.get(name)
-        return max(self._depths.values(), default=1) if known is None else known
+        depth = self._depths.get(name)
+        return max(self._depths.values(), default=1) if depth is None else depth
 
     def is_inner(self, output: str) -> bool:
         """Return whether a tensor is none of the outputs that the reference's file has."""
@@ -436,7 +436,7 @@ class PairRounding:
 
     def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""
-        (base, sides), samples = self._tolerances.known(*self._labels)
+        (base, sides), samples = self._tolerances.samples_of(*self._labels)
         return self._tolerances.name_of(output, base), sides, samples
 
 

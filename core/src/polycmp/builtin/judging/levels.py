@@ -116,10 +116,10 @@ def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> 
         return None
     levels = []
     for part, *moved in zip(scales.parts(exact), *map(scales.parts, samples), strict=True):
-        found = [_level_between(item, part) for item in moved]
-        if any(lost for _, lost in found):
+        errors = [_level_between(item, part) for item in moved]
+        if any(lost for _, lost in errors):
             return None
-        levels.append(_largest_level([level for level, _ in found]))
+        levels.append(_largest_level([level for level, _ in errors]))
     return tuple(levels)
 
 
@@ -145,27 +145,27 @@ def perturbed_inputs(
         if not is_floating(array.dtype):
             moved[name] = array
             continue
-        kind, own = kinds.get(name, kinds.get("", "")), unit_of(dtype_name(array.dtype))
+        kind, own_unit = kinds.get(name, kinds.get("", "")), unit_of(dtype_name(array.dtype))
         share, width = 0.0, 0.0
         if not isinstance(kind, str):
             width = 0.5 * float(np.max(kind))
         elif is_steps(kind) and array.size:
             width = unit_of(kind) / 2 * (max(float(array.max()), 0.0) - min(float(array.min()), 0.0))
-        elif all_types or unit_of(kind) > own:
-            share = operator_rounding(max(unit_of(kind), own)) if array.any() else 0.0
+        elif all_types or unit_of(kind) > own_unit:
+            share = operator_rounding(max(unit_of(kind), own_unit)) if array.any() else 0.0
         moved[name] = _moved(array, share, width, random) if share or width else array
     return moved
 
 
 def _moved(array: Array, share: float, width: float, random: np.random.Generator) -> Array:
     """Return numbers moved at random by up to a share of each, or by up to a width."""
-    made = np.array(array, order="C")
-    flat = made.reshape(-1)
+    moved = np.array(array, order="C")
+    flat = moved.reshape(-1)
     for start in range(0, flat.size, BLOCK):
         values = wide(flat[start : start + BLOCK])
         by = share * np.abs(values) if share else width
         flat[start : start + BLOCK] = values + by * random.uniform(-1.0, 1.0, values.shape)
-    return made
+    return moved
 
 
 def level_between(candidate: Array, reference: Array) -> Level:
@@ -195,10 +195,10 @@ def _errors(candidate: Array, reference: Array) -> tuple[Array, bool]:
     a, b = wide(candidate), wide(reference)
     with np.errstate(all="ignore"):
         errors = np.abs(a - b)
-    known = np.isfinite(errors)
-    if known.all():
+    is_finite = np.isfinite(errors)
+    if is_finite.all():
         return errors, False
-    return np.where(known, errors, 0.0), bool((np.isfinite(b) & ~np.isfinite(a)).any())
+    return np.where(is_finite, errors, 0.0), bool((np.isfinite(b) & ~np.isfinite(a)).any())
 
 
 def cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
@@ -263,14 +263,14 @@ def magnitudes(array: Array) -> Array:
 
 def finite(values: Array) -> Array:
     """Return numbers with 0 in place of what is not finite."""
-    known = np.isfinite(values)
-    return values if known.all() else np.where(known, values, 0.0)
+    is_finite = np.isfinite(values)
+    return values if is_finite.all() else np.where(is_finite, values, 0.0)
 
 
 def finite_places(array: Array) -> NDArray[np.bool_]:
     """Return a mask of the finite numbers of a tensor."""
-    made = np.ones(array.shape, np.bool_)
+    mask = np.ones(array.shape, np.bool_)
     for cut, _ in cuts(array.shape):
         block = array[cut]
-        made[cut] = np.isfinite(wide(block) if is_low_bit(block.dtype) else block)
-    return made
+        mask[cut] = np.isfinite(wide(block) if is_low_bit(block.dtype) else block)
+    return mask

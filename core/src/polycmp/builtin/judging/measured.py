@@ -123,8 +123,8 @@ class MeasuredJudge(OutputJudge):
             judgement = judge(compared, floor, is_inner=is_inner)
             is_open = judgement.word == "undecided" or (judgement.word == "passed" and not floor.covers(compared))
             if is_open and not is_inner:
-                known, network = self.rounding.network()
-                judgement = judge(compared, floor, network=known)
+                files_hold, network = self.rounding.network()
+                judgement = judge(compared, floor, network=files_hold)
         most = floor.bound(judgement.margin)
         if expected.keep is not None:
             candidate = np.where(expected.keep, candidate, reference)

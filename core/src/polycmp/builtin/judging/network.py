@@ -28,11 +28,11 @@ def network_of(
     coded = ["int8" in types_inside(graph, TensorMetadata()) for graph in (one, two)]
     candidate, reference = (two, one) if coded == [False, True] else (one, two)
     try:
-        found = compare(candidate, reference)
+        comparison = compare(candidate, reference)
     except ModelError:
         return "", ""
-    if found is None:
+    if comparison is None:
         return "", ""
-    if found.faults:
-        return "other", sentences.different_networks(found.faults)
-    return ("same", sentences.same_network(found.compared)) if found.is_same and is_one_backend else ("", "")
+    if comparison.faults:
+        return "other", sentences.different_networks(comparison.faults)
+    return ("same", sentences.same_network(comparison.compared)) if comparison.is_same and is_one_backend else ("", "")

@@ -86,9 +86,9 @@ class PerturbedRuns:
         while self._able and isinstance(graph, PerturbableGraph):
             backend = self._able[0]
             self._announce_runs(kinds, backend)
-            found = self._on(backend, graph, feed, kinds, outputs or graph.outputs)
-            if found is not None:
-                return found
+            samples = self._on(backend, graph, feed, kinds, outputs or graph.outputs)
+            if samples is not None:
+                return samples
             del self._able[0]
         return self._of_inputs(feed, kinds) if outputs is None else None
 
@@ -120,7 +120,7 @@ class PerturbedRuns:
         if exact is None:
             return None
         feeds = (perturbed_inputs(feed, kinds, seed, all_types=True) for seed in range(1, SAMPLES + 1))
-        perturbed = tuple(made for fed in feeds if (made := _run(self._backend, None, fed)) is not None)
+        perturbed = tuple(outputs for fed in feeds if (outputs := _run(self._backend, None, fed)) is not None)
         return Samples(exact, perturbed, self._backend.label, inside=False) if len(perturbed) == SAMPLES else None
 
     @staticmethod
@@ -139,14 +139,14 @@ class PerturbedRuns:
             if changed is None:
                 return
             count = SAMPLES // len(seeds)
-            own = [seed + len(seeds) * place for place in range(count)]
-            runs = _run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, own))
-            made = _while_they_differ(_announced(runs, kinds, backend) if seed == seeds[0] else runs)
-            if len(made) == 1:
-                for one in own[1:]:
+            feed_seeds = [seed + len(seeds) * place for place in range(count)]
+            runs = _run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, feed_seeds))
+            samples = _while_they_differ(_announced(runs, kinds, backend) if seed == seeds[0] else runs)
+            if len(samples) == 1:
+                for one in feed_seeds[1:]:
                     other = graph.perturbed(kinds, one) or changed
-                    made += _run_all(backend, other.mark(outputs), _moved_feeds(feed, kinds, [one]))
-            yield from made
+                    samples += _run_all(backend, other.mark(outputs), _moved_feeds(feed, kinds, [one]))
+            yield from samples
 
 
 def perturbed_runs(resolved: Resolved, label: str, graph: ModelGraph) -> PerturbedRuns | None:
@@ -179,13 +179,13 @@ def _moved_feeds(feed: Feed, kinds: Mapping[str, Rounding], seeds: Iterable[int]
 def _announced(runs: Iterator[Tensors], kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> Iterator[Tensors]:
     """Yield what runs make, and log how long all take, by the time of the second: the first waits for its session."""
     start = 0.0
-    for place, made in enumerate(runs):
+    for place, outputs in enumerate(runs):
         seconds = time.monotonic() - start
         if place == 1 and SAMPLES * seconds >= _NOTICEABLE:
             about = coarsest(kinds), backend.label, SAMPLES * seconds
             log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
         start = time.monotonic()
-        yield made
+        yield outputs
 
 
 def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Tensors | None:
@@ -203,10 +203,10 @@ def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterab
             run.activate()
         for feed in feeds:
             with only_errors():
-                made = run.infer(feed)
-            if made is None:
+                outputs = run.infer(feed)
+            if outputs is None:
                 return
-            lasting = made if run.outputs_stay_valid else copy_outputs(made)
+            lasting = outputs if run.outputs_stay_valid else copy_outputs(outputs)
             yield {name: to_numpy(array) for name, array in lasting.items()}
     finally:
         with only_errors():
@@ -223,10 +223,10 @@ def _repeated(runs: Iterator[Tensors]) -> Tensors | None:
 
 def _while_they_differ(runs: Iterator[Tensors]) -> list[Tensors]:
     """Return what runs make, or the first alone where the second is equal: a backend's random numbers start anew."""
-    made = list(islice(runs, 2))
-    if len(made) > 1 and made[0] and _are_equal(*made):
-        return made[:1]
-    return [*made, *runs]
+    first = list(islice(runs, 2))
+    if len(first) > 1 and first[0] and _are_equal(*first):
+        return first[:1]
+    return [*first, *runs]
 
 
 def _are_equal(one: Tensors, two: Tensors) -> bool:

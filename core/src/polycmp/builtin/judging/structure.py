@@ -43,8 +43,8 @@ def makers(nodes: Iterable[GraphNode]) -> dict[str, int]:
 def final_outputs(graph: ModelGraph) -> tuple[str, ...]:
     """Return the model's outputs as tensors, without those that are outputs only because all tensors were asked for."""
     outputs = tensor_outputs(graph)
-    made = sum(len(node.outputs) for node in graph.nodes)
-    if len(outputs) * 2 <= made:
+    count = sum(len(node.outputs) for node in graph.nodes)
+    if len(outputs) * 2 <= count:
         return outputs
     read = {name for node in graph.nodes for name in node.inputs if graph.opaque.isdisjoint(node.outputs)}
     return tuple(name for name in outputs if name not in read) or outputs
@@ -60,7 +60,7 @@ def tensor_outputs(graph: ModelGraph) -> tuple[str, ...]:
 def tensors_behind(graph: ModelGraph, name: str) -> tuple[str, ...]:
     """Return the computed tensors in a sequence, an optional or a map; for a tensor, the tensor itself."""
     place, static = makers(graph.nodes), static_tensors(graph)
-    found: dict[str, None] = {}
+    tensors: dict[str, None] = {}
     waiting, seen = [name], set()
     while waiting:
         item = waiting.pop()
@@ -70,5 +70,5 @@ def tensors_behind(graph: ModelGraph, name: str) -> tuple[str, ...]:
         if item in graph.opaque:
             waiting.extend(reversed([read for read in graph.nodes[place[item]].inputs if read not in static]))
         else:
-            found[item] = None
-    return tuple(found)
+            tensors[item] = None
+    return tuple(tensors)

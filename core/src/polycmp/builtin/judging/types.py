@@ -38,10 +38,10 @@ def types_inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
         graph: The model.
         types: The types of its tensors, as far as they are known.
     """
-    made = {name for node in graph.nodes for name in node.outputs}
-    found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
-    names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
-    if any(is_steps(dtype_name(dtype)) for dtype in found) or any(node.op_type in _CODES for node in graph.nodes):
+    computed = {name for node in graph.nodes for name in node.outputs}
+    dtypes = {entry.dtype for name, entry in types.items() if name in computed and entry.dtype is not None}
+    names = {dtype_name(dtype) for dtype in dtypes if is_floating(dtype)}
+    if any(is_steps(dtype_name(dtype)) for dtype in dtypes) or any(node.op_type in _CODES for node in graph.nodes):
         names.add("int8")
     return frozenset(name for name in names if name in UNITS)
 
@@ -59,9 +59,9 @@ def own_types(graph: ModelGraph, feed: Feed) -> dict[str, str]:
         feed: Inputs of the model.
     """
     types = types_of(graph, feed)
-    made = [name for node in graph.nodes for name in node.outputs if name in types]
+    computed = [name for node in graph.nodes for name in node.outputs if name in types]
     kinds = {
-        name: dtype_name(dtype) for name in made if (dtype := types[name].dtype) is not None and is_floating(dtype)
+        name: dtype_name(dtype) for name in computed if (dtype := types[name].dtype) is not None and is_floating(dtype)
     }
     return {name: kind for name, kind in kinds.items() if kind in UNITS}
 
@@ -73,11 +73,11 @@ def types_on_the_way(graph: ModelGraph, own: Mapping[str, str]) -> dict[str, str
         graph: The model.
         own: Types of the tensors, as `own_types` returns them.
     """
-    found: dict[str, str] = {}
+    coarsest: dict[str, str] = {}
     for node in graph.nodes:
-        before = max((found.get(name, "") for name in node.inputs), key=unit_of, default="")
-        found.update({name: max(before, own.get(name, ""), key=unit_of) for name in node.outputs})
-    return found
+        before = max((coarsest.get(name, "") for name in node.inputs), key=unit_of, default="")
+        coarsest.update({name: max(before, own.get(name, ""), key=unit_of) for name in node.outputs})
+    return coarsest
 
 
 def round_alike(one: ModelGraph, two: ModelGraph, feed: Feed) -> bool:
@@ -100,14 +100,15 @@ def _rounds_no_more(
     candidate_side: tuple[ModelGraph, TensorMetadata], reference_side: tuple[ModelGraph, TensorMetadata]
 ) -> bool:
     """Return whether a model rounds nothing that another one does not, each given with the types of its tensors."""
-    (candidate, own), (reference, known) = candidate_side, reference_side
-    if any(_unit(own, name) > _unit(known, name) for name in own if name in known):
+    (candidate, candidate_types), (reference, reference_types) = candidate_side, reference_side
+    shared = (name for name in candidate_types if name in reference_types)
+    if any(_unit(candidate_types, name) > _unit(reference_types, name) for name in shared):
         return False
     inside = [types_inside(graph, types) for graph, types in (candidate_side, reference_side)]
     if max(map(unit_of, inside[0]), default=0.0) > max(map(unit_of, inside[1]), default=0.0):
         return False
-    there = {(node.op_type, node.operand(0)) for node in _rounding(reference, known)}
-    return all((node.op_type, node.operand(0)) in there for node in _rounding(candidate, own))
+    there = {(node.op_type, node.operand(0)) for node in _rounding(reference, reference_types)}
+    return all((node.op_type, node.operand(0)) in there for node in _rounding(candidate, candidate_types))
 
 
 def _rounding(graph: ModelGraph, types: TensorMetadata) -> Iterator[GraphNode]:
@@ -140,7 +141,7 @@ def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rou
         quantised: The file that rounds.
         exact: The model.
     """
-    made = {name for node in exact.nodes for name in node.outputs} | set(exact.inputs)
+    tensors = {name for node in exact.nodes for name in node.outputs} | set(exact.inputs)
     rounded: dict[str, Rounding] = {}
     multiplied_out: dict[str, tuple[str, ...]] = {}
     for node in quantised.nodes:
@@ -152,7 +153,7 @@ def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rou
             return {}
         if node.op_type in _STATIC | _DYNAMIC:
             names = [node.operand(0), *(name for codes in node.outputs for name in multiplied_out.get(codes, ()))]
-            name = next((name for name in names if name in made or name in exact.weights), "")
+            name = next((name for name in names if name in tensors or name in exact.weights), "")
             if not name and node.operand(0) not in quantised.weights:
                 return {}
             rounded[name or node.operand(0)] = (_step(quantised, node) if node.op_type in _STATIC else 0.0) or "int8"
@@ -193,15 +194,17 @@ def folded_factors(graph: ModelGraph, weight: str, kept: Set[str] = frozenset())
         weight: Name of the weight; its slices are along the first axis.
         kept: Results of the BatchNormalizations that are not left away.
     """
-    made = next((node.outputs[0] for node in graph.nodes if node.op_type == "Conv" and node.operand(1) == weight), "")
-    readers = [node for node in graph.nodes if made and made in node.inputs]
+    product = next(
+        (node.outputs[0] for node in graph.nodes if node.op_type == "Conv" and node.operand(1) == weight), ""
+    )
+    readers = [node for node in graph.nodes if product and product in node.inputs]
     if len(readers) != 1 or readers[0].op_type != _NORM or not kept.isdisjoint(readers[0].outputs):
         return None
     norm = readers[0]
-    known = weight_values(graph, [norm.operand(1), norm.operand(4)])
-    if len(known) < 2:
+    constants = weight_values(graph, [norm.operand(1), norm.operand(4)])
+    if len(constants) < 2:
         return None
-    gamma, variance = (known[norm.operand(place)].astype(np.float64) for place in (1, 4))
+    gamma, variance = (constants[norm.operand(place)].astype(np.float64) for place in (1, 4))
     return np.asarray(np.abs(gamma) / np.sqrt(variance + float(norm.attributes.get("epsilon", 1e-5))))
 
 

@@ -11,6 +11,7 @@ from polycmp.builtin.layerwise.partition import Segment
 from polycmp.builtin.layerwise.refused_tensors import RefusedTensors
 from polycmp.builtin.layerwise.segment_runner import MakeRunner, SegmentRunner, lasting
 from polycmp.builtin.layerwise.variants import Variants
+from polycmp.errors import PluginError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
@@ -39,6 +40,7 @@ class PartitionedRun(SegmentRunner):
     Attributes:
         variants: The same backend with other options; None if it has none to vary.
         join: Makes one model of several parts, by their prefixes; None if nothing can.
+        unavailable: Whether the backend cannot run here, whatever the model: a module or a device is missing, say.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class PartitionedRun(SegmentRunner):
         super().__init__(result, graph, make, needs, compiles=compiles)
         self.variants = variants
         self.join = join
+        self.unavailable = False
         self._refused = RefusedTensors(self)
         self._current: BackendRun | None = None
         self._iterations: list[float] = []
@@ -249,6 +252,7 @@ class PartitionedRun(SegmentRunner):
         start = time.monotonic()
         live = self._live(None if own or outputs is None else self.graph.mark(outputs), same_inputs=True)
         live.activate()
+        self.unavailable = isinstance(live.error, PluginError)
         kept = _infer(live, feed, times)
         live.deactivate()
         self._note(live)

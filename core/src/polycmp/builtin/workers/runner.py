@@ -195,7 +195,10 @@ class WorkerRunner(Runner):
             )
         except OSError as error:
             raise PluginError(
-                f"cannot start {self._python}", why=str(error), hint=f"python= names an interpreter: ls {self._python}"
+                f"cannot start {self._python}",
+                whose=self.name,
+                why=str(error),
+                hint=f"python= names an interpreter: ls {self._python}",
             ) from error
 
     def _agree(self) -> None:

@@ -76,10 +76,11 @@ def _output_beyond(judged: Judged) -> Beyond | None:
 def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Beyond | None:
     """Return the first tensor inside the model that is off by more than rounding explains."""
     rounding, outputs = setting.inner_rounding, {item.output for item in judged.finals}  # those are judged already
+    harmless = {row.tensor for row, _ in judged.absorbed}
     rows = {
         row.tensor: row
         for row in judged.rows
-        if row.unit and needs_explaining(row) and row.tensor not in outputs and not is_right_alone(row)
+        if row.unit and needs_explaining(row) and row.tensor not in outputs | harmless and not is_right_alone(row)
     }
     for window in windows if rows and rounding is not None else ():
         names = [name for name in window.rows if name in rows]

@@ -1,0 +1,199 @@
+"""What OpenVINO read or computed wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from truth.build import Array, Graph
+from truth.history.issue import Answer, Case, Issue, case, openvino, typed
+
+
+def _reduce(op: str, right: Callable[[Array], Array]) -> Callable[[], Case]:
+    def make() -> Case:
+        g = Graph("reduce", opset=18)
+        g.node("Sigmoid", [g.input("x", g.normal(2, 3, 4))], "s")
+        g.node(op, ["s", g.ints("axes", 1)], "r", keepdims=1)
+        g.node("Add", ["r", g.const("one", [1.0])], "y")
+        g.output("y")
+        return case(g, lambda feed: [right(1 / (1 + np.exp(-feed["x"]))) + 1])
+
+    return make
+
+
+def _log_sum_exp() -> Case:
+    g = Graph("log_sum_exp", opset=18)
+    g.node("Mul", [g.input("x", np.array([[10.0, 20.0], [1.0, 2.0]], np.float32)), g.const("ten", [10.0])], "a")
+    g.node("ReduceLogSumExp", ["a", g.ints("axes", 1)], "r", keepdims=0)
+    g.node("Add", ["r", g.const("one", [1.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.array([201.0, 21.0 + np.log1p(np.exp(-10))], np.float32)])
+
+
+def _lp_normalization() -> Case:
+    g = Graph("lp_normalization", opset=14)
+    g.node("Relu", [g.input("x", np.array([[-1, 0, 0], [3, 4, 0]], np.float32))], "a")
+    g.node("LpNormalization", ["a"], "n", axis=1, p=2)
+    g.node("Mul", ["n", g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.array([[0, 0, 0], [1.2, 1.6, 0]], np.float32)])
+
+
+def _one_hot() -> Case:
+    g = Graph("one_hot", opset=13)
+    x = g.input("x", np.array([[-1, 1], [3, -3]], np.int64))
+    g.node("OneHot", [x, g.ints("depth", 4), g.const("values", [0.0, 5.0])], "h", axis=1)
+    g.node("Mul", ["h", g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.where(np.arange(4)[None, :, None] == feed["x"][:, None] % 4, 10, 0).astype("f4")])
+
+
+def _mean(x: Array) -> Array:
+    return np.asarray(x.mean(1, keepdims=True))
+
+
+def _sum(x: Array) -> Array:
+    return np.asarray(np.abs(x).sum(1, keepdims=True))
+
+
+def _max(x: Array) -> Array:
+    return np.asarray(x.max(1, keepdims=True))
+
+
+def sum_and_bias() -> Case:
+    """Make the model."""
+    g = Graph("sum_and_bias", opset=13)
+    product = g.node("Mul", [g.input("x", g.normal(1, 1536, 4)), g.const("w", g.rng.random((1536, 4)))], "m")
+    g.node("ReduceSum", [product, g.ints("axes", -1)], "s", keepdims=0)
+    g.node("Add", ["s", g.const("b", g.rng.random(1536))], "y")
+    g.output("y")
+    return case(g)
+
+
+def range_of_elements() -> Case:
+    """Make the model."""
+    g = Graph("range", opset=11)
+    names = [g.input(name, np.array([value], np.float32)) for name, value in (("a", 1), ("b", 5), ("step", 2))]
+    g.node("Range", names, "y")
+    g.output("y")
+    return case(g, lambda feed: [np.array([1, 3], np.float32)])
+
+
+def trilu() -> Case:
+    """Make the model."""
+    g = Graph("trilu", opset=14)
+    x = g.input("x", np.arange(20, dtype=np.int64).reshape(4, 5))
+    g.node("Trilu", [x, g.input("k", np.array([1], np.int64))], "y")
+    typed(g, "y", TensorProto.INT64)
+    return case(g, lambda feed: [np.triu(feed["x"], 1)])
+
+
+def power_average() -> Case:
+    """Return an average over windows of powers, as an Lp pool with an odd order becomes."""
+    g = Graph("power_average", opset=17)
+    g.node("Pow", [g.input("x", g.normal(1, 3, 7, 7)), g.const("p", 1.5)], "powers")
+    g.node("AveragePool", ["powers"], "a", kernel_shape=[2, 2], strides=[2, 2])
+    g.node("Relu", [g.node("Abs", ["a"], "size")], "positive")
+    g.node("Mul", [g.node("Sign", ["a"], "sign"), "positive"], "signed")
+    g.node("Pow", [g.node("Mul", ["signed", g.const("four", 4.0)], "sums"), g.const("root", 1 / 1.5)], "y")
+    g.output("y")
+    return case(g, _power_average_right)
+
+
+def _power_average_right(feed: Mapping[str, Array]) -> list[Array]:
+    with np.errstate(invalid="ignore"):
+        powers = feed["x"].astype(np.float64) ** 1.5
+        parts = np.lib.stride_tricks.sliding_window_view(powers, (2, 2), axis=(2, 3))[:, :, ::2, ::2]
+        mean = parts.mean((4, 5))
+        return [np.asarray((np.sign(mean) * np.abs(mean) * 4) ** (1 / 1.5), np.float32)]
+
+
+def shape_from_the_end() -> Case:
+    """Make the model."""
+    g = Graph("shape", opset=15)
+    g.node("Shape", [g.input("x", g.normal(3, 4, 5))], "y", start=-1)
+    typed(g, "y", TensorProto.INT64)
+    return case(g, lambda feed: [np.array([5])])
+
+
+def mean_of_integers() -> Case:
+    """Make the model."""
+    g = Graph("mean_of_integers", opset=13)
+    x = g.input("x", np.random.default_rng(0).integers(0, 2, (1, 11, 1, 7)).astype(np.int32))
+    g.node("ReduceMean", [x], "y", axes=[1, 2], keepdims=0)
+    typed(g, "y", TensorProto.INT32)
+    return case(g, lambda feed: [feed["x"].sum((1, 2)) // 11])
+
+
+def arg_min() -> Case:
+    """Make the model."""
+    g = Graph("arg_min", opset=11)
+    x = np.full(16, -1, np.int32)
+    x[:1] = 0
+    g.node("ArgMin", [g.input("x", x)], "y", axis=0, keepdims=1)
+    typed(g, "y", TensorProto.INT64)
+    return case(g, lambda feed: [np.array([1])])
+
+
+_AXES = "the axes, which are an input since opset 18, are not read: all are reduced"
+#: The newest release, for those of which no earlier one was asked whether it is right.
+_NEWEST = openvino("2026.4.1")
+_OV: dict[str, Any] = {"backend": "openvino"}
+
+OPENVINO = (
+    Issue(
+        "ReduceMean-18", "OpenVINO", "openvino#25169", _AXES,
+        _reduce("ReduceMean", _mean), openvino("2024.1.0"), openvino("2024.6.0"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "ReduceL1-18", "OpenVINO", "openvino#20559", _AXES,
+        _reduce("ReduceL1", _sum), openvino("2024.3.0"), openvino("2024.6.0"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "ReduceMax-18", "OpenVINO", "openvino#23148", _AXES,
+        _reduce("ReduceMax", _max), openvino("2023.3.0"), openvino("2024.1.0"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "ReduceLogSumExp of large numbers", "OpenVINO", "openvino#32839", "infinity from 88.7 on",
+        _log_sum_exp, openvino("2026.2.0"), openvino("2026.4.1"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "LpNormalization of zeros", "OpenVINO", "openvino 2026.2.0", "NaN where a row is zero",
+        _lp_normalization, openvino("2025.3.0"), openvino("2026.2.0"), Answer(("n",)), **_OV,
+    ),
+    Issue(
+        "OneHot with negative indices", "OpenVINO", "openvino 2026.0.0", "a negative index sets nothing",
+        _one_hot, openvino("2025.3.0"), openvino("2026.0.0"), Answer(("h",)), **_OV,
+    ),
+    Issue(
+        "Mul, ReduceSum, Add", "OpenVINO", "openvino#23616", "a sum of few terms and a bias become one kernel",
+        sum_and_bias, openvino("2024.0.0"), _NEWEST, Answer(("s", "y")), **_OV,
+    ),
+    Issue(
+        "Range of elements", "OpenVINO", "openvino#21178", "start, limit and step of one element each are refused",
+        range_of_elements, openvino("2023.2.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+    Issue(
+        "Trilu by an element", "OpenVINO", "openvino#21172", "k of one element is refused",
+        trilu, openvino("2023.2.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+    Issue(
+        "Relu with NaN", "OpenVINO", "openvino#21044", "NaN becomes 0", power_average, openvino("2023.2.0"), _NEWEST,
+        Answer(("positive",), ("NaN",)), words=("--nan", "equal"), **_OV,
+    ),
+    Issue(
+        "Shape from the end", "OpenVINO", "openvino#20976", "start is not read", shape_from_the_end,
+        openvino("2023.2.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+    Issue(
+        "ReduceMean of integers", "OpenVINO", "openvino#20815", "the mean is rounded, not cut", mean_of_integers,
+        openvino("2023.1.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+    Issue(
+        "ArgMin with ties", "OpenVINO", "openvino#13491", "a later one of equal elements is returned", arg_min,
+        openvino("2023.2.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+)  # fmt: skip
