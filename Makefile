@@ -145,7 +145,7 @@ $(POLYGRAPHY)/created: pyproject.toml
 	@touch $@
 
 test-polygraphy: $(VENV)/developed $(POLYGRAPHY)/created
-	POLYGRAPHY_PYTHON=$(abspath $(POLYGRAPHY))/bin/python $(BIN)/python -m pytest -m polygraphy $(PYTEST_ARGS) tests
+	POLYGRAPHY_PYTHON=$(abspath $(POLYGRAPHY))/bin/python $(BIN)/python -m pytest -m polygraphy $(PYTEST_ARGS) tests plugins/polygraphy/tests
 
 $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
 	$(PYTHON) -m venv $(@D)

@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = [
     "BESIDE_ONE",
+    "CUTTING",
     "HANDING_ON",
     "STEPS",
     "UNITS",

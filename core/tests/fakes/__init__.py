@@ -82,7 +82,9 @@ class FakeSite:
         )
 
 
-def runner(name: str, *, options: str = "None", needs: str = "()", factory: str = "nowhere:make") -> str:
+def runner(
+    name: str, *, options: str = "None", needs: str = "()", factory: str = "nowhere:make", tools: str = "''"
+) -> str:
     """Return the source of a light module with one backend.
 
     Args:
@@ -90,6 +92,7 @@ def runner(name: str, *, options: str = "None", needs: str = "()", factory: str 
         options: An expression for its options class; `O` stands for the fields given as `options="O: ..."`.
         needs: An expression for the modules it needs.
         factory: Where its factory is.
+        tools: An expression for where the class of its tools is.
     """
     fields = ""
     if options.startswith("O:"):
@@ -101,7 +104,7 @@ def runner(name: str, *, options: str = "None", needs: str = "()", factory: str 
         f"{fields}"
         "@hookimpl\n"
         "def polycmp_runners():\n"
-        f"    yield RunnerSpec({name!r}, 'A fake.', {factory!r}, options={options}, needs={needs})\n"
+        f"    yield RunnerSpec({name!r}, 'A fake.', {factory!r}, options={options}, needs={needs}, tools={tools})\n"
     )
 
 

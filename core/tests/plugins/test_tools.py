@@ -82,6 +82,7 @@ def test_a_loader_that_only_saves_saves_drafts_and_verified_files_alike(site):
         ("class Mine(RunnerTools): switches = ('off',)", "a switch of 'mine' is str instead of Switch"),
         ("class Mine(RunnerTools): switches = (Switch('off'),)", "names an option 'off' that it does not have"),
         ("class Mine(RunnerTools): switches = (Switch('fast', (), 'a'),)", "'a' of 'mine' is not of the form"),
+        ("class Mine(RunnerTools): aliasses = ('it',)", "RunnerTools has no 'aliasses'; did you mean 'aliases'?"),
         ("class Mine(RunnerTools): rewritten = 'file'", "names an option 'file' that it does not have"),
         ("", "cannot load fake_mine:Mine"),
     ],
@@ -144,6 +145,15 @@ class TestFormerFields:
         with pytest.warns(DeprecationWarning, match="DataLoaderSpec"):
             tools = tools_of(site, source, "data_loaders")
         assert (tools.synthetic, tools.sizes, tools.remarks(None, None)) == (True, {"image": (3,)}, {})
+
+    def test_of_a_compare_function(self, site):
+        source = (
+            "from polycmp.spec import CompareFuncSpec\n@hookimpl\ndef polycmp_compare_funcs():\n"
+            "    yield CompareFuncSpec('mine', 'x', 'mine_heavy:make', rejudges=True, groups=('all',))\n"
+        )
+        with pytest.warns(DeprecationWarning, match="CompareFuncSpec"):
+            tools = tools_of(site, source, "compare_funcs")
+        assert (tools.rejudges, tools.detail, tools.groups) == (True, False, ("all",))
 
     def test_the_table_of_plugins_says_what_to_change(self, site):
         site.plugin("mine", HEAD + RUNNER.format("threads='fast'"))

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from polycmp._builtin_options import RandomOptions, SimpleOptions
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ObserverSpec, ReportSpec, hookimpl
+from polycmp.spec import (
+    CommandSpec,
+    CompareFuncSpec,
+    CompareFuncTools,
+    DataLoaderSpec,
+    ObserverSpec,
+    ReportSpec,
+    hookimpl,
+)
 
 
 @hookimpl
@@ -16,12 +25,20 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
         "Absolute and relative error of each element, or a statistic of them",
         "polycmp.compare.simple:Simple",
         SimpleOptions,
-        detail=True,
-        rejudges=True,
-        no_mean=(("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),),
-        yields=(("scale_atol", "atol"),),
-        python="polycmp.comparator:CompareFunc.simple",
+        tools="polycmp.builtin.plugin:SimpleTools",
     )
+
+
+class SimpleTools(CompareFuncTools):
+    """Details for reports, and metrics that can be judged again unless each element counts."""
+
+    detail = True
+    rejudges = True
+    no_mean: tuple[tuple[str, Any, str], ...] = (
+        ("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),
+    )
+    yields: tuple[tuple[str, str], ...] = (("scale_atol", "atol"),)
+    python = "polycmp.comparator:CompareFunc.simple"
 
 
 @hookimpl

@@ -16,7 +16,7 @@ class RandomTools(DataLoaderTools):
     """Random numbers, of which a value range is worth a word, and in whose place real samples may step."""
 
     synthetic = True
-    gives_way = ("val_range", "backend_module")
+    gives_way: tuple[str, ...] | None = ("val_range", "backend_module")
     python = "polycmp.comparator:DataLoader"
 
     def remarks(self, options: RandomOptions, inputs: TensorMetadata) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from polycmp.plan.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.sections import SECTIONS, LogSection
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Contribution, Registry
+    from polycmp.plugins import Contributed, Contribution, Registry
     from polycmp.spec import CompareFuncSpec, DataLoaderSpec, DataLoaderTools
 
 
@@ -204,18 +204,26 @@ def _functions(values: OptionValues, loader: DataLoaderTools, registry: Registry
     given = values.of_kind("compare_func")
     asked = values.sections["compare"].compare
     wanted = dict.fromkeys(name for group in asked for name in _group(group, registry))
-    found = [registry.find_compare_func(name).spec for name in wanted]
-    return tuple(Choice(spec.name, _compare_options(spec, given.get(spec.name, {}), loader)) for spec in found)
+    found = [registry.find_compare_func(name) for name in wanted]
+    return tuple(
+        Choice(item.name, _compare_options(item, registry, given.get(item.name, {}), loader)) for item in found
+    )
 
 
 def _group(name: str, registry: Registry) -> tuple[str, ...]:
     """Return the compare functions with a name."""
-    return tuple(key for key, item in registry.compare_funcs.items() if name in item.spec.groups) or (name,)
+    if name in registry.compare_funcs:
+        return (name,)
+    equipped = registry.equipped(registry.compare_funcs.values())
+    return tuple(item.name for item, tools in equipped if name in tools.groups) or (name,)
 
 
-def _compare_options(spec: CompareFuncSpec, given: Mapping[str, Any], loader: DataLoaderTools) -> Any:
+def _compare_options(
+    function: Contributed[CompareFuncSpec], registry: Registry, given: Mapping[str, Any], loader: DataLoaderTools
+) -> Any:
     """Return a compare function's options: what the data loader suggests, then what was given."""
-    void = {suggested for suggested, by in spec.yields if by in given}
+    spec = function.spec
+    void = {suggested for suggested, by in registry.tools(function).yields if by in given}
     suggestions = loader.compare_defaults.get(spec.name, {})
     chosen = {**{field: value for field, value in suggestions.items() if field not in void}, **given}
     return make_options(spec.options, chosen, f"compare function {spec.name}")
@@ -241,7 +249,8 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
     make = partial(_loader_options, loader.spec, further=len(plan.data.further_shapes))
     _add(values, "data_loader", loader.name, _asked(plan.data.loader.options, make))
     for choice in plan.compare.functions:
-        make = partial(_compare_options, registry.find_compare_func(choice.name).spec, loader=registry.tools(loader))
+        function = registry.find_compare_func(choice.name)
+        make = partial(_compare_options, function, registry, loader=registry.tools(loader))
         _add(values, "compare_func", choice.name, _asked(choice.options, make))
     return values
 

@@ -34,6 +34,7 @@ from polycmp.spec import (
     CommandSpec,
     CompareFactory,
     CompareFuncSpec,
+    CompareFuncTools,
     DataLoaderFactory,
     DataLoaderSpec,
     DataLoaderTools,
@@ -323,6 +324,8 @@ class Registry:
     def tools(self, contribution: Contributed[LoaderSpec]) -> LoaderTools: ...
     @overload
     def tools(self, contribution: Contributed[DataLoaderSpec]) -> DataLoaderTools: ...
+    @overload
+    def tools(self, contribution: Contributed[CompareFuncSpec]) -> CompareFuncTools: ...
     def tools(self, contribution: Contribution) -> Any:
         """Return what a contribution can do besides what every one of its kind does; made once.
 
@@ -351,6 +354,10 @@ class Registry:
     def equipped(
         self, contributions: Iterable[Contributed[DataLoaderSpec]]
     ) -> Iterator[tuple[Contributed[DataLoaderSpec], DataLoaderTools]]: ...
+    @overload
+    def equipped(
+        self, contributions: Iterable[Contributed[CompareFuncSpec]]
+    ) -> Iterator[tuple[Contributed[CompareFuncSpec], CompareFuncTools]]: ...
     def equipped(self, contributions: Iterable[Contribution]) -> Iterator[tuple[Contribution, Any]]:
         """Yield contributions with their tools, without those whose tools are broken: asked for by name, they say so.
 

@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from polycmp.errors import did_you_mean
 from polycmp.spec import (
+    CompareFuncSpec,
+    CompareFuncTools,
     DataLoaderSpec,
     DataLoaderTools,
     LoaderSpec,
@@ -23,6 +26,7 @@ BASES = {
     RunnerSpec: RunnerTools,
     LoaderSpec: LoaderTools,
     DataLoaderSpec: DataLoaderTools,
+    CompareFuncSpec: CompareFuncTools,
 }
 """The class of the tools of each kind of descriptor that may have some."""
 
@@ -42,6 +46,10 @@ def make_tools(spec: Any, load: Callable[[str], Any]) -> Any:
     made = load(spec.tools)() if spec.tools else base()
     if not isinstance(made, base):
         raise TypeError(f"{spec.tools} is no class derived from polycmp.spec.{base.__name__}")
+    known = {name for name in dir(base) if not name.startswith("_")}
+    for name in dir(made):
+        if not name.startswith("_") and name not in known:
+            raise ValueError(f"{base.__name__} has no {name!r}; {did_you_mean(name, known)}")
     for name, value in spec.former.items():
         if name in spec.former_functions:
             if value:

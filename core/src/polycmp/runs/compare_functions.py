@@ -11,7 +11,7 @@ from polycmp.compare.scripted import load_compare_script
 from polycmp.errors import OthersCode, PluginError
 from polycmp.options.values import split_script
 from polycmp.plan import ComparePlan
-from polycmp.spec import CompareFuncSpec, CompareFunction, DataLoaderSpec
+from polycmp.spec import CompareFunction, CompareFuncTools, DataLoaderSpec
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
@@ -34,14 +34,14 @@ class PlannedFunctions:
         self._plan, self._registry = plan, registry
 
     @property
-    def specs(self) -> Mapping[str, CompareFuncSpec]:
-        """The functions' descriptors by name, except those of scripts."""
-        return {choice.name: item.spec for choice, item in self._found}
+    def tools(self) -> Mapping[str, CompareFuncTools]:
+        """What is true of the functions by name, except those of scripts."""
+        return {choice.name: self._registry.tools(item) for choice, item in self._found}
 
     @property
     def any_shape(self) -> bool:
         """Whether all of them judge arrays of different shapes."""
-        return bool(self._found) and all(item.spec.any_shape for _, item in self._found)
+        return bool(self._found) and all(tools.any_shape for tools in self.tools.values())
 
     @cached_property
     def by_name(self) -> Mapping[str, CompareFunction]:
@@ -58,7 +58,7 @@ class PlannedFunctions:
         for choice, contribution in self._found:
             self._registry.require(contribution)
             factory = self._registry.load(contribution)
-            extra = {"detail": self._plan.detail} if contribution.spec.detail else {}
+            extra = {"detail": self._plan.detail} if self._registry.tools(contribution).detail else {}
             with OthersCode(PluginError, "the compare function cannot be made", whose=contribution.label):
                 functions[choice.name] = factory(choice.options, **extra)
         return functions

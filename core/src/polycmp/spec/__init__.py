@@ -65,7 +65,7 @@ from polycmp.spec.interfaces import (
     Verdict,
 )
 from polycmp.spec.lazy import lazy_names
-from polycmp.spec.tools import DataLoaderTools, LoaderTools, RunnerTools
+from polycmp.spec.tools import CompareFuncTools, DataLoaderTools, LoaderTools, RunnerTools
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -77,6 +77,7 @@ __all__ = [
     "CommandTarget",
     "CompareFactory",
     "CompareFuncSpec",
+    "CompareFuncTools",
     "CompareFunction",
     "Compared",
     "DataLoader",

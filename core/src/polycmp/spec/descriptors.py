@@ -232,6 +232,7 @@ class DataLoaderSpec:
     former_functions: ClassVar[tuple[str, ...]] = ()
 
 
+@takes_former("detail", "rejudges", "larger_is_better", "no_mean", "yields", "any_shape", "groups", "python")
 @dataclass(frozen=True)
 class CompareFuncSpec:
     """A way to judge one output, chosen with `--compare NAME...`.
@@ -241,33 +242,18 @@ class CompareFuncSpec:
         summary: One line for tables and help.
         factory: Called as `factory(options) -> callable(candidate, reference, *, output: str) -> Verdict`.
         options: Frozen dataclass with `opt()` fields, or None.
-        detail: The factory is called as `factory(options, *, detail)`, where `detail` says whether a report asks for
-            what costs more, such as percentiles and a histogram in `DetailedVerdict.stats`.
-        rejudges: Whether the factory makes a `RejudgingFunction`: it judges saved metrics (`check accuracy`) and their
-            means over the iterations (`--check-average`).
-        larger_is_better: Of its metrics a larger one is better, so that an infinite one says that both sides are
-            equal; those of single iterations are then left out of a mean.
-        no_mean: Values of options with which there is no mean to judge, as triples of field, value, and what to give
-            instead: `(("statistic", "elemwise", "--statistic max"),)`.
-        yields: Suggested options that a given one makes void, as pairs of the suggested field and the given one.
-        any_shape: It judges arrays of different shapes, too: any number of boxes, say. Else those differ unseen.
-        groups: Further names that `--compare` takes for this function together with the others of the same group.
-        python: `"package.module:attribute"` of what makes it in a Python program, called with the options' fields as
-            keyword arguments, or with the value of the only one. Without it `--gen-script` is refused.
+        tools: Optional, `"package.module:attribute"` of a class derived from `CompareFuncTools`: what is true of it
+            besides.
+        former: Fields that a plugin of an older release gave, by name.
     """
 
     name: str
     summary: str
     factory: str
     options: type | None = None
-    detail: bool = False
-    rejudges: bool = False
-    larger_is_better: bool = False
-    no_mean: tuple[tuple[str, Any, str], ...] = ()
-    yields: tuple[tuple[str, str], ...] = ()
-    any_shape: bool = False
-    groups: tuple[str, ...] = ()
-    python: str = ""
+    tools: str = ""
+    former: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    former_functions: ClassVar[tuple[str, ...]] = ()
 
 
 #: What commands are for, and the heading of that section of `polycmp --help`.

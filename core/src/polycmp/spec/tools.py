@@ -239,3 +239,32 @@ class DataLoaderTools:
             inputs: The model's inputs.
         """
         return {}
+
+
+class CompareFuncTools:
+    """What is true of a compare function; `CompareFuncSpec.tools` names a class derived from it.
+
+    Attributes:
+        detail: The factory is called as `factory(options, *, detail)`, where `detail` says whether a report asks for
+            what costs more, such as percentiles and a histogram in `DetailedVerdict.stats`.
+        rejudges: Whether the factory makes a `RejudgingFunction`: it judges saved metrics (`check accuracy`) and their
+            means over the iterations (`--check-average`).
+        larger_is_better: Of its metrics a larger one is better, so that an infinite one says that both sides are
+            equal; those of single iterations are then left out of a mean.
+        no_mean: Values of options with which there is no mean to judge, as triples of field, value, and what to give
+            instead: `(("statistic", "elemwise", "--statistic max"),)`.
+        yields: Suggested options that a given one makes void, as pairs of the suggested field and the given one.
+        any_shape: It judges arrays of different shapes, too: any number of boxes, say. Else those differ unseen.
+        groups: Further names that `--compare` takes for this function together with the others of the same group.
+        python: `"package.module:attribute"` of what makes it in a Python program, called with the options' fields as
+            keyword arguments, or with the value of the only one. Without it `--gen-script` is refused.
+    """
+
+    detail: bool = False
+    rejudges: bool = False
+    larger_is_better: bool = False
+    no_mean: tuple[tuple[str, Any, str], ...] = ()
+    yields: tuple[tuple[str, str], ...] = ()
+    any_shape: bool = False
+    groups: tuple[str, ...] = ()
+    python: str = ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class OnnxRunnerContract(RunnerContract):
     rows of `x`. What does not suit a backend is overridden, as in every contract.
     """
 
-    capabilities = frozenset({"dynamic_shapes", "broken_model", "failing_inference"})
+    capabilities: ClassVar[Collection[str]] = frozenset({"dynamic_shapes", "broken_model", "failing_inference"})
 
     def load(self) -> Any:
         """Return the model."""

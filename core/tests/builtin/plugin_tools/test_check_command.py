@@ -53,6 +53,16 @@ def test_hang_is_a_time_out(site):
         (runner("sick", factory="fake_heavy:make"), "import not_there", "needs the Python module 'not_there'"),
         (runner("sick", factory="fake_heavy:make"), "make = 3", "fake_heavy:make is int, not callable"),
         (runner("sick", factory="fake_heavy:make"), "", "has no attribute 'make'"),
+        (
+            runner("sick", tools="'fake_heavy:Tools'"),
+            "class Tools: pass\ndef make(): pass",
+            "no class derived from polycmp.spec.RunnerTools",
+        ),
+        (
+            runner("sick", tools="'fake_heavy:Tools'"),
+            "from polycmp.spec import RunnerTools\nclass Tools(RunnerTools): thread = ''\ndef make(): pass",
+            "did you mean 'threads'",
+        ),
         ("import numpy\n" + runner("sick"), "", "its light module fake_sick also imports .*numpy"),
         ("raise SystemExit", "", "cannot be imported: SystemExit"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from polycmp.spec import (
     CommandSpec,
     CompareFuncSpec,
+    CompareFuncTools,
     DataLoaderSpec,
     DataLoaderTools,
     FormatSpec,
@@ -245,13 +246,25 @@ def polycmp_compare_funcs():
         "Largest difference",
         "toybox.compare:make_gap",
         GapOptions,
-        detail=True,
-        rejudges=True,
-        no_mean=(("sort", "last", "--gap-sort largest"),),
-        groups=("distance_metrics",),
-        python="toybox.compare:Gap",
+        tools="toybox.plugin:GapTools",
     )
-    yield CompareFuncSpec("same", "Equal to the bit", "toybox.compare:Same", python="toybox.compare:Same")
+    yield CompareFuncSpec("same", "Equal to the bit", "toybox.compare:Same", tools="toybox.plugin:SameTools")
+
+
+class GapTools(CompareFuncTools):
+    """All that compare functions can."""
+
+    detail = True
+    rejudges = True
+    no_mean = (("sort", "last", "--gap-sort largest"),)
+    groups = ("distance_metrics",)
+    python = "toybox.compare:Gap"
+
+
+class SameTools(CompareFuncTools):
+    """A class for programs."""
+
+    python = "toybox.compare:Same"
 
 
 @hookimpl

@@ -11,7 +11,7 @@ import numpy as np
 
 from polycmp.errors import ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import nodes_within, subgraphs, tensor_bytes
+from polycmp_onnx.graph import GraphView, graphs_within, nodes_within, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 
 if TYPE_CHECKING:
@@ -116,12 +116,8 @@ def _is_narrow(kind: int) -> bool:
 
 def _weights(graph: Any) -> Iterator[tuple[str, Any]]:
     """Yield name and `onnx.TensorProto` of each weight."""
-    yield from ((item.name, item) for item in graph.initializer)
-    for node in graph.node:
-        if node.op_type == "Constant":
-            yield from ((node.output[0], item.t) for item in node.attribute if item.name == "value")
-        for inner in subgraphs(node):
-            yield from _weights(inner)
+    for view in map(GraphView, graphs_within(graph)):
+        yield from (*view.weights.items(), *view.held.items())
 
 
 def _bytes(size: int) -> str:

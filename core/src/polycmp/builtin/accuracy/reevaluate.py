@@ -30,7 +30,7 @@ from polycmp.compare import (
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields, pick, unknown_names
 from polycmp.results import BackendResult, Outcome
-from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
+from polycmp.spec import CompareFunction, CompareFuncTools, Verdict
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -167,12 +167,12 @@ class _Evaluator:
         values = _merged(contribution.spec.options, record, self.criteria.options.get(record.function, {}))
         options = make_options(contribution.spec.options, values, f"compare function {record.function}")
         if self.criteria.check_average:
-            check_mean(contribution.spec, options, record.output)
-        return self._registry.load(contribution)(options, **({"detail": False} if contribution.spec.detail else {}))
+            check_mean(contribution.name, self.tools(record), options, record.output)
+        return self._registry.load(contribution)(options, **({"detail": False} if self.tools(record).detail else {}))
 
-    def spec(self, record: MetricRecord) -> CompareFuncSpec:
-        """Return the descriptor of a record's compare function."""
-        return self._registry.find_compare_func(record.function).spec
+    def tools(self, record: MetricRecord) -> CompareFuncTools:
+        """Return what is true of a record's compare function."""
+        return self._registry.tools(self._registry.find_compare_func(record.function))
 
     def judge(self, record: MetricRecord) -> MetricsJudge:
         """Return the judge of metrics of the record's kind.
@@ -180,7 +180,7 @@ class _Evaluator:
         Raises:
             ComparisonError: The compare function cannot judge without the tensors.
         """
-        judge = metrics_judge(self.function(record), self.spec(record))
+        judge = metrics_judge(self.function(record), self.tools(record))
         if judge is None:
             raise ComparisonError(
                 f"output {record.output!r} cannot be judged again from this file",
@@ -290,7 +290,7 @@ def _average(item: OutputComparison, records: list[MetricRecord], judge: _Evalua
     verdicts = {}
     for name in dict.fromkeys(record.function for record in records if tolerances_matter(record.metrics)):
         of_function = [r for r in records if r.function == name and tolerances_matter(r.metrics)]
-        judge_mean = mean_judge(judge.function(of_function[0]), judge.spec(of_function[0]))
+        judge_mean = mean_judge(name, judge.function(of_function[0]), judge.tools(of_function[0]))
         means = judge_mean.means()
         for record in of_function:
             means.add(record.metrics)

@@ -6,13 +6,12 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from typing import Any
 
-from polycmp.builtin import plugin as base
 from polycmp.builtin.api.accuracy import AccuracyResult, AccuracyResults
 from polycmp.builtin.formats.run_results import RunResults
-from polycmp.builtin.functions import plugin as functions
 from polycmp.builtin.observers.averages import AveragingComparer, MetricsJudge, metrics_judge, no_mean
 from polycmp.compare import (
     OutputComparison,
@@ -27,8 +26,9 @@ from polycmp.compare import (
 )
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
 from polycmp.options import unique_label
+from polycmp.plugins import Registry
 from polycmp.results import IterationResult
-from polycmp.spec import CompareFuncSpec
+from polycmp.spec import CompareFuncTools
 
 
 @dataclass(frozen=True)
@@ -198,16 +198,15 @@ class Settings:
     def comparer(self, candidate: str, reference: str) -> PairComparer:
         """Make the comparer of two runs, which takes one output at a time."""
         checked = self.shape_check and getattr(self.function, "check_shapes", True)
-        spec = _spec_of(self.function)
-        functions = {spec.name if spec else "compare": self.function}
-        any_shape = spec is not None and spec.any_shape
+        name, tools = _known(self.function)
+        functions = {name or "compare": self.function}
         return PairComparer(
             candidate,
             reference,
             functions,
             map_output=self.map_output,
             shape_check=checked,
-            any_shape=any_shape,
+            any_shape=tools.any_shape,
             accepted=(),
         )
 
@@ -272,11 +271,17 @@ def _unblinded(item: OutputComparison) -> OutputComparison:
     return replace(item, passed=True, inconclusive="", reason="") if item.inconclusive == "blind" else item
 
 
-def _spec_of(function: Any) -> CompareFuncSpec | None:
-    """Return the descriptor of one of our own compare functions, None for any other."""
+@cache
+def _builtin() -> Registry:
+    return Registry.discover({"POLYCMP_PLUGINS": "none"})
+
+
+def _known(function: Any) -> tuple[str, CompareFuncTools]:
+    """Return the name of one of our own compare functions, and what is true of it; of any other nothing is known."""
     made_by = f"{type(function).__module__}:{type(function).__qualname__}"
-    ours = (*base.polycmp_compare_funcs(), *functions.polycmp_compare_funcs())
-    return next((spec for spec in ours if spec.factory == made_by), None)
+    ours = _builtin()
+    found = next((item for item in ours.compare_funcs.values() if item.spec.factory == made_by), None)
+    return ("", CompareFuncTools()) if found is None else (found.name, ours.tools(found))
 
 
 def _mean_judges(function: Any) -> dict[str, MetricsJudge]:
@@ -285,11 +290,9 @@ def _mean_judges(function: Any) -> dict[str, MetricsJudge]:
     Raises:
         InvalidValueError: They have no mean.
     """
-    spec = _spec_of(function)
-    judge = None if spec is None else metrics_judge(function, spec)
-    problem = None if spec is None else no_mean(spec, getattr(function, "options", None))
-    if spec is None or judge is None or problem is not None:
+    name, tools = _known(function)
+    judge, problem = metrics_judge(function, tools), no_mean(tools, getattr(function, "options", None))
+    if judge is None or problem is not None:
         why, hint = problem or ("it gives no metrics, or none that can be judged again", "leave check_average out")
-        whose = spec.name if spec else "the compare function"
-        raise InvalidValueError(f"check_average: {whose} has no mean", why=why, hint=hint)
-    return {spec.name: judge}
+        raise InvalidValueError(f"check_average: {name or 'the compare function'} has no mean", why=why, hint=hint)
+    return {name: judge}

@@ -270,7 +270,7 @@ def _functions(script: _Script, plan: Plan, registry: Registry) -> list[str]:
 
 
 def _function(script: _Script, choice: Choice, registry: Registry) -> str:
-    python = registry.find_compare_func(choice.name).spec.python
+    python = registry.tools(registry.find_compare_func(choice.name)).python
     if not python:
         raise UsageError(f"--gen-script: a script cannot use the compare function {choice.name!r} of a plugin")
     named = len(fields_of(choice.options)) > 1

@@ -23,7 +23,7 @@ from polycmp.errors import UsageError
 from polycmp.options import pick
 from polycmp.plan import ComparePlan
 from polycmp.runs import Comparer
-from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, RunObserver, Verdict
+from polycmp.spec import CompareFunction, CompareFuncTools, RejudgingFunction, RunObserver, Verdict
 
 if TYPE_CHECKING:
     from polycmp.results import Outcome
@@ -102,26 +102,26 @@ class MetricsJudge:
         return Means(larger_is_better=self.larger_is_better)
 
 
-def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge | None:
-    """Return the judge of a compare function's metrics; None if its descriptor names none.
+def metrics_judge(function: CompareFunction, tools: CompareFuncTools) -> MetricsJudge | None:
+    """Return the judge of a compare function's metrics; None if it does not judge them.
 
     Args:
         function: The compare function.
-        spec: Descriptor of the compare function.
+        tools: What is true of the compare function.
     """
-    return MetricsJudge(cast("RejudgingFunction", function), spec.larger_is_better) if spec.rejudges else None
+    return MetricsJudge(cast("RejudgingFunction", function), tools.larger_is_better) if tools.rejudges else None
 
 
-def no_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> tuple[str, str] | None:
+def no_mean(tools: CompareFuncTools, options: Any, output: str | None = None) -> tuple[str, str] | None:
     """Explain why a compare function's metrics have no mean, and what to choose instead; None if they have one.
 
     Args:
-        spec: Descriptor of the compare function.
+        tools: What is true of the compare function.
         options: Options of the compare function.
         output: The output in question; by default any.
     """
     values = {} if options is None else vars(options)
-    for field_name, value, instead in spec.no_mean:
+    for field_name, value, instead in tools.no_mean:
         given = values[field_name]
         if isinstance(given, Mapping):
             given = tuple(given.values()) if output is None else (pick(given, output, None),)
@@ -218,8 +218,8 @@ class Averages(RunObserver):
     whole_steps = "--check-average"
 
     def __init__(self, resolved: Resolved) -> None:
-        check_average_plan(resolved.plan.compare, resolved.functions.specs)
-        self._specs = resolved.functions.specs
+        self._tools = resolved.functions.tools
+        check_average_plan(resolved.plan.compare, self._tools)
         self._is_script = bool(resolved.plan.compare.script)
         self._judges = {name: self._judge(name, function) for name, function in resolved.functions.by_name.items()}
         self._pairs: dict[str, PairMeans] = {}
@@ -238,7 +238,7 @@ class Averages(RunObserver):
 
     def _judge(self, name: str, function: CompareFunction) -> MetricsJudge:
         if not self._is_script:
-            return mean_judge(function, self._specs[name])
+            return mean_judge(name, function, self._tools[name])
         if not callable(getattr(function, "judge_metrics", None)):
             raise UsageError(
                 "--check-average: the compare script cannot judge means",
@@ -248,12 +248,12 @@ class Averages(RunObserver):
         return MetricsJudge(cast("RejudgingFunction", function), bool(getattr(function, "larger_is_better", False)))
 
 
-def check_average_plan(plan: ComparePlan, specs: Mapping[str, CompareFuncSpec]) -> None:
+def check_average_plan(plan: ComparePlan, tools: Mapping[str, CompareFuncTools]) -> None:
     """Check that means over iterations make sense for a plan.
 
     Args:
         plan: The part of the plan on comparing.
-        specs: The descriptors of its compare functions by name.
+        tools: What is true of its compare functions, by name.
 
     Raises:
         UsageError: They do not.
@@ -261,35 +261,36 @@ def check_average_plan(plan: ComparePlan, specs: Mapping[str, CompareFuncSpec]) 
     if plan.fail_fast:
         raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="give only one of them")
     for choice in () if plan.script else plan.functions:
-        check_mean(specs[choice.name], choice.options)
+        check_mean(choice.name, tools[choice.name], choice.options)
 
 
-def check_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> None:
+def check_mean(name: str, tools: CompareFuncTools, options: Any, output: str | None = None) -> None:
     """Check that the metrics of a compare function have a mean with its options.
 
     Args:
-        spec: Descriptor of the compare function.
+        name: Name of the compare function.
+        tools: What is true of the compare function.
         options: Options of the compare function.
         output: The output in question; by default any.
 
     Raises:
         UsageError: They have none.
     """
-    found = no_mean(spec, options, output)
+    found = no_mean(tools, options, output)
     if found is not None:
-        raise UsageError(f"--check-average: {found[0]}", whose=spec.name, hint=found[1])
+        raise UsageError(f"--check-average: {found[0]}", whose=name, hint=found[1])
 
 
-def mean_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge:
+def mean_judge(name: str, function: CompareFunction, tools: CompareFuncTools) -> MetricsJudge:
     """Return the judge of the means of a compare function's metrics.
 
     Raises:
         UsageError: It cannot judge them.
     """
-    judge = metrics_judge(function, spec)
+    judge = metrics_judge(function, tools)
     if judge is None:
         raise UsageError(
-            "--check-average: its metrics cannot be averaged", whose=spec.name, hint="leave it out of --compare"
+            "--check-average: its metrics cannot be averaged", whose=name, hint="leave it out of --compare"
         )
     return judge
 

@@ -105,6 +105,11 @@ def _check_contribution(registry: Registry, item: Contribution, say: Say) -> Non
             say({"problem": f"{item.label}: {target} is {type(value).__name__}, not callable"})
         else:
             say({"good": f"{item.label}: {target}"})
+    if getattr(item.spec, "tools", ""):
+        try:
+            registry.tools(item)
+        except PluginError as error:
+            say({"problem": f"{item.label}: {describe_exception(error)}", "hint": error.hint})
 
 
 def _import_strings(spec: Any) -> Iterator[str]:

@@ -259,21 +259,20 @@ def cut_out(model: onnx.ModelProto, nodes: Sequence[int], values: Mapping[str, A
     """
     import onnx
 
-    from polycmp_onnx.graph import reads
+    from polycmp_onnx.graph import GraphView
 
     if len(nodes) == len(model.graph.node):
         return model
-    chosen = set(nodes)
-    inside = [model.graph.node[index] for index in sorted(chosen)]
-    outside = [node for index, node in enumerate(model.graph.node) if index not in chosen]
+    view, chosen = GraphView(model.graph), set(nodes)
+    inside = [view.nodes[index] for index in sorted(chosen)]
     made = [name for node in inside for name in node.output if name]
-    read = list(dict.fromkeys(name for node in inside for name in reads(node)))
-    weights = [tensor for tensor in model.graph.initializer if tensor.name in set(read)]
+    used_inside = dict.fromkeys(name for index in sorted(chosen) for name in view.reads[index])
+    used_later = {name for index, read in enumerate(view.reads) if index not in chosen for name in read}
+    used_later.update(view.outputs)
+    weights = [tensor for tensor in model.graph.initializer if tensor.name in used_inside]
     given = set(made) | {tensor.name for tensor in weights}
-    used_later = {name for node in outside for name in reads(node)} | {value.name for value in model.graph.output}
-    used_inside = set(read)
     values = _inferred(model) if values is None else values
-    inputs = [_value(values, name) for name in read if name not in given]
+    inputs = [_value(values, name) for name in used_inside if name not in given]
     outputs = [_value(values, name) for name in made if name in used_later or name not in used_inside]
     graph = onnx.helper.make_graph(inside, model.graph.name or "part", inputs, outputs, weights)
     version = max(model.ir_version, 4)  # in earlier ones each weight has to be an input, too

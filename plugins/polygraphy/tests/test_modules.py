@@ -11,7 +11,7 @@ import pytest
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 
 TESTS = Path(__file__).parent
-LINES = (TESTS / "data/polygraphy_public_names.txt").read_text(encoding="utf-8").splitlines()
+LINES = (TESTS / "data/public_names.txt").read_text(encoding="utf-8").splitlines()
 #: Module -> the names that public programs import from it.
 NAMES = {line.split()[0]: line.split()[1:] for line in LINES if not line.startswith("#")}
 #: Prints the names that are absent, of those that are written to standard input.

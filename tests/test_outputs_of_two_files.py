@@ -1,12 +1,75 @@
-"""Files that differ: an output that depends on weights alone is compared, and one that a file lacks is missing."""
+"""Outputs of two files: those of other names, those that one lacks, those of weights alone, and any number of them."""
 
 from __future__ import annotations
+
+import shlex
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 from small_models import graph_model
+
+# --- other names: never compared unasked, and the command that compares them is printed
+
+BACKENDS = ("-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx")
+
+
+def next_command(done) -> list[str]:
+    """Return the words of the command that is printed last, without the program's name."""
+    found = [line for line in (done.out + done.err).splitlines() if line.startswith("  next: polycmp run")]
+    return shlex.split(found[-1])[2:] if found else []
+
+
+def written(path, *outputs: str, factor: float = 1.0) -> None:
+    """Write a model of three outputs: two of one shape, one of another."""
+    first, second, third = outputs
+    nodes = [
+        helper.make_node("Mul", ["x", "f"], ["s"]),
+        helper.make_node("Sigmoid", ["s"], [first]),
+        helper.make_node("Tanh", ["s"], [second]),
+        helper.make_node("ReduceMean", ["s"], [third], keepdims=0),
+    ]
+    made = [(first, TensorProto.FLOAT, [2, 4]), (second, TensorProto.FLOAT, [2, 4]), (third, TensorProto.FLOAT, [])]
+    weights = [("f", np.float32(factor))]
+    onnx.save(graph_model(nodes, [("x", TensorProto.FLOAT, [2, 4])], made, weights), path)
+
+
+def test_the_command_under_which_the_values_agree_is_printed(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", "output_1", "output_0", "output_2")
+    written(tmp_path / "old.onnx", "scores", "boxes", "count")
+    done = polycmp("run", "new.onnx", *BACKENDS)
+    assert done.status == 3, "outputs of other names were compared"
+    command = next_command(done)
+    assert set(command[command.index("--map-output") + 1 :]) >= {"output_0=boxes", "output_1=scores", "output_2=count"}
+    assert polycmp(*command).status == 0
+
+
+def test_outputs_with_a_name_in_common_are_left_alone(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", "pred", "boxes", "count")
+    written(tmp_path / "old.onnx", "scores", "boxes", "count")
+    done = polycmp("run", "new.onnx", *BACKENDS)
+    assert done.status == 1
+    assert "--map-output" in next_command(done)
+    assert next_command(done)[-1] == "pred=scores"
+
+
+def test_of_outputs_that_differ_those_are_named_which_alone_have_their_shape(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", "pred", "boxes", "number", factor=-3.0)
+    written(tmp_path / "old.onnx", "scores", "boxes", "count")
+    done = polycmp("run", "new.onnx", *BACKENDS)
+    command = next_command(done)
+    assert {"pred=scores", "number=count"} <= set(command)
+    assert polycmp(*command).status == 1
+
+
+def test_one_name_on_both_sides_needs_no_command(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", "scores", "boxes", "count", factor=-3.0)
+    written(tmp_path / "old.onnx", "scores", "boxes", "count")
+    assert next_command(polycmp("run", "new.onnx", *BACKENDS)) == []
+
+
+# --- an output that depends on weights alone is compared, and one that a file lacks is missing
 
 #: So many outputs make a run go through the models in windows.
 MANY = tuple(f"y{place}" for place in range(8))
@@ -127,3 +190,33 @@ def test_an_output_that_operators_read_is_compared_with_the_one_of_its_name(poly
     said = polycmp("run", *pair, *more)
     assert said.status == 1, said.out
     assert "FAIL   y" in said.out, said.out
+
+
+# --- tolerances judge all of them
+
+
+def heads(count: int) -> onnx.ModelProto:
+    """Return x [4,16] -> MatMul, Tanh, once for each output."""
+    rng, node = np.random.default_rng(0), helper.make_node
+    nodes, weights = [], []
+    for place in range(count):
+        weights.append((f"w{place}", (rng.standard_normal((16, 16)) / 4).astype(np.float32)))
+        nodes += [
+            node("MatMul", ["x", f"w{place}"], [f"m{place}"], name=f"m{place}"),
+            node("Tanh", [f"m{place}"], [f"y{place}"], name=f"y{place}"),
+        ]
+    ends = [(f"y{place}", TensorProto.FLOAT, [4, 16]) for place in range(count)]
+    return graph_model(nodes, [("x", TensorProto.FLOAT, [4, 16])], ends, weights)
+
+
+@pytest.mark.parametrize("count", [7, 8])
+def test_a_file_in_float16_is_judged_alike_however_many_outputs_it_has(polycmp, tmp_path, count):
+    onnx.save(heads(count), tmp_path / "old.onnx")
+    assert polycmp("convert", "old.onnx", "--fp-to-fp16", "-o", "new.onnx").status == 0
+    pair = ["new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx"]
+    assert [polycmp(*words, *pair).status for words in (["run", "--save-outputs", "a.npz"], ["locate"])] == [0, 0]
+    said = polycmp("run", *pair, "--atol", "1e-5", "--rtol", "1e-5")
+    assert said.status == 1, said.out
+    assert f"{count} of {count} outputs differ" in " ".join(said.out.split()), said.out
+    assert polycmp("run", *pair, "--tolerance", "auto").status == 0
+    assert polycmp("run", *pair, "--mark-all").status == 0

@@ -13,6 +13,8 @@ from fakes import FakeSite
 from onnx import TensorProto, helper
 from small_models import save_graph
 
+pytest.importorskip("polycmp_onnxrt")
+
 REPORT = ("--report", "found.json")
 
 LIGHT = """
