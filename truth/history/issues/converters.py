@@ -1,0 +1,89 @@
+"""What converters made wrongly: of scikit-learn's models, and between versions of the operators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truth.build import Graph
+from truth.history.environments import Environment
+from truth.history.issue import Answer, Case, Issue, case
+
+#: What converters of scikit-learn's models need.
+_LEARN = ("scipy==1.10.1", "joblib==1.3.2", "threadpoolctl==3.2.0", "onnxconverter-common==1.13.0")
+_SKLEARN = """
+import numpy, skl2onnx
+from sklearn.preprocessing import MinMaxScaler, OrdinalEncoder
+from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+{model}
+onnx_model = skl2onnx.to_onnx(model, initial_types=[("x", {kind}([None, {width}]))], target_opset=13)
+import onnx
+onnx.save(onnx_model, target)
+"""
+_VERSION = """
+import onnx
+from onnx import version_converter
+onnx.save(version_converter.convert_version(onnx.load(source), 18), target)
+"""
+
+
+def _skl2onnx(version: str, onnx: str, learn: str) -> Environment:
+    return Environment((f"skl2onnx=={version}", f"scikit-learn=={learn}", f"onnx=={onnx}", *_LEARN))
+
+
+def _clipped_scale() -> Case:
+    """What scikit-learn does with minima 0 and 0 and maxima 2 and 4."""
+    g = Graph("clipped_scale", opset=13)
+    x = g.input("x", np.array([[1, 1], [3, -2], [0.5, 5]], np.float32))
+    g.node("Mul", [x, g.const("scale", [0.5, 0.25])], "s")
+    g.node("Clip", ["s", g.const("low", 0.0), g.const("high", 1.0)], "variable")
+    g.output("variable")
+    return case(g, lambda feed: [np.clip(feed["x"] * [0.5, 0.25], 0, 1).astype(np.float32)])
+
+
+def _unknown_category() -> Case:
+    """What scikit-learn does with the categories 1, 3 and 7, and NaN for all others."""
+    g = Graph("unknown_category", opset=13)
+    x = g.input("x", np.array([[1], [2], [7], [3]], np.int64))
+    attributes = {"keys_int64s": [1, 3, 7], "values_floats": [0.0, 1.0, 2.0], "default_float": float("nan")}
+    g.node("LabelEncoder", [x], "variable", domain="ai.onnx.ml", **attributes)
+    g.domains["ai.onnx.ml"] = 2
+    g.output("variable")
+    return case(g, lambda feed: [np.array([[0], [np.nan], [2], [1]], np.float32)])
+
+
+def _halves() -> Case:
+    g = Graph("halves", opset=13)
+    g.node("Split", [g.input("x", g.normal(2, 6))], ["a", "b"], axis=1)
+    g.node("Concat", ["b", "a"], "c", axis=1)
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+    return case(g)
+
+
+CONVERTERS = (
+    Issue(
+        "skl2onnx: MinMaxScaler that clips", "skl2onnx", "sklearn-onnx#986", "numbers beyond the range are not clipped",
+        _clipped_scale, _skl2onnx("1.14.0", "1.13.1", "1.2.2"), _skl2onnx("1.17.0", "1.16.2", "1.5.2"),
+        Answer(("variable", "s"), ("Clip",)),
+        tool=_SKLEARN.format(
+            model="model = MinMaxScaler(clip=True).fit(numpy.array([[0, 0], [2, 4.0]]))", kind="FloatTensorType", width=2
+        ),
+    ),
+    Issue(
+        "skl2onnx: OrdinalEncoder of unknown categories", "skl2onnx", "sklearn-onnx#1198", "-1 in place of NaN",
+        _unknown_category, _skl2onnx("1.17.0", "1.16.2", "1.5.2"), _skl2onnx("1.20.0", "1.16.2", "1.5.2"),
+        Answer(("variable",), ("NaN|default_float",)),
+        tool=_SKLEARN.format(
+            model="model = OrdinalEncoder(handle_unknown='use_encoded_value', unknown_value=numpy.nan)"
+            ".fit(numpy.array([[1], [3], [7]]))",
+            kind="Int64TensorType", width=1,
+        ),
+        words=("--nan", "equal"),
+    ),
+    Issue(
+        "version converter: Split in halves", "onnx: version converter", "onnx 1.17.0",
+        "num_outputs, which opset 18 asks for, is not written; the file cannot be loaded",
+        _halves, Environment(("onnx==1.15.0",), "3.11", "numpy<2"), Environment(("onnx==1.17.0",), "3.11", "numpy>=2"),
+        Answer(says=("Split",), exit=3), tool=_VERSION,
+    ),
+)  # fmt: skip
