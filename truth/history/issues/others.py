@@ -79,16 +79,6 @@ def _lstm_reverse() -> Case:
     return case(g, right)
 
 
-def _ties() -> Case:
-    g = Graph("ties", opset=13)
-    x = g.input("x", np.array([[1, 3, 3, 0, 3, 1], [2, 2, 2, 2, 2, 2]], np.float32))
-    g.node("TopK", [x, g.ints("k", 3)], ["v", "i"], axis=1)
-    g.node("Cast", ["i"], "f", to=1)
-    g.node("Add", ["f", g.const("one", [1.0])], "y")
-    g.output("y")
-    return case(g, lambda feed: [np.array([[2, 3, 5], [1, 2, 3]], np.float32)])
-
-
 def _small_weights() -> Case:
     g = Graph("small_weights", opset=13)
     w, b = np.full((2, 2, 1, 1), 1e-8), [5.0, -4.5]
@@ -117,10 +107,6 @@ OTHERS = (
         "LSTM backwards", "onnx: reference", "onnx 1.23.0", "direction=reverse is not looked at",
         _lstm_reverse, _onnx("1.22.0"), Environment(("onnx==1.23.2", "protobuf==6.33.0"), "3.11", "numpy>=2"),
         Answer(("l",)), **_OR,
-    ),
-    Issue(
-        "TopK with ties, reference", "onnx: reference", "onnx 1.19.0", "later ones of equal elements come first",
-        _ties, _onnx("1.17.0"), _onnx("1.19.0"), Answer(("v", "i", "f")), **_OR,
     ),
     Issue(
         "Conv with small weights and a large bias", "ONNX Runtime: quantiser", "onnxruntime#22020",
