@@ -219,6 +219,17 @@ def _lp_pool() -> Case:
     return case(g, right)
 
 
+def _rows_of_weight() -> Case:
+    g = Graph("rows_of_weight", opset=13)
+    codes, scales = g.rng.integers(-127, 127, (6, 4)), np.array([0.01, 0.1, 1.0, 5.0], np.float32)
+    weight = [g.const("codes", codes, np.int8), g.const("scales", scales), g.const("zeros", [0] * 4, np.int8)]
+    g.node("DequantizeLinear", weight, "w", axis=1)
+    g.node("Gather", ["w", g.input("x", np.array([1, 3, 5]))], "c", axis=0)
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(codes[feed["x"]] * scales, 0).astype(np.float32)])
+
+
 _AXES = "the axes, which are an input since opset 18, are not read: all are reduced"
 #: The newest release, for those of which no earlier one was asked whether it is right.
 _NEWEST = openvino("2026.4.1")
@@ -308,5 +319,10 @@ OPENVINO = (
     Issue(
         "LpPool of order 3", "OpenVINO", "openvino 2026.4.1", "there is no such operator", _lp_pool,
         openvino("2026.2.0"), _NEWEST, Answer(("p",), ("has no operator",)), **_OV,
+    ),
+    Issue(
+        "Rows of a weight with scales by column", "OpenVINO", "openvino 2024.1.0",
+        "the scales are taken by row behind Gather", _rows_of_weight, _NEWEST, openvino("2023.2.0"),
+        Answer(("w", "c", "y")), **_OV,
     ),
 )  # fmt: skip
