@@ -230,6 +230,34 @@ def _rows_of_weight() -> Case:
     return case(g, lambda feed: [np.maximum(codes[feed["x"]] * scales, 0).astype(np.float32)])
 
 
+def _gather_from_the_end(op: str, indices: Array, right: Callable[[Array], Array]) -> Callable[[], Case]:
+    def make() -> Case:
+        g = Graph("gather_from_the_end", opset=13)
+        g.node(op, [g.input("x", g.normal(3, 4)), g.const("i", indices, np.int64)], "r")
+        g.node("Relu", ["r"], "y")
+        g.output("y")
+        return case(g, lambda feed: [np.maximum(right(feed["x"]), 0)])
+
+    return make
+
+
+def _min_of_large() -> Case:
+    g = Graph("min_of_large", opset=13)
+    g.node("Min", [g.input("x", np.array([1, 2**40])), g.const("limits", [3, 2**35], np.int64)], "m")
+    g.node("Cast", ["m"], "y", to=TensorProto.FLOAT)
+    g.output("y")
+    return case(g, lambda feed: [np.array([1, 2**35], np.float32)])
+
+
+def _log_sum() -> Case:
+    g = Graph("log_sum", opset=13)
+    g.node("Abs", [g.input("x", g.normal(2, 3))], "a")
+    g.node("ReduceLogSum", ["a"], "r", axes=[0])
+    g.node("Add", ["r", g.const("one", [1.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.log(np.abs(feed["x"]).sum(0, keepdims=True)) + 1])
+
+
 _AXES = "the axes, which are an input since opset 18, are not read: all are reduced"
 #: The newest release, for those of which no earlier one was asked whether it is right.
 _NEWEST = openvino("2026.4.1")
@@ -324,5 +352,25 @@ OPENVINO = (
         "Rows of a weight with scales by column", "OpenVINO", "openvino 2024.1.0",
         "the scales are taken by row behind Gather", _rows_of_weight, _NEWEST, openvino("2023.2.0"),
         Answer(("w", "c", "y")), **_OV,
+    ),
+    Issue(
+        "GatherElements from the end", "OpenVINO", "openvino 2025.3.0", "negative indices are not counted from the end",
+        _gather_from_the_end(
+            "GatherElements", np.array([[0, -1, 1, 2]]), lambda x: np.take_along_axis(x, np.array([[0, 2, 1, 2]]), 0)
+        ),
+        openvino("2024.6.0"), openvino("2025.3.0"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "GatherND from the end", "OpenVINO", "openvino 2025.3.0", "negative indices are not counted from the end",
+        _gather_from_the_end("GatherND", np.array([[0, -1], [2, 1]]), lambda x: x[[0, 2], [3, 1]]),
+        openvino("2024.6.0"), openvino("2025.3.0"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "Min of large integers", "OpenVINO", "openvino 2026.2.0", "int64 is cut to 32 bits", _min_of_large, _NEWEST,
+        openvino("2025.3.0"), Answer(("m", "y")), **_OV,
+    ),
+    Issue(
+        "ReduceLogSum of columns", "OpenVINO", "openvino 2026.4.1", "all axes are reduced", _log_sum, _NEWEST,
+        openvino("2026.2.0"), Answer(("r",)), **_OV,
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -261,6 +261,21 @@ def _two_results() -> Case:
     return case(g, lambda feed: [-feed["x"] - np.abs(feed["x"])])
 
 
+def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: int) -> Callable[[], Case]:
+    """Return a model that calculates with constants alone, and adds its input to what comes of them."""
+
+    def make() -> Case:
+        g = Graph("constants", opset=14)
+        names = [g.const(f"k{place}", value, value.dtype) for place, value in enumerate(operands)]
+        g.node(op, names, "r", **attributes)
+        g.node("Cast", ["r"], "f", to=TensorProto.FLOAT)
+        g.node("Add", ["f", g.input("x", g.normal(1))], "y")
+        g.output("y")
+        return case(g, lambda feed: [right.astype(np.float32) + feed["x"]])
+
+    return make
+
+
 _ZERO = "two Reshapes become one, and its 0 copies a dimension of another tensor"
 
 TOOLS = (
@@ -361,5 +376,25 @@ TOOLS = (
         "the operators of the branch get one name; the file cannot be loaded",
         _two_results, _script("0.5.6", "0.1.16"), _script("0.7.0", "0.2.1"), Answer(("r_", "r", "s"), ("name",)),
         tool=_SCRIPT, first="status 1 and the operators; 3 was expected, as nothing can be run",
+    ),
+    Issue(
+        "OnnxSlim: sum of constants of 8 bits", "OnnxSlim", "OnnxSlim 0.1.98", "250 + 10 becomes 260",
+        _constants("Add", [np.array([250, 3], np.uint8), np.array([10, 4], np.uint8)], np.array([4, 7])),
+        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: quotient of constants below zero", "OnnxSlim", "OnnxSlim 0.1.98", "-7 / 2 becomes -4 in place of -3",
+        _constants("Div", [np.array([-7, 7, -8], np.int32), np.array([2, -2, 3], np.int32)], np.array([-3, -3, -2])),
+        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Cast of constants beyond the type", "OnnxSlim", "OnnxSlim 0.1.98", "the type is left out",
+        _constants("Cast", [np.array([2**32 + 3, -1])], np.array([3, 2**32 - 1]), to=TensorProto.UINT32),
+        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Floor of a constant", "OnnxSlim", "OnnxSlim 0.1.98", "-0.5 becomes 0",
+        _constants("Floor", [np.array([-0.5, 1.5], np.float32)], np.array([-1, 1])),
+        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
     ),
 )  # fmt: skip
