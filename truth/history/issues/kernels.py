@@ -33,15 +33,6 @@ def _reduce_max_nan() -> Case:
     return case(g, lambda feed: [feed["x"].max(1) + np.float32(0.5)])
 
 
-def _max_of_three() -> Case:
-    g = Graph("max_of_three", opset=13)
-    x = g.input("x", np.array([1.0, np.nan], np.float32))
-    g.node("Max", [x, g.const("k", [2.0, 0.0]), g.const("l", [0.0, 5.0])], "m")
-    g.node("Mul", ["m", g.const("two", [2.0])], "y")
-    g.output("y")
-    return case(g, lambda feed: [np.array([4, np.nan], np.float32)])
-
-
 def _bit_shift() -> Case:
     g = Graph("bit_shift", opset=13)
     x = g.input("x", np.array([1000, 255, 1, 42], np.uint64))
@@ -148,17 +139,6 @@ KERNELS = (
         _min_nan,
         onnxruntime("1.18.1"),
         onnxruntime("1.20.1"),
-        Answer(("m",)),
-        words=("--nan", "equal"),
-    ),
-    Issue(
-        "Max of three with NaN",
-        _WHERE,
-        "onnxruntime 1.32.0",
-        "a NaN that is not in the last operand is dropped",
-        _max_of_three,
-        onnxruntime("1.30.0"),
-        onnxruntime("1.32.0"),
         Answer(("m",)),
         words=("--nan", "equal"),
     ),

@@ -230,23 +230,20 @@ def _rows_of_weight() -> Case:
     return case(g, lambda feed: [np.maximum(codes[feed["x"]] * scales, 0).astype(np.float32)])
 
 
-def _gather_from_the_end(op: str, indices: Array, right: Callable[[Array], Array]) -> Callable[[], Case]:
-    def make() -> Case:
-        g = Graph("gather_from_the_end", opset=13)
-        g.node(op, [g.input("x", g.normal(3, 4)), g.const("i", indices, np.int64)], "r")
-        g.node("Relu", ["r"], "y")
-        g.output("y")
-        return case(g, lambda feed: [np.maximum(right(feed["x"]), 0)])
-
-    return make
+def _gather_nd_from_the_end() -> Case:
+    g = Graph("gather_nd_from_the_end", opset=13)
+    g.node("GatherND", [g.input("x", g.normal(3, 4)), g.const("i", [[0, -1], [2, 1]], np.int64)], "r")
+    g.node("Relu", ["r"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(feed["x"][[0, 2], [3, 1]], 0)])
 
 
 def _min_of_large() -> Case:
     g = Graph("min_of_large", opset=13)
-    g.node("Min", [g.input("x", np.array([1, 2**40])), g.const("limits", [3, 2**35], np.int64)], "m")
+    g.node("Min", [g.input("x", np.array([1, 2**40])), g.const("limits", [3, 5], np.int64)], "m")
     g.node("Cast", ["m"], "y", to=TensorProto.FLOAT)
     g.output("y")
-    return case(g, lambda feed: [np.array([1, 2**35], np.float32)])
+    return case(g, lambda feed: [np.array([1, 5], np.float32)])
 
 
 def _log_sum() -> Case:
@@ -354,15 +351,8 @@ OPENVINO = (
         Answer(("w", "c", "y")), **_OV,
     ),
     Issue(
-        "GatherElements from the end", "OpenVINO", "openvino 2025.3.0", "negative indices are not counted from the end",
-        _gather_from_the_end(
-            "GatherElements", np.array([[0, -1, 1, 2]]), lambda x: np.take_along_axis(x, np.array([[0, 2, 1, 2]]), 0)
-        ),
-        openvino("2024.6.0"), openvino("2025.3.0"), Answer(("r",)), **_OV,
-    ),
-    Issue(
         "GatherND from the end", "OpenVINO", "openvino 2025.3.0", "negative indices are not counted from the end",
-        _gather_from_the_end("GatherND", np.array([[0, -1], [2, 1]]), lambda x: x[[0, 2], [3, 1]]),
+        _gather_nd_from_the_end,
         openvino("2024.6.0"), openvino("2025.3.0"), Answer(("r",)), **_OV,
     ),
     Issue(

@@ -378,23 +378,23 @@ TOOLS = (
         tool=_SCRIPT, first="status 1 and the operators; 3 was expected, as nothing can be run",
     ),
     Issue(
-        "OnnxSlim: sum of constants of 8 bits", "OnnxSlim", "OnnxSlim 0.1.98", "250 + 10 becomes 260",
+        "OnnxSlim: sum of constants of 8 bits", "OnnxSlim", "OnnxSlim 0.1.86", "250 + 10 becomes 260",
         _constants("Add", [np.array([250, 3], np.uint8), np.array([10, 4], np.uint8)], np.array([4, 7])),
-        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
     ),
     Issue(
-        "OnnxSlim: quotient of constants below zero", "OnnxSlim", "OnnxSlim 0.1.98", "-7 / 2 becomes -4 in place of -3",
+        "OnnxSlim: quotient of constants below zero", "OnnxSlim", "OnnxSlim 0.1.86", "-7 / 2 becomes -4 in place of -3",
         _constants("Div", [np.array([-7, 7, -8], np.int32), np.array([2, -2, 3], np.int32)], np.array([-3, -3, -2])),
-        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
     ),
     Issue(
-        "OnnxSlim: Cast of constants beyond the type", "OnnxSlim", "OnnxSlim 0.1.98", "the type is left out",
+        "OnnxSlim: Cast of constants beyond the type", "OnnxSlim", "OnnxSlim 0.1.86", "the type is left out",
         _constants("Cast", [np.array([2**32 + 3, -1])], np.array([3, 2**32 - 1]), to=TensorProto.UINT32),
-        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
     ),
     Issue(
-        "OnnxSlim: Floor of a constant", "OnnxSlim", "OnnxSlim 0.1.98", "-0.5 becomes 0",
+        "OnnxSlim: Floor of a constant", "OnnxSlim", "OnnxSlim 0.1.86", "-0.5 becomes 0",
         _constants("Floor", [np.array([-0.5, 1.5], np.float32)], np.array([-1, 1])),
-        _slim("0.1.98"), _slim("0.1.90"), Answer(("r", "f", "y")), tool=_SLIM,
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
     ),
 )  # fmt: skip
