@@ -47,7 +47,7 @@ def main(words: Sequence[str]) -> int:
     shown = [item for item in found if item.shown == SHOWN]
     right = sum(not item.grade for item in shown)
     accused = sum(bool(item.accuses) for item in shown)
-    print(f"{right} of {len(shown)} issues are named at the first answer; {accused} repaired releases are accused")
+    print(f"{right} of {len(shown)} issues are named; {accused} repaired releases are accused")
     return int(accused > 0 or 10 * right < 9 * len(shown))
 
 

@@ -71,6 +71,7 @@ class Issue:
         rounds: Whether the good file rounds to few bits, too, so that `run` need not pass it.
         words: Further words of the commands.
         tolerance: How far right outputs may be from `Case.right`, relative to their largest value.
+        first: Why the answer was not right when it was first asked; empty if it was.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Issue:
     rounds: bool = False
     words: tuple[str, ...] = ()
     tolerance: float = 1e-3
+    first: str = ""
 
 
 def case(graph: Graph, right: Right | None = None) -> Case:

@@ -26,7 +26,7 @@ else than NumPy or the specification and that the other does not; the answer was
 
 | | |
 |---|---|
-| named at the first answer of `locate` | {right} of {len(shown)} ({_share(right, len(shown))}) |
+| named by `locate` | {right} of {len(shown)} ({_share(right, len(shown))}) |
 | seen by `run` on the issue's inputs | {sum(item.sees for item in shown)} |
 | seen by `run` on inputs of its own | {sum(item.sees_default for item in shown)} |
 | repaired releases that `locate` accuses | {sum(bool(item.accuses) for item in shown)} |
@@ -38,10 +38,21 @@ else than NumPy or the specification and that the other does not; the answer was
 
 {markdown_table(["producer", "issues", "right"], by_producer)}
 
+## Not right when first asked
+
+Of those that were added since 2026-11-27, whose first answers were kept; what was said there was mended, or is below.
+
+{_first(shown) or "Nothing."}
+
 ## Not right
 
 {_wrong(shown) or "Nothing."}
 {_left_out(left)}"""
+
+
+def _first(shown: Sequence[Replayed]) -> str:
+    lines = [f"- {item.issue.number}, {item.issue.name}: {item.issue.first}" for item in shown if item.issue.first]
+    return "\n".join(lines)
 
 
 def _table(shown: Sequence[Replayed]) -> str:

@@ -138,6 +138,123 @@ def arg_min() -> Case:
     return case(g, lambda feed: [np.array([1])])
 
 
+def _cast(values: Array, kind: int) -> Case:
+    """Return a model that casts numbers to a type and back."""
+    g = Graph("cast", opset=13)
+    g.node("Cast", [g.input("x", values)], "c", to=kind)
+    g.node("Cast", ["c"], "f", to=TensorProto.FLOAT)
+    g.node("Add", ["f", g.const("one", [1.0])], "y")
+    g.output("y")
+    kinds = {TensorProto.BOOL: bool, TensorProto.UINT8: np.uint8, TensorProto.INT32: np.int32}
+    return case(g, lambda feed: [feed["x"].astype(kinds[kind]).astype(np.float32) + 1])
+
+
+def _cast_to_bool() -> Case:
+    return _cast(np.array([0.5, 0, 2, -1], np.float32), TensorProto.BOOL)
+
+
+def _cast_to_uint8() -> Case:
+    return _cast(np.array([300, -1, 7, 256], np.int32), TensorProto.UINT8)
+
+
+def _cast_to_int32() -> Case:
+    return _cast(np.array([2**33 + 5, -7, 2**31]), TensorProto.INT32)
+
+
+def _allow_zero() -> Case:
+    g = Graph("allow_zero", opset=14)
+    x = g.input("x", np.zeros((0, 3), np.float32))
+    g.node("Reshape", [x, g.ints("shape", 3, 0)], "a", allowzero=1)
+    g.node("Cast", [g.node("Shape", ["a"], "s")], "f", to=TensorProto.FLOAT)
+    g.node("Add", ["f", g.input("z", g.normal(2))], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.array([3, 0], np.float32) + feed["z"]])
+
+
+def _pad_one_axis() -> Case:
+    g = Graph("pad_one_axis", opset=18)
+    g.node("Pad", [g.input("x", g.normal(1, 3, 6, 6)), g.ints("pads", 1, 2), "", g.ints("axes", 3)], "a")
+    g.node("Relu", ["a"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.pad(np.maximum(feed["x"], 0), ((0, 0), (0, 0), (0, 0), (1, 2)))])
+
+
+def _scatter_add() -> Case:
+    g = Graph("scatter_add", opset=16)
+    places = g.const("i", [[1], [1]], np.int64)
+    updates = g.normal(2, 3)
+    g.node("ScatterND", [g.input("x", g.normal(4, 3)), places, g.const("u", updates)], "s", reduction="add")
+    g.node("Relu", ["s"], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        made = feed["x"].copy()
+        made[1] += updates.sum(0)
+        return [np.maximum(made, 0)]
+
+    return case(g, right)
+
+
+def _root_mean_square() -> Case:
+    g = Graph("root_mean_square", opset=13)
+    x, scale = g.input("x", g.normal(3, 8)), g.normal(8)
+    g.node("ReduceMean", [g.node("Pow", [x, g.const("two", 2.0)], "q")], "v", axes=[-1])
+    g.node("Sqrt", [g.node("Add", ["v", g.const("eps", 0.3)], "ve")], "sd")
+    g.node("Mul", [x, g.node("Reciprocal", ["sd"], "r")], "n")
+    g.node("Mul", ["n", g.const("scale", scale)], "y")
+    g.output("y")
+    return case(g, lambda feed: [feed["x"] / np.sqrt((feed["x"] ** 2).mean(-1, keepdims=True) + 0.3) * scale])
+
+
+def _lp_pool() -> Case:
+    g = Graph("lp_pool", opset=18)
+    g.node("LpPool", [g.input("x", g.normal(1, 2, 6, 6))], "p", kernel_shape=[2, 2], strides=[2, 2], p=3)
+    g.node("Relu", ["p"], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        parts = np.abs(np.lib.stride_tricks.sliding_window_view(feed["x"], (2, 2), axis=(2, 3))[:, :, ::2, ::2])
+        return [np.asarray((parts.astype(np.float64) ** 3).sum((4, 5)) ** (1 / 3), np.float32)]
+
+    return case(g, right)
+
+
+def _rows_of_weight() -> Case:
+    g = Graph("rows_of_weight", opset=13)
+    codes, scales = g.rng.integers(-127, 127, (6, 4)), np.array([0.01, 0.1, 1.0, 5.0], np.float32)
+    weight = [g.const("codes", codes, np.int8), g.const("scales", scales), g.const("zeros", [0] * 4, np.int8)]
+    g.node("DequantizeLinear", weight, "w", axis=1)
+    g.node("Gather", ["w", g.input("x", np.array([1, 3, 5]))], "c", axis=0)
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(codes[feed["x"]] * scales, 0).astype(np.float32)])
+
+
+def _gather_nd_from_the_end() -> Case:
+    g = Graph("gather_nd_from_the_end", opset=13)
+    g.node("GatherND", [g.input("x", g.normal(3, 4)), g.const("i", [[0, -1], [2, 1]], np.int64)], "r")
+    g.node("Relu", ["r"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(feed["x"][[0, 2], [3, 1]], 0)])
+
+
+def _min_of_large() -> Case:
+    g = Graph("min_of_large", opset=13)
+    g.node("Min", [g.input("x", np.array([1, 2**40])), g.const("limits", [3, 5], np.int64)], "m")
+    g.node("Cast", ["m"], "y", to=TensorProto.FLOAT)
+    g.output("y")
+    return case(g, lambda feed: [np.array([1, 5], np.float32)])
+
+
+def _log_sum() -> Case:
+    g = Graph("log_sum", opset=13)
+    g.node("Abs", [g.input("x", g.normal(2, 3))], "a")
+    g.node("ReduceLogSum", ["a"], "r", axes=[0])
+    g.node("Add", ["r", g.const("one", [1.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.log(np.abs(feed["x"]).sum(0, keepdims=True)) + 1])
+
+
 _AXES = "the axes, which are an input since opset 18, are not read: all are reduced"
 #: The newest release, for those of which no earlier one was asked whether it is right.
 _NEWEST = openvino("2026.4.1")
@@ -195,5 +312,55 @@ OPENVINO = (
     Issue(
         "ArgMin with ties", "OpenVINO", "openvino#13491", "a later one of equal elements is returned", arg_min,
         openvino("2023.2.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+    Issue(
+        "Cast of fractions to bool", "OpenVINO", "openvino 2024.6.0", "a half becomes False", _cast_to_bool,
+        openvino("2024.1.0"), openvino("2024.6.0"), Answer(("c", "f")), **_OV,
+    ),
+    Issue(
+        "Cast to uint8 beyond it", "OpenVINO", "openvino 2026.2.0", "300 becomes 255 in place of 44", _cast_to_uint8,
+        openvino("2025.3.0"), openvino("2026.2.0"), Answer(("c", "f")), **_OV,
+    ),
+    Issue(
+        "Cast to int32 beyond it", "OpenVINO", "openvino 2026.2.0", "the largest number takes the place of low bits",
+        _cast_to_int32, openvino("2025.3.0"), openvino("2026.2.0"), Answer(("c", "f")), **_OV,
+    ),
+    Issue(
+        "Reshape with allowzero, empty", "OpenVINO", "openvino 2026.4.1", "0 copies a dimension all the same",
+        _allow_zero, openvino("2026.2.0"), _NEWEST, Answer(("a", "s")), **_OV,
+    ),
+    Issue(
+        "Pad along one axis", "OpenVINO", "openvino 2026.2.0", "axes, an input since opset 18, are not read",
+        _pad_one_axis, openvino("2025.3.0"), openvino("2026.2.0"), Answer(("a",)), **_OV,
+    ),
+    Issue(
+        "ScatterND that adds", "OpenVINO", "openvino 2026.4.1", "reduction is refused", _scatter_add,
+        openvino("2026.2.0"), _NEWEST, Answer(("s",)), **_OV,
+    ),
+    Issue(
+        "Root mean square by hand", "OpenVINO", "openvino 2026.4.1", "the process dies of the operators together",
+        _root_mean_square, openvino("2026.2.0"), _NEWEST, Answer(("q", "v", "ve", "sd", "r", "n", "y")), **_OV,
+    ),
+    Issue(
+        "LpPool of order 3", "OpenVINO", "openvino 2026.4.1", "there is no such operator", _lp_pool,
+        openvino("2026.2.0"), _NEWEST, Answer(("p",), ("has no operator",)), **_OV,
+    ),
+    Issue(
+        "Rows of a weight with scales by column", "OpenVINO", "openvino 2024.1.0",
+        "the scales are taken by row behind Gather", _rows_of_weight, _NEWEST, openvino("2023.2.0"),
+        Answer(("w", "c", "y")), **_OV,
+    ),
+    Issue(
+        "GatherND from the end", "OpenVINO", "openvino 2025.3.0", "negative indices are not counted from the end",
+        _gather_nd_from_the_end,
+        openvino("2024.6.0"), openvino("2025.3.0"), Answer(("r",)), **_OV,
+    ),
+    Issue(
+        "Min of large integers", "OpenVINO", "openvino 2026.2.0", "int64 is cut to 32 bits", _min_of_large, _NEWEST,
+        openvino("2025.3.0"), Answer(("m", "y")), **_OV,
+    ),
+    Issue(
+        "ReduceLogSum of columns", "OpenVINO", "openvino 2026.4.1", "all axes are reduced", _log_sum, _NEWEST,
+        openvino("2026.2.0"), Answer(("r",)), **_OV,
     ),
 )  # fmt: skip

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from onnx import TensorProto
+import onnx
+from onnx import TensorProto, helper
 
 from truth.build import Array, Graph
 from truth.history.environments import Environment
@@ -188,6 +189,93 @@ def _squeezes() -> Case:
     return case(g)
 
 
+def _uneven_pads() -> Case:
+    g = Graph("uneven_pads", opset=13)
+    x = g.input("x", g.normal(1, 3, 6, 7))
+    g.node("Pad", [x, g.ints("p", 0, 0, 0, 1, 0, 0, 2, 0)], "a")
+    g.node("Conv", ["a", g.weight("w", 4, 3, 3, 3)], "c", pads=[1, 0, 0, 2])
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _part_of_shape() -> Case:
+    g = Graph("part_of_shape", opset=15)
+    x = g.input("x", g.normal(2, 4, 3))
+    g.node("Shape", [x], "s", start=1, end=-1)
+    g.node("Cast", ["s"], "f", to=TensorProto.FLOAT)
+    g.node("Mul", [x, "f"], "y")
+    g.output("y")
+    return case(g, lambda feed: [feed["x"] * 4])
+
+
+def _twice() -> Case:
+    g = Graph("twice", opset=13)
+    x = g.input("x", g.normal(2, 3))
+    g.node("Relu", [x], "y")
+    g.node("Relu", [x], "z")
+    g.output("y", "z")
+    return case(g)
+
+
+def _branch(op: str, name: str) -> onnx.GraphProto:
+    made = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+    return helper.make_graph([helper.make_node(op, ["x"], [name])], op, [], [made])
+
+
+def _constant_condition() -> Case:
+    g = Graph("constant_condition", opset=13)
+    g.input("x", g.normal(2, 3))
+    branches = {"then_branch": _branch("Neg", "p"), "else_branch": _branch("Abs", "q")}
+    g.node("If", [g.const("never", False, np.bool_)], "r", **branches)
+    g.node("Relu", ["r"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.abs(feed["x"])])
+
+
+def _nested_conditions() -> Case:
+    g = Graph("nested_conditions", opset=13)
+    g.input("x", g.normal(2, 3))
+    never = g.const("never", False, np.bool_)
+    inner = helper.make_node("If", [never], ["p"], then_branch=_branch("Neg", "a"), else_branch=_branch("Exp", "b"))
+    then = helper.make_graph([inner], "then", [], [helper.make_tensor_value_info("p", TensorProto.FLOAT, None)])
+    g.node("If", [g.const("always", True, np.bool_)], "r", then_branch=then, else_branch=_branch("Abs", "q"))
+    g.node("Add", ["r", "r"], "y")
+    g.output("y")
+    return case(g, lambda feed: [2 * np.exp(feed["x"])])
+
+
+def _two_results() -> Case:
+    g = Graph("two_results", opset=13)
+    g.input("x", g.normal(2, 3))
+    kinds = {"then_branch": ("Neg", "Abs"), "else_branch": ("Abs", "Neg")}
+    branches = {}
+    for which, ops in kinds.items():
+        names = [f"{which}.{place}" for place in range(2)]
+        nodes = [helper.make_node(op, ["x"], [name]) for op, name in zip(ops, names, strict=True)]
+        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names]
+        branches[which] = helper.make_graph(nodes, which, [], made)
+    g.node("If", [g.const("always", True, np.bool_)], ["r", "s"], **branches)
+    g.node("Sub", ["r", "s"], "y")
+    g.output("y")
+    return case(g, lambda feed: [-feed["x"] - np.abs(feed["x"])])
+
+
+def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: int) -> Callable[[], Case]:
+    """Return a model that calculates with constants alone, and adds its input to what comes of them."""
+
+    def make() -> Case:
+        g = Graph("constants", opset=14)
+        names = [g.const(f"k{place}", value, value.dtype) for place, value in enumerate(operands)]
+        g.node(op, names, "r", **attributes)
+        g.node("Cast", ["r"], "f", to=TensorProto.FLOAT)
+        g.node("Add", ["f", g.input("x", g.normal(1))], "y")
+        g.output("y")
+        return case(g, lambda feed: [right.astype(np.float32) + feed["x"]])
+
+    return make
+
+
 _ZERO = "two Reshapes become one, and its 0 copies a dimension of another tensor"
 
 TOOLS = (
@@ -252,5 +340,61 @@ TOOLS = (
         "onnxoptimizer: Reshape behind Reshape", "onnxoptimizer", "onnxoptimizer 0.4.2", _ZERO,
         _reshape, Environment(("onnxoptimizer==0.4.2",), "3.12", "numpy>=2"),
         Environment(("onnxoptimizer==0.3.13",)), Answer(("b",)), tool=_OPTIMIZER,
+    ),
+    Issue(
+        "OnnxSlim: Pad and Conv, uneven", "OnnxSlim", "OnnxSlim 0.1.90",
+        "the pads of Pad and Conv are added side by side in the wrong order",
+        _uneven_pads, _slim("0.1.86"), _slim("0.1.90"), Answer(("a", "c")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Shape of a part", "OnnxSlim", "OnnxSlim 0.1.80", "start and end of Shape are not read",
+        _part_of_shape, _slim("0.1.75"), _slim("0.1.80"), Answer(("s", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: two outputs of one operator", "OnnxSlim", "OnnxSlim 0.1.94",
+        "of two equal operators one is removed although it makes an output; the file cannot be loaded",
+        _twice, _slim("0.1.90"), _slim("0.1.94"), Answer(says=(r"output.*\b[yz]\b",), exit=3), tool=_SLIM,
+    ),
+    Issue(
+        "onnxoptimizer: If that never holds", "onnxoptimizer", "onnxoptimizer 0.4.2",
+        "the branch that is never taken takes the place of If",
+        _constant_condition, Environment(("onnxoptimizer==0.3.13",)),
+        Environment(("onnxoptimizer==0.4.2",), "3.12", "numpy>=2"), Answer(("r", "7", "p", "y")), tool=_OPTIMIZER,
+    ),
+    Issue(
+        "onnxsim: If that never holds", "onnxsim", "onnxsim 0.4.36",
+        "the branch that is never taken takes the place of If",
+        _constant_condition, _sim("0.4.13"), _sim("0.4.36"), Answer(("r", "7", "p", "y")), tool=_SIM,
+    ),
+    Issue(
+        "onnxsim: If in If", "onnxsim", "onnxsim 0.4.36", "the inner branch that is never taken takes the place of If",
+        _nested_conditions, _sim("0.4.13"), _sim("0.4.36"), Answer(("r", "7", "p", "a", "y")), tool=_SIM,
+        first="the repaired release was accused: the condition of If was taken for another constant",
+    ),
+    Issue(
+        "onnxscript: If with two results", "onnxscript", "onnxscript 0.7.0",
+        "the operators of the branch get one name; the file cannot be loaded",
+        _two_results, _script("0.5.6", "0.1.16"), _script("0.7.0", "0.2.1"), Answer(("r_", "r", "s"), ("name",)),
+        tool=_SCRIPT, first="status 1 and the operators; 3 was expected, as nothing can be run",
+    ),
+    Issue(
+        "OnnxSlim: sum of constants of 8 bits", "OnnxSlim", "OnnxSlim 0.1.86", "250 + 10 becomes 260",
+        _constants("Add", [np.array([250, 3], np.uint8), np.array([10, 4], np.uint8)], np.array([4, 7])),
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: quotient of constants below zero", "OnnxSlim", "OnnxSlim 0.1.86", "-7 / 2 becomes -4 in place of -3",
+        _constants("Div", [np.array([-7, 7, -8], np.int32), np.array([2, -2, 3], np.int32)], np.array([-3, -3, -2])),
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Cast of constants beyond the type", "OnnxSlim", "OnnxSlim 0.1.86", "the type is left out",
+        _constants("Cast", [np.array([2**32 + 3, -1])], np.array([3, 2**32 - 1]), to=TensorProto.UINT32),
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Floor of a constant", "OnnxSlim", "OnnxSlim 0.1.86", "-0.5 becomes 0",
+        _constants("Floor", [np.array([-0.5, 1.5], np.float32)], np.array([-1, 1])),
+        _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
     ),
 )  # fmt: skip

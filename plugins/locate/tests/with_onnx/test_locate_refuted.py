@@ -108,3 +108,33 @@ def test_a_nan_that_is_lost_and_comes_back_before_the_outputs_accuses_nothing(po
     done = polycmp("locate", "m.onnx", *words)
     assert done.status == 0, done.out
     assert "'positive', the output of Relu 'positive', is absorbed by Mul 'y'" in " ".join(done.out.split())
+
+
+def condition(path, *, nested: bool) -> None:
+    """Write an If that takes the branch Exp; `nested` puts it into another, which always takes it."""
+    branches = {
+        name: helper.make_graph([helper.make_node(op, ["x"], [made])], op, [], [value(made)])
+        for name, op, made in (("then_branch", "Neg", "a"), ("else_branch", "Exp", "b"))
+    }
+    never = helper.make_node("If", ["never"], ["p" if nested else "r"], name="inner", **branches)
+    weights = [("never", np.array(False)), ("always", np.array(True))][: 1 + nested]
+    nodes = [never, helper.make_node("Add", ["r", "r"], ["y"], name="y")]
+    if nested:
+        other = helper.make_graph([helper.make_node("Abs", ["x"], ["q"])], "other", [], [value("q")])
+        then = helper.make_graph([never], "then", [], [value("p")])
+        nodes[0] = helper.make_node("If", ["always"], ["r"], name="outer", then_branch=then, else_branch=other)
+    onnx.save(graph_model(nodes, [("x", TensorProto.FLOAT, [2, 3])], [("y", TensorProto.FLOAT, None)], weights), path)
+
+
+def value(name: str) -> onnx.ValueInfoProto:
+    """Return a declaration without a shape."""
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def test_an_if_that_a_tool_took_out_of_another_is_no_other_network(polycmp, tmp_path):
+    condition(tmp_path / "nested.onnx", nested=True)
+    condition(tmp_path / "flat.onnx", nested=False)
+    for command in ("locate", "run"):
+        done = polycmp(command, "flat.onnx", "-b", "onnxrt:name=flat", "-b", "onnxrt:name=nested,model=nested.onnx")
+        assert done.status == 0, done.out
+        assert "another network" not in done.out

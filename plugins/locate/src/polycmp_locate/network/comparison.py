@@ -177,7 +177,12 @@ class _Step:
     is_bias: bool = False
 
     def constants(self) -> dict[str, Constant]:
-        """Read what the operator calculates with besides what it is fed, by the part that plays."""
+        """Read what the operator calculates with besides what it is fed, by the part that plays.
+
+        The condition of an If chooses between branches that are not compared, so that it says nothing by itself.
+        """
+        if self.node.op_type == "If":
+            return {}
         found = dict(self.graph.constants(self.node))
         if self.is_bias:
             return {"constant": found["bias"]} if "bias" in found else {}

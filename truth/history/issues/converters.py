@@ -1,0 +1,185 @@
+"""What converters made wrongly: of scikit-learn's models, and between versions of the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from truth.build import Array, Graph
+from truth.history.environments import Environment
+from truth.history.issue import Answer, Case, Issue, case, onnxruntime
+
+#: What converters of scikit-learn's models need.
+_LEARN = ("scipy==1.10.1", "joblib==1.3.2", "threadpoolctl==3.2.0", "onnxconverter-common==1.13.0")
+_SKLEARN = """
+import numpy, skl2onnx
+from sklearn.preprocessing import MinMaxScaler, OrdinalEncoder
+from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+{model}
+onnx_model = skl2onnx.to_onnx(model, initial_types=[("x", {kind}([None, {width}]))], target_opset=13)
+import onnx
+onnx.save(onnx_model, target)
+"""
+_HALF = """
+import onnx
+from onnxconverter_common import float16
+onnx.save(float16.convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
+"""
+_TRANSFORMERS = """
+import onnx
+from onnxruntime.transformers import optimizer
+onnx.save(optimizer.optimize_model(source, model_type="bert", num_heads=2, hidden_size=8, opt_level=0).model, target)
+"""
+_PREPARE = """
+from onnxruntime.quantization.shape_inference import quant_pre_process
+quant_pre_process(source, target)
+"""
+_VERSION = """
+import onnx
+from onnx import version_converter
+onnx.save(version_converter.convert_version(onnx.load(source), 18), target)
+"""
+
+
+def _skl2onnx(version: str, onnx: str, learn: str) -> Environment:
+    return Environment((f"skl2onnx=={version}", f"scikit-learn=={learn}", f"onnx=={onnx}", *_LEARN))
+
+
+def _clipped_scale() -> Case:
+    """What scikit-learn does with minima 0 and 0 and maxima 2 and 4."""
+    g = Graph("clipped_scale", opset=13)
+    x = g.input("x", np.array([[1, 1], [3, -2], [0.5, 5]], np.float32))
+    g.node("Mul", [x, g.const("scale", [0.5, 0.25])], "s")
+    g.node("Clip", ["s", g.const("low", 0.0), g.const("high", 1.0)], "variable")
+    g.output("variable")
+    return case(g, lambda feed: [np.clip(feed["x"] * [0.5, 0.25], 0, 1).astype(np.float32)])
+
+
+def _unknown_category() -> Case:
+    """What scikit-learn does with the categories 1, 3 and 7, and NaN for all others."""
+    g = Graph("unknown_category", opset=13)
+    x = g.input("x", np.array([[1], [2], [7], [3]], np.int64))
+    attributes = {"keys_int64s": [1, 3, 7], "values_floats": [0.0, 1.0, 2.0], "default_float": float("nan")}
+    g.node("LabelEncoder", [x], "variable", domain="ai.onnx.ml", **attributes)
+    g.domains["ai.onnx.ml"] = 2
+    g.output("variable")
+    return case(g, lambda feed: [np.array([[0], [np.nan], [2], [1]], np.float32)])
+
+
+def _halves() -> Case:
+    g = Graph("halves", opset=13)
+    g.node("Split", [g.input("x", g.normal(2, 6))], ["a", "b"], axis=1)
+    g.node("Concat", ["b", "a"], "c", axis=1)
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _half(version: str) -> Environment:
+    return Environment((f"onnxconverter-common=={version}", "onnx==1.16.2"))
+
+
+def _cast_through_bool() -> Case:
+    g = Graph("cast_through_bool", opset=13)
+    g.node("Cast", [g.input("x", np.array([0.5, 0, 2, -1], np.float32))], "i", to=TensorProto.BOOL)
+    g.node("Relu", [g.node("Cast", ["i"], "f", to=TensorProto.FLOAT)], "y")
+    g.output("y")
+    return case(g)
+
+
+def _branches() -> Case:
+    g = Graph("branches", opset=13)
+    g.input("x", g.normal(2, 3))
+    branches = {
+        name: helper.make_graph(
+            [helper.make_node(op, ["x"], [made])],
+            op,
+            [],
+            [helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 3])],
+        )
+        for name, op, made in (("then_branch", "Neg", "p"), ("else_branch", "Abs", "q"))
+    }
+    g.node("If", [g.input("c", np.array(False))], "r", **branches)
+    g.node("Relu", ["r"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _two_turns() -> Case:
+    g = Graph("two_turns", opset=13)
+    g.node("Transpose", [g.input("x", g.normal(2, 3, 4))], "a", perm=[1, 2, 0])
+    g.node("Transpose", ["a"], "b", perm=[1, 2, 0])
+    g.node("Relu", ["b"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _upsample() -> Case:
+    g = Graph("upsample", opset=9)
+    g.node("Upsample", [g.input("x", g.normal(1, 2, 3, 3)), g.const("s", [1, 1, 2, 2])], "u", mode="linear")
+    g.node("Sigmoid", ["u"], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        made = feed["x"].astype(np.float64)
+        for axis in (2, 3):  # in between lie means, and behind the last element itself
+            following = np.concatenate([np.delete(made, 0, axis), np.take(made, [-1], axis)], axis)
+            made = np.stack([made, (made + following) / 2], axis + 1).reshape(
+                *made.shape[:axis], -1, *made.shape[axis + 1 :]
+            )
+        return [np.asarray(1 / (1 + np.exp(-made)), np.float32)]
+
+    return case(g, right)
+
+
+CONVERTERS = (
+    Issue(
+        "skl2onnx: MinMaxScaler that clips", "skl2onnx", "sklearn-onnx#986", "numbers beyond the range are not clipped",
+        _clipped_scale, _skl2onnx("1.14.0", "1.13.1", "1.2.2"), _skl2onnx("1.17.0", "1.16.2", "1.5.2"),
+        Answer(("variable", "s"), ("Clip",)),
+        tool=_SKLEARN.format(
+            model="model = MinMaxScaler(clip=True).fit(numpy.array([[0, 0], [2, 4.0]]))", kind="FloatTensorType",
+            width=2,
+        ),
+    ),
+    Issue(
+        "skl2onnx: OrdinalEncoder of unknown categories", "skl2onnx", "sklearn-onnx#1198", "-1 in place of NaN",
+        _unknown_category, _skl2onnx("1.17.0", "1.16.2", "1.5.2"), _skl2onnx("1.20.0", "1.16.2", "1.5.2"),
+        Answer(("variable",), ("NaN|default_float",)),
+        tool=_SKLEARN.format(
+            model="model = OrdinalEncoder(handle_unknown='use_encoded_value', unknown_value=numpy.nan)"
+            ".fit(numpy.array([[1], [3], [7]]))",
+            kind="Int64TensorType", width=1,
+        ),
+        words=("--nan", "equal"), first="status 3: nothing inside the two files could be paired",
+    ),
+    Issue(
+        "version converter: Split in halves", "onnx: version converter", "onnx 1.17.0",
+        "num_outputs, which opset 18 asks for, is not written; the file cannot be loaded",
+        _halves, Environment(("onnx==1.15.0",), "3.11", "numpy<2"), Environment(("onnx==1.17.0",), "3.11", "numpy>=2"),
+        Answer(("a",), ("num_outputs",)), tool=_VERSION,
+        first="status 1 and Split 'a'; 3 was expected, as nothing can be run",
+    ),
+    Issue(
+        "float16 files: Cast to bool and back", "onnxconverter-common", "onnxconverter-common 1.15.0",
+        "Cast is told to make float32 where its output is float16; the file cannot be loaded",
+        _cast_through_bool, _half("1.16.0"), _half("1.14.0"), Answer(("f",)), tool=_HALF, rounds=True,
+    ),
+    Issue(
+        "float16 files: If", "onnxconverter-common", "onnxconverter-common 1.15.0",
+        "the branches read float32 and are said to make float16; the file cannot be loaded",
+        _branches, _half("1.16.0"), _half("1.14.0"), Answer(("r",)), tool=_HALF, rounds=True,
+    ),
+    Issue(
+        "transformers' optimiser: two Transposes", "ONNX Runtime: transformers", "onnxruntime 1.21.1",
+        "two Transposes are removed that do not undo each other",
+        _two_turns, onnxruntime("1.23.2"), onnxruntime("1.19.2"), Answer(("a", "b", "y")), tool=_TRANSFORMERS,
+    ),
+    Issue(
+        "pre-processing: Upsample", "ONNX Runtime: quantiser", "onnxruntime 1.23.2",
+        "Upsample becomes a Resize between the middles of pixels",
+        _upsample, onnxruntime("1.23.2"), onnxruntime("1.21.1"), Answer(("u",), ("Resize|coordinate",)), tool=_PREPARE,
+    ),
+)  # fmt: skip
