@@ -9,6 +9,8 @@ import numpy as np
 
 #: Relative to the largest number of a tensor; a reference in float64 beside a runtime's own type.
 _SHARE = {"float64": 1e-5, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+#: Below this a number is as good as 0, where that is what is right.
+_LEAST = 1e-7
 
 
 def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -38,7 +40,11 @@ def _between(found: Any, wanted: Any) -> str:
     if not a.size:
         return ""
     if not _is_real(a):
-        wrong = np.flatnonzero((a != b).reshape(-1))
+        with np.errstate(invalid="ignore"):
+            other = a != b
+            if a.dtype.name.startswith("float"):  # codes of 8 bits, where NaN is NaN
+                other &= ~(np.isnan(a.astype(np.float32)) & np.isnan(b.astype(np.float32)))
+        wrong = np.flatnonzero(other.reshape(-1))
         return _worst(a, b, int(wrong[0])) if wrong.size else ""
     return _between_reals(a, b)
 
@@ -66,7 +72,7 @@ def _between_reals(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> str:
         finite = np.isfinite(x) & np.isfinite(y)
         scale = np.abs(y[finite]).max(initial=0)
         # Each number by itself in tensors that mix large and small ones, else by the largest.
-        bound = share * np.maximum(np.abs(y), min(scale, 1.0))
+        bound = share * np.maximum(np.abs(y), min(scale, 1.0)) + _LEAST
         wrong = np.flatnonzero(~(same | (finite & (near <= bound))).reshape(-1))
     if not wrong.size:
         return ""

@@ -38,8 +38,8 @@ def recurrent() -> Iterator[Case]:
 
 def _weights(operator: str, directions: int, dtype: np.dtype[Any]) -> list[Array]:
     gates, hidden, batch, length, width = _GATES[operator], 4, 3, 5, 2
-    draws = [draw(length, batch, width, dtype=dtype), draw(directions, gates * hidden, width, dtype=dtype, seed=1),
-             draw(directions, gates * hidden, hidden, dtype=dtype, seed=2),
+    draws = [draw(length, batch, width, dtype=dtype), draw(directions, gates * hidden, width, dtype=dtype, seed=1) * dtype.type(0.3),
+             draw(directions, gates * hidden, hidden, dtype=dtype, seed=2) * dtype.type(0.3),
              draw(directions, 2 * gates * hidden, dtype=dtype, seed=3), np.array([2, 5, 1], np.int32),
              draw(directions, batch, hidden, dtype=dtype, seed=4)]  # fmt: skip
     if operator == "LSTM":
