@@ -177,8 +177,17 @@ def each(
             continue
         for values in itertools.product(*choices.values()):
             told = {name: value for name, value in zip(choices, values, strict=True) if value is not None}
-            if set(told) <= set(schema.attributes) and _has_required(schema, told):
+            if set(told) <= set(schema.attributes) and _has_required(schema, told) and _makes(schema, told):
                 yield one(operator, opset, inputs, told, outputs, domain)
+
+
+def _makes(schema: Any, told: Mapping[str, Any]) -> bool:
+    """Return whether a version has the type that is asked for."""
+    wanted = told.get("to")
+    if wanted is None:
+        return True
+    name = onnx.TensorProto.DataType.Name(wanted).lower()
+    return f"tensor({name})" in schema.outputs[0].types
 
 
 def _has_required(schema: Any, told: Mapping[str, Any]) -> bool:

@@ -17,6 +17,10 @@ def _numbered(*shape: int) -> Array:
     return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
 
 
+def _are_axes(axes: Sequence[int], rank: int) -> bool:
+    return all(-rank <= axis < rank for axis in axes) and len({axis % rank for axis in axes}) == len(axes)
+
+
 def shaping() -> Iterator[Case]:
     """Make cases of Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand and Tile."""
     for to in ([6], [3, 2], [-1], [0, -1], [0, 0], [2, -1, 3], [1, 6, 1]):
@@ -31,7 +35,7 @@ def shaping() -> Iterator[Case]:
         yield from each("Squeeze", [_numbered(1, 3, 1, 2), *([] if axes is None else [int64s(axes)])], since=13)
     for axes in ([0], [1], [0, 2], [2, 0], [-1], [-1, 0], [1, -2], [3, 0, -2]):
         for shape in ((2, 3), (), (0, 2)):
-            if len(shape) + len(axes) > max(abs(axis + (axis < 0) * 0) for axis in axes):
+            if _are_axes(axes, len(shape) + len(axes)):
                 yield from each("Unsqueeze", [_numbered(*shape)], axes=[axes])
                 yield from each("Unsqueeze", [_numbered(*shape), int64s(axes)], since=13)
     for shape in ((), (3,), (2, 3), (2, 3, 4), (1, 2, 0, 3)):

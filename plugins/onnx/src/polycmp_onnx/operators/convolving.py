@@ -15,9 +15,6 @@ from onnx.reference.ops.op_conv import _conv_implementation
 class ConvTranspose_11(OpRun):  # type: ignore[misc]
     """ConvTranspose; ONNX's fails with groups, and with some values of `output_shape`."""
 
-    #: Which padding has the odd element in front where `output_shape` is given.
-    odd_in_front = ("NOTSET", "VALID", "SAME_LOWER")
-
     def _run(
         self,
         x: Any,
@@ -48,7 +45,7 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
             given = list(pads or [0] * 2 * rank) if auto_pad == "NOTSET" else [0] * 2 * rank
             wanted = [whole[at] + more[at] - given[at] - given[at + rank] for at in range(rank)]
             return (_with_bias(self._cut(x, w, group, steps, gaps, given[:rank], wanted), bias),)
-        is_front = auto_pad in (self.odd_in_front if output_shape else ("SAME_LOWER",))
+        is_front = auto_pad != "SAME_UPPER"  # has the odd element
         # What is larger than all that is computed gets zeros at its end, as `output_padding` adds them.
         total = [max(whole[at] + more[at] - wanted[at], 0) for at in range(rank)]
         before = [(number + is_front) // 2 for number in total]
@@ -81,12 +78,6 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
             y = np.pad(y, [(0, 0), (0, 0), *((max(-front, 0), 0) for front in before)])
         starts = [max(front, 0) for front in before]
         return y[(slice(None),) * 2 + tuple(slice(at, at + out) for at, out in zip(starts, wanted, strict=True))]
-
-
-class ConvTranspose_1(ConvTranspose_11):
-    """ConvTranspose before opset 11, whose rule for the odd element of `output_shape` was the other way round."""
-
-    odd_in_front = ("SAME_UPPER",)
 
 
 def _with_bias(y: Any, bias: Any) -> Any:

@@ -11,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
 from polycmp_onnx.operators.control import GatherElements_11, Loop_1, OptionalHasElement_15, Scatter_9
-from polycmp_onnx.operators.convolving import ConvTranspose_1, ConvTranspose_11, QLinearConv_10, QLinearMatMul_10
+from polycmp_onnx.operators.convolving import ConvTranspose_11, QLinearConv_10, QLinearMatMul_10
 from polycmp_onnx.operators.normalization import (
     LRN_1,
     BatchNormalization_9,
@@ -66,7 +66,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "AffineGrid": ((20, _EVER, AffineGrid_20),),
     "AveragePool": ((7, _EVER, AveragePool_19),),
     "BatchNormalization": ((7, 13, BatchNormalization_9),),
-    "ConvTranspose": ((1, 10, ConvTranspose_1), (11, _EVER, ConvTranspose_11)),
+    "ConvTranspose": ((1, _EVER, ConvTranspose_11),),
     "CumProd": ((26, _EVER, CumProd_26),),
     "CumSum": ((11, _EVER, CumSum_11),),
     "DequantizeLinear": ((10, 18, DequantizeLinear_19),),  # ONNX's own, which it refuses before opset 19

@@ -170,10 +170,9 @@ class STFT_17(STFT):  # type: ignore[misc]
 class TfIdfVectorizer_9(TfIdfVectorizer):  # type: ignore[misc]
     """TfIdfVectorizer; ONNX's fails without weights, which are ones then."""
 
-    def _run(self, x: Any, *, weights: Any = None, **attributes: Any) -> tuple[Any]:
-        ones = [1.0] * len(attributes["ngram_indexes"])
-        (made,) = super()._run(x, weights=weights or ones, **attributes)
-        return (made,)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.weights = self.weights_ = self.weights or [1.0] * len(self.ngram_indexes)
 
 
 class Unique_11(OpRun):  # type: ignore[misc]
