@@ -139,7 +139,7 @@ def trees() -> Iterator[Case]:
                                 **nodes)  # fmt: skip
             for classes, ids in ((2, [1, 1, 1, 1]), (2, [0, 1, 0, 1]), (3, [0, 1, 2, 1]), (2, [0, 0, 0, 0])):
                 for labels in ({"classlabels_int64s": [list(range(classes))]}, {"classlabels_strings": [list("abc"[:classes])]}):
-                    for weights in ([0.5, 0.1, 0.4, 0.3], [0.5, -1.0, 0.4, -0.3]):
+                    for weights in ([0.45, 0.1, 0.37, 0.3], [0.5, -1.0, 0.4, -0.3]):
                         yield from each("TreeEnsembleClassifier", [data], domain=_ML, outputs=2, class_treeids=[[0, 0, 1, 1]],
                                         class_nodeids=[[1, 2, 1, 2]], class_ids=[ids], class_weights=[weights],
                                         base_values=[None, [0.5] * classes], post_transform=list(_TRANSFORMS[:5]), **nodes,

@@ -89,8 +89,8 @@ def _votes(told: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -
     return [(place[key], target, float(weight)) for key, target, weight in zip(keys, targets, weights, strict=True)]
 
 
-def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: int, how: str) -> tuple[Any, Any]:
-    """Return the sum, average, least or largest of the votes of each row for each target, and whether it has any."""
+def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: int, how: str) -> Any:
+    """Return the sum, average, least or largest of the votes of each row for each target; 0 where there is none."""
     start = {"MIN": math.inf, "MAX": -math.inf}.get(how, 0.0)
     result = np.full((len(leaves), targets), start)
     has_any = np.zeros(result.shape, bool)
@@ -102,7 +102,7 @@ def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: in
             result[is_here, target] = {"MIN": np.minimum, "MAX": np.maximum}.get(how, np.add)(old, weight)
     if how == "AVERAGE":
         result /= leaves.shape[1]
-    return np.where(has_any, result, 0), has_any
+    return np.where(has_any, result, 0)
 
 
 def _bases(told: dict[str, Any]) -> Any:
@@ -117,7 +117,7 @@ class TreeEnsembleRegressor(OpRun):  # type: ignore[misc]
     def _run(self, x: Any, *, n_targets: int = 1, aggregate_function: str = "SUM", post_transform: str = "NONE",
              **told: Any) -> tuple[Any]:  # fmt: skip
         forest, place = _of_lists(told)
-        scores, _ = _aggregate(forest.leaves(x), _votes(told, "target", place), n_targets, aggregate_function)
+        scores = _aggregate(forest.leaves(x), _votes(told, "target", place), n_targets, aggregate_function)
         base = _bases(told)
         scores = scores if base is None else scores + base
         return (transformed(scores.astype(real_type(x)), post_transform),)
@@ -148,7 +148,7 @@ class TreeEnsemble(OpRun):  # type: ignore[misc]
         )
         votes = [(inner + at, target, float(weight))
                  for at, (target, weight) in enumerate(zip(told["leaf_targetids"], weights, strict=True))]  # fmt: skip
-        scores, _ = _aggregate(forest.leaves(x), votes, n_targets, _SUMS[aggregate_function])
+        scores = _aggregate(forest.leaves(x), votes, n_targets, _SUMS[aggregate_function])
         return (transformed(scores.astype(x.dtype), _TRANSFORMS[post_transform]),)
 
 
@@ -170,23 +170,32 @@ class TreeEnsembleClassifier(OpRun):  # type: ignore[misc]
         labels = classlabels_strings or classlabels_int64s
         forest, place = _of_lists(told)
         votes = _votes(told, "class", place)
-        scores, has_any = _aggregate(forest.leaves(x), votes, len(labels), "SUM")
+        scores = _aggregate(forest.leaves(x), votes, len(labels), "SUM")
         base = _bases(told)
         dtype = real_type(x)
-        if len(labels) > _TWO or len({target for _, target, _ in votes}) > 1:
-            scores = (scores if base is None else scores + base).astype(dtype)
-            return labels_of(scores.argmax(axis=1), labels), transformed(scores, post_transform)
-        return self._binary(scores, has_any, base, votes, labels, post_transform, dtype)
+        targets = {target for _, target, _ in votes}
+        if len(labels) == _TWO and targets == {0}:
+            return self._of_one_score(scores[:, :1], base, votes, labels, post_transform, dtype)
+        scores = (scores if base is None else scores + base).astype(dtype)
+        chosen = scores.argmax(axis=1)
+        if len(labels) == _TWO and targets == {1}:
+            chosen = _is_second(scores[:, 1], votes)
+        return labels_of(chosen, labels), transformed(scores, post_transform)
 
     @staticmethod
-    def _binary(scores: Any, has_any: Any, base: Any, votes: Any, labels: Any, transform: str, dtype: Any) -> Any:
-        column = scores[:, [votes[0][1]]]
-        if base is not None:
-            column = column + base[-1]
-        column = column.astype(dtype)
+    def _of_one_score(column: Any, base: Any, votes: Any, labels: Any, transform: str, dtype: Any) -> tuple[Any, Any]:
+        """Return labels and scores where all votes are for the first of two classes, and are meant for the second."""
+        summed = (column if base is None else column + base[-1]).astype(dtype)
         is_share = all(weight >= 0 for _, _, weight in votes)
-        chosen = (column[:, 0] > (0.5 if is_share else 0)).astype(int)
-        return labels_of(chosen, labels), with_second_class(column, transform, is_share=is_share)
+        return (
+            labels_of(_is_second(summed[:, 0], votes), labels),
+            with_second_class(summed, transform, is_share=is_share),
+        )
+
+
+def _is_second(score: Any, votes: Any) -> Any:
+    """Return 1 where the second class wins: with more than a half where no vote is negative."""
+    return (score > (0.5 if all(weight >= 0 for _, _, weight in votes) else 0)).astype(int)
 
 
 _TWO = 2

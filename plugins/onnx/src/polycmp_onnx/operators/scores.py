@@ -51,11 +51,10 @@ def with_second_class(scores: Any, transform: str, *, is_share: bool) -> Any:
         transform: What transforms scores.
         is_share: Whether the score is that of the second class as a share of 1; else the first has its negative.
     """
-    if transform == "PROBIT":
-        return _probit(scores)
     if transform == "LOGISTIC":
         return np.concatenate([_logistic(-scores), _logistic(scores)], axis=1)
-    return np.concatenate([1 - scores if is_share else -scores, scores], axis=1)
+    both = np.concatenate([1 - scores if is_share else -scores, scores], axis=1)
+    return _probit(both) if transform == "PROBIT" else both
 
 
 def _logistic(x: Any) -> Any:

@@ -37,7 +37,7 @@ class SVMRegressor(OpRun):  # type: ignore[misc]
             vectors = np.reshape(support_vectors, (n_supports, -1)).astype(wide.dtype)
             values = _kernel(wide, vectors, kernel_type, kernel_params) @ factors
         else:
-            values = _kernel(wide, factors[None], kernel_type, kernel_params)[:, 0]
+            values = wide @ factors
         scores = (values + np.array(rho[0], wide.dtype))[:, None].astype(wide.dtype)
         if one_class:
             return (np.where(scores > 0, 1, -1).astype(wide.dtype),)
@@ -55,7 +55,7 @@ class SVMClassifier(OpRun):  # type: ignore[misc]
         count = len(labels)
         if not vectors_per_class or not sum(vectors_per_class):
             factors = np.reshape(coefficients, (count, -1)).astype(wide.dtype)
-            scores = _kernel(wide, factors, kernel_type, kernel_params) + np.array(rho[0], wide.dtype)
+            scores = wide @ factors.T + np.array(rho[0], wide.dtype)
             chosen = scores.argmax(axis=1)
             if count == _TWO:
                 is_positive = min(coefficients) >= 0
