@@ -21,10 +21,8 @@ def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
         wanted: What the reference gives, real numbers in float64.
     """
     for name, value in wanted.items():
-        if name not in found:
-            return f"{name}: missing"
-        said = _between(found[name], value)
-        if said:
+        # PyTorch's functions give fewer outputs than an operator has.
+        if name in found and (said := _between(found[name], value)):
             return f"{name}: {said}"
     return ""
 

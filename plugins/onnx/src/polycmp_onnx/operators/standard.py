@@ -10,6 +10,7 @@ from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
+from polycmp_onnx.operators import amending
 from polycmp_onnx.operators.control import GatherElements_11, Loop_1, OptionalHasElement_15, Scatter_9
 from polycmp_onnx.operators.convolving import ConvTranspose_11, QLinearConv_10, QLinearMatMul_10
 from polycmp_onnx.operators.normalization import (
@@ -52,6 +53,7 @@ from polycmp_onnx.operators.versions import (
     Softsign_1,
     Squeeze_11,
     STFT_17,
+    StringNormalizer_10,
     TfIdfVectorizer_9,
     Unique_11,
     Unsqueeze_11,
@@ -64,6 +66,7 @@ _EVER = 10_000
 #: Operator -> (first opset, last opset, class), …
 _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "AffineGrid": ((20, _EVER, AffineGrid_20),),
+    "Attention": ((23, _EVER, amending.Attention),),
     "AveragePool": ((7, _EVER, AveragePool_19),),
     "BatchNormalization": ((7, 13, BatchNormalization_9),),
     "ConvTranspose": ((1, _EVER, ConvTranspose_11),),
@@ -98,6 +101,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Pad": ((2, 10, Pad_2), (11, _EVER, Pad_18)),
     "QLinearConv": ((10, _EVER, QLinearConv_10),),
     "QLinearMatMul": ((10, _EVER, QLinearMatMul_10),),
+    "QuantizeLinear": ((10, _EVER, amending.QuantizeLinear),),
     "RMSNormalization": ((23, _EVER, RMSNormalization_23),),
     "RNN": ((7, _EVER, RNN_14),),
     "ReduceLogSum": ((1, 17, ReduceLogSum_1), (18, _EVER, ReduceLogSum_18)),
@@ -112,6 +116,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Softmax": ((1, 12, Softmax_11),),
     "Softsign": ((1, _EVER, Softsign_1),),
     "Squeeze": ((1, 12, Squeeze_11),),
+    "StringNormalizer": ((10, _EVER, StringNormalizer_10),),
     "TfIdfVectorizer": ((9, _EVER, TfIdfVectorizer_9),),
     "Unique": ((11, _EVER, Unique_11),),
     "Unsqueeze": ((1, 12, Unsqueeze_11),),
@@ -126,7 +131,10 @@ def standard(op_type: str, opset: int) -> type[Any] | None:
         op_type: The operator.
         opset: The version of ONNX's domain that the model imports.
     """
-    return next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
+    found = next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
+    if found is not None and issubclass(found, amending.Amendment):
+        return amending.amended(found, op_type, opset)
+    return found
 
 
 def named(cls: type[Any], domain: str, op_type: str) -> type[Any]:

@@ -187,3 +187,16 @@ class Unique_11(OpRun):  # type: ignore[misc]
             first, inverse, counts = first[order], np.argsort(order)[inverse], counts[order]
         numbers = (item.astype(np.int64) for item in (first, inverse, counts))
         return (values, *numbers)[: len(self.onnx_node.output)]
+
+
+class StringNormalizer_10(OpRun):  # type: ignore[misc]
+    """StringNormalizer; ONNX's drops empty texts, and heeds the case of stop words where it is not to."""
+
+    def _run(self, x: Any, *, case_change_action: str = "NONE", is_case_sensitive: int = 0, stopwords: Any = None,
+             **_: Any) -> tuple[Any]:  # fmt: skip
+        as_compared = str if is_case_sensitive else str.lower
+        left_out = {as_compared(word) for word in stopwords or ()}
+        kept = [text for text in x.reshape(-1).tolist() if as_compared(text) not in left_out] or [""]
+        change = {"LOWER": str.lower, "UPPER": str.upper}.get(case_change_action, str)
+        changed = np.array([change(text) for text in kept], object)
+        return (changed.reshape(1, -1) if x.ndim > 1 else changed,)
