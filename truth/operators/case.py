@@ -6,7 +6,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import ml_dtypes
@@ -56,7 +56,7 @@ class Case:
         given = ", ".join(f"{name}:{_type(array)}" for name, array in self.feed.items())
         return " ".join(filter(None, (f"{self.operator}-{self.opset}", told, f"({given})")))
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A name for a file: the operator, and a digest of all that is asked."""
         parts = [self.name.encode(), *(node.SerializeToString() for node in self.nodes)]
@@ -237,9 +237,7 @@ def axes_of(rank: int) -> list[int | None]:
 
 
 def sample(cases: Iterable[Case], most: int) -> list[Case]:
-    """Return at most so many of an operator's cases, spread by chance, the same each time; without doubles."""
+    """Return at most so many of an operator's cases, drawn the same each time, those of a smaller number among them."""
     unique = list({case.key: case for case in cases}.values())
-    if len(unique) <= most:
-        return unique
-    kept = sorted(rng("sample", unique[0].operator).choice(len(unique), most, replace=False))
-    return [unique[place] for place in kept]
+    order = rng("sample", unique[0].operator).permutation(len(unique))
+    return [unique[place] for place in sorted(order[:most])]

@@ -1,8 +1,8 @@
 """Runs one-operator models in a runtime, for `truth.outside.reference_survey`, and keeps what they give.
 
-    python -m truth.outside.survey_loop RUNTIME MOST FILE < KEYS
+    python -m truth.outside.survey_loop RUNTIME CASES FILE < KEYS
 
-Appends key and outputs of each case to FILE, a pickle each; prints a line of JSON that a case is begun, and another
+CASES is a pickle of the cases by their keys. Appends key and outputs of each case to FILE, a pickle each; prints a line of JSON that a case is begun, and another
 with how it ended.
 """
 
@@ -20,7 +20,6 @@ import numpy as np
 
 from polycmp_onnx.reference import make_evaluator
 from truth.operators.case import Case
-from truth.operators.everything import cases
 
 Outputs = Mapping[str, Any]
 
@@ -76,9 +75,9 @@ def run_case(runtime: str, case: Case) -> tuple[Outputs | None, str]:
 
 def main() -> None:
     """Run the cases whose keys come on standard input."""
-    runtime, most, target = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    runtime, target = sys.argv[1], Path(sys.argv[3])
     warnings.simplefilter("ignore")
-    by_key = {case.key: case for case in cases(most)}
+    by_key = pickle.loads(Path(sys.argv[2]).read_bytes())
     said, sys.stdout = sys.stdout, sys.stderr  # runtimes print
     with target.open("ab") as file:
         for key in sys.stdin.read().split():

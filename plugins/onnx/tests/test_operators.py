@@ -59,8 +59,8 @@ CASES = [
     ("LSTM", 14, [X2, ONES[4], ONES[4], None, np.array([1], np.int32)], {"hidden_size": 1},
      [[[[[sigmoid(1) * np.tanh(sigmoid(1) * np.tanh(1))]]], [[[0]]]], [[[sigmoid(1) * np.tanh(sigmoid(1) * np.tanh(1))]]]]),
     ("LSTM", 14, [X2[:1], ONES[4], ONES[4]], {"hidden_size": 1, "clip": 0.1}, [[[[[sigmoid(0.1) * np.tanh(CELL)]]]]]),
-    ("LSTM", 14, [X2[:1], ONES[4], ONES[4]], {"hidden_size": 1, "clip": 0.1, "activations": ["Sigmoid", "Sigmoid", "Affine"]},
-     [[[[[sigmoid(0.1) * 0.1]]]]]),  # the cell is more than 0.1, and given 0.1 as input of the last activation, too
+    ("LSTM", 14, [X2[:1], ONES[4], ONES[4]], {"hidden_size": 1, "clip": 0.1, "activations": ["Sigmoid"] * 3},
+     [[[[[sigmoid(0.1) * sigmoid(sigmoid(0.1) ** 2)]]]]]),  # the state is larger than 0.1, and not clipped
     ("LSTM", 14, [X2[:1], ONES[4], ONES[4], None, None, None, np.ones((1, 1, 1), F)], {"hidden_size": 1, "input_forget": 1},
      [[[[[sigmoid(1) * np.tanh(sigmoid(1) * np.tanh(1) + 1 - sigmoid(1))]]]]]),
     ("RNN", 14, [X2, ONES[1], ONES[1]], {"hidden_size": 1, "activations": ["Relu"]}, [[[[[1]]], [[[2]]]]]),

@@ -24,6 +24,8 @@ _ACTIVATIONS: dict[str, tuple[float | None, float | None, Callable[[Any, Any, An
     "softsign": (None, None, lambda x, a, b: x / (1 + np.abs(x))),
     "softplus": (None, None, lambda x, a, b: np.logaddexp(0, x)),
 }
+#: Place of the activation of the state, which LSTM alone has.
+_OF_STATE = 2
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> lis
     given = [list(told.get(name) or ()) for name in ("activation_alpha", "activation_beta")]
     clip = told.get("clip")
     found = []
-    for name in names:
+    for at, name in enumerate(names):
         if name not in _ACTIVATIONS:
             raise NotImplementedError(f"activation {name!r}")
         *usual, function = _ACTIVATIONS[name]
@@ -137,7 +139,9 @@ def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> lis
             values.pop(0) if values and default is not None else default
             for values, default in zip(given, usual, strict=True)
         ]
-        found.append(_clipped(function, parameters, clip))
+        # The third function of a direction is that of the cell's state, whose input no runtime clips.
+        is_of_state = at % len(defaults) == _OF_STATE
+        found.append(_clipped(function, parameters, None if is_of_state else clip))
     return found[place * len(defaults) : (place + 1) * len(defaults)]
 
 
