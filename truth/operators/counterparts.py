@@ -50,7 +50,10 @@ def _only(told: dict[str, Any], *known: str, **required: Any) -> None:
 def _elementwise(function: Callable[..., Any], *known: str) -> Callable[..., Any]:
     def run(x: Tensors, told: dict[str, Any]) -> Any:
         _only(told, *known)
-        return function(*x, *told.values())
+        made = function(*x, *told.values())
+        if made.dtype not in {x[0].dtype, torch.bool}:
+            raise NoCounterpartError("gives real numbers for whole ones")
+        return made
 
     return run
 

@@ -117,6 +117,13 @@ class QLinearMatMul_10(OpRun):  # type: ignore[misc]
         return (_codes(whole, scale, y_zero, a),)
 
 
+class MatMulInteger_10(OpRun):  # type: ignore[misc]
+    """MatMulInteger; ONNX's fails with a zero point for each row of the first matrix."""
+
+    def _run(self, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> tuple[Any]:
+        return (np.matmul(_centred(a, a_zero, -2), _centred(b, b_zero, -1)).astype(np.int32),)
+
+
 class QLinearConv_10(OpRun):  # type: ignore[misc]
     """QLinearConv; ONNX's adds the zero point before it rounds, so that ties fall to the other side."""
 

@@ -12,7 +12,7 @@ from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
 from polycmp_onnx.operators import amending
 from polycmp_onnx.operators.control import GatherElements_11, Loop_1, OptionalHasElement_15, Scatter_9
-from polycmp_onnx.operators.convolving import ConvTranspose_11, QLinearConv_10, QLinearMatMul_10
+from polycmp_onnx.operators.convolving import ConvTranspose_11, MatMulInteger_10, QLinearConv_10, QLinearMatMul_10
 from polycmp_onnx.operators.normalization import (
     LRN_1,
     BatchNormalization_9,
@@ -47,6 +47,7 @@ from polycmp_onnx.operators.versions import (
     NonMaxSuppression_10,
     NonZero_9,
     OneHot_9,
+    OneHot_11,
     Resize_10,
     RoiAlign_10,
     Shape_15,
@@ -89,14 +90,15 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Loop": ((1, _EVER, Loop_1),),
     "LpNormalization": ((1, _EVER, LpNormalization_1),),
     "LpPool": ((1, _EVER, LpPool_1),),
+    "MatMulInteger": ((10, _EVER, MatMulInteger_10),),
     "MaxPool": ((1, _EVER, MaxPool_12),),
     "MaxRoiPool": ((1, _EVER, MaxRoiPool_1),),
-    "Mean": ((8, _EVER, Mean_8),),
+    "Mean": ((6, _EVER, Mean_8),),
     "MeanVarianceNormalization": ((9, _EVER, MeanVarianceNormalization_9),),
     "NegativeLogLikelihoodLoss": ((12, 21, NegativeLogLikelihoodLoss_12), (22, _EVER, NegativeLogLikelihoodLoss_22)),
     "NonMaxSuppression": ((10, _EVER, NonMaxSuppression_10),),
     "NonZero": ((9, _EVER, NonZero_9),),
-    "OneHot": ((9, _EVER, OneHot_9),),
+    "OneHot": ((9, 10, OneHot_9), (11, _EVER, OneHot_11)),
     "OptionalHasElement": ((15, _EVER, OptionalHasElement_15),),
     "Pad": ((2, 10, Pad_2), (11, _EVER, Pad_18)),
     "QLinearConv": ((10, _EVER, QLinearConv_10),),

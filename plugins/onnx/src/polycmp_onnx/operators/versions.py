@@ -51,11 +51,20 @@ class RoiAlign_10(RoiAlign):  # type: ignore[misc]
         return tuple(super()._run(*inputs, **{**attributes, "coordinate_transformation_mode": "output_half_pixel"}))
 
 
-class OneHot_9(OneHot):  # type: ignore[misc]
+class OneHot_11(OneHot):  # type: ignore[misc]
     """OneHot; ONNX's fails where the depth is a list of one number, which the standard allows."""
 
     def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
         (made,) = super()._run(indices, np.asarray(depth).reshape(()), values, **attributes)
+        return (made,)
+
+
+class OneHot_9(OneHot_11):
+    """OneHot before opset 11, where an index below 0 is no index."""
+
+    def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
+        kept = np.where(indices < 0, np.asarray(depth).reshape(()), indices)
+        (made,) = super()._run(kept, depth, values, **attributes)
         return (made,)
 
 
