@@ -60,7 +60,10 @@ class Case:
     def key(self) -> str:
         """A name for a file: the operator, and a digest of all that is asked."""
         parts = [self.name.encode(), *(node.SerializeToString() for node in self.nodes)]
-        parts += [np.asarray(array).tobytes() if array.dtype != object else repr(array).encode() for array in self.feed.values()]
+        parts += [
+            np.asarray(array).tobytes() if array.dtype.kind != "O" else repr(array).encode()
+            for array in self.feed.values()
+        ]
         return f"{self.operator}-{self.opset}-{hashlib.sha256(b'|'.join(parts)).hexdigest()[:12]}"
 
     def model(self) -> onnx.ModelProto:
@@ -78,7 +81,7 @@ class Case:
 
 def element_type(array: Array) -> int:
     """Return the number of an array's type in ONNX."""
-    if array.dtype == object or array.dtype.kind in "US":
+    if array.dtype.kind in "OUS":
         return int(onnx.TensorProto.STRING)
     return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
@@ -91,7 +94,7 @@ def _short(value: Any) -> str:
 
 
 def _type(array: Array) -> str:
-    return f"{'string' if array.dtype == object else array.dtype}{list(array.shape)}".replace(" ", "")
+    return f"{'string' if array.dtype.kind == 'O' else array.dtype}{list(array.shape)}".replace(" ", "")
 
 
 @cache
@@ -124,7 +127,7 @@ def allowed(operator: str, place: int, domain: str = "", opset: int = 0) -> list
 
 
 def _spelled(dtype: np.dtype[Any]) -> str:
-    if dtype == object:
+    if dtype.kind == "O":
         return "tensor(string)"
     known = {"float32": "float", "float64": "double"}
     return f"tensor({known.get(dtype.name, dtype.name.replace('_', ''))})"

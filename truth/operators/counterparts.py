@@ -43,7 +43,9 @@ _KNOWN = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "
 
 def _only(told: dict[str, Any], *known: str, **required: Any) -> None:
     """Check that nothing else is asked for than PyTorch has."""
-    if set(told) - set(known) - set(required) or any(told.get(name, value) != value for name, value in required.items()):
+    if set(told) - set(known) - set(required) or any(
+        told.get(name, value) != value for name, value in required.items()
+    ):
         raise NoCounterpartError(f"{told}")
 
 
@@ -116,7 +118,9 @@ def _resize(x: Tensors, told: dict[str, Any]) -> Any:
 
 def _grid_sample(x: Tensors, told: dict[str, Any]) -> Any:
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(told.get("mode", "linear"), told.get("mode", "linear"))
-    return functional.grid_sample(x[0], x[1], mode, told.get("padding_mode", "zeros"), bool(told.get("align_corners", 0)))
+    return functional.grid_sample(
+        x[0], x[1], mode, told.get("padding_mode", "zeros"), bool(told.get("align_corners", 0))
+    )
 
 
 def _recurrent(x: Tensors, told: dict[str, Any], kind: str) -> Any:
@@ -200,7 +204,9 @@ def _fold(x: Tensors, told: dict[str, Any]) -> Any:
     half = len(x[1])
     if half != 2 or pads[:half] != pads[half:]:
         raise NoCounterpartError("sizes")
-    return functional.fold(x[0], x[1].tolist(), x[2].tolist(), told.get("dilations", 1), pads[:half], told.get("strides", 1))
+    return functional.fold(
+        x[0], x[1].tolist(), x[2].tolist(), told.get("dilations", 1), pads[:half], told.get("strides", 1)
+    )
 
 
 def _softmax(function: Any) -> Callable[..., Any]:

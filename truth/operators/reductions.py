@@ -81,10 +81,20 @@ def normalising() -> Iterator[Case]:
             x = draw(*shape, dtype=dtype)
             yield from each("LpNormalization", [x], axis=axes_of(len(shape)), p=[None, 1, 2])
             yield from each("LpNormalization", [x * 0], p=[None, 1, 2])
-    for operator, axis in (("LayerNormalization", True), ("RMSNormalization", True)):
+    for shape in ((1, 5, 2, 2), (2, 3, 4, 1), (2, 7, 3)):
+        yield from each("LRN", [draw(*shape)], size=[1, 2, 3, 4, 5, 9], alpha=[None, 0.5], beta=[None, 0.5],
+                        bias=[None, 2.0])  # fmt: skip
+    for dtype in allowed("MeanVarianceNormalization", 0):
+        yield from each("MeanVarianceNormalization", [draw(2, 3, 4, 5, dtype=dtype)],
+                        axes=[None, [0], [1], [-1, 0], [0, 1, 2, 3], [0, 2]])  # fmt: skip
+
+
+def layers() -> Iterator[Case]:
+    """Make cases of LayerNormalization and RMSNormalization."""
+    for operator in ("LayerNormalization", "RMSNormalization"):
         for dtype in allowed(operator, 0):
             for shape in ((5,), (2, 3), (2, 3, 4), (2, 3, 2, 2)):
-                for at in axes_of(len(shape)) if axis else [None]:
+                for at in axes_of(len(shape)):
                     first = (-1 if at is None else at) % len(shape)
                     x, scale = draw(*shape, dtype=dtype), draw(*shape[first:], dtype=dtype, seed=1)
                     more: list[list[Array]] = [[]]
@@ -93,13 +103,17 @@ def normalising() -> Iterator[Case]:
                         for outputs in (1, 3) if operator[0] == "L" else (1,):
                             yield from each(operator, [x, scale, *bias], outputs=outputs, axis=[at],
                                             epsilon=[None, 0.1], stash_type=[None, 1])  # fmt: skip
+
+
+def groups() -> Iterator[Case]:
+    """Make cases of GroupNormalization, InstanceNormalization and BatchNormalization."""
     for shape in ((2, 4), (2, 4, 3), (1, 6, 2, 3)):
-        for groups in (1, 2):
+        for parts in (1, 2):
             for dtype in allowed("GroupNormalization", 0):
                 x = draw(*shape, dtype=dtype)
-                for count, since, until in ((groups, 18, 20), (shape[1], 21, 99)):
+                for count, since, until in ((parts, 18, 20), (shape[1], 21, 99)):
                     scale, bias = draw(count, dtype=dtype, seed=1), draw(count, dtype=dtype, seed=2)
-                    yield from each("GroupNormalization", [x, scale, bias], num_groups=[groups], epsilon=[None, 0.1],
+                    yield from each("GroupNormalization", [x, scale, bias], num_groups=[parts], epsilon=[None, 0.1],
                                     stash_type=[None], since=since, until=until)  # fmt: skip
     for shape in ((2, 3, 4), (1, 3, 2, 5), (2, 3, 2, 2, 2), (2, 3)):
         for dtype in allowed("InstanceNormalization", 0):
@@ -111,9 +125,3 @@ def normalising() -> Iterator[Case]:
                             momentum=[None, 0.5])  # fmt: skip
             yield from each("BatchNormalization", [x, scale, bias, mean, var], training_mode=[1],
                             momentum=[None, 0.5], outputs=3)  # fmt: skip
-    for shape in ((1, 5, 2, 2), (2, 3, 4, 1), (2, 7, 3)):
-        yield from each("LRN", [draw(*shape)], size=[1, 2, 3, 4, 5, 9], alpha=[None, 0.5], beta=[None, 0.5],
-                        bias=[None, 2.0])  # fmt: skip
-    for dtype in allowed("MeanVarianceNormalization", 0):
-        yield from each("MeanVarianceNormalization", [draw(2, 3, 4, 5, dtype=dtype)],
-                        axes=[None, [0], [1], [-1, 0], [0, 1, 2, 3], [0, 2]])  # fmt: skip

@@ -124,7 +124,8 @@ Written by `make truth-outside` ([how](../../truth/README.md#truth-that-is-not-o
 their values, optional inputs given or left out, types, ranks, sizes 0, 1 and odd ones, negative axes, ties, NaN and
 infinity, in each version of the operator from set 7 on; of an operator with more, {_MOST} are drawn. What a runtime
 gives is held beside what the backend `onnx` computes in float64, and so is what that computes in the model's own types.
-It took {seconds:.0f} s. Of PyTorch its own functions are asked, not a converted file; OpenVINO and ONNX Runtime read the file,
+It took {seconds:.0f} s. Of PyTorch its own functions are asked,
+    not a converted file; OpenVINO and ONNX Runtime read the file,
 the latter without optimisers. Each disagreement was decided by the text of the standard: the reference was corrected
 ([what it corrects](../../plugins/onnx/README.md#corrected-here)), or the other one is wrong
 ([faults of others](../found.md)), or the standard leaves it open.
@@ -217,7 +218,10 @@ def main(words: Sequence[str]) -> int:
         started = time.monotonic()
         asked = chosen if runtime not in _FEWER else cases(min(options.most, _FEWER[runtime]))
         answers[runtime] = ask(runtime, asked)
-        print(f"{runtime}: {len(answers[runtime].outputs)} of {len(asked)}, {time.monotonic() - started:.0f} s", flush=True)
+        print(
+            f"{runtime}: {len(answers[runtime].outputs)} of {len(asked)}, {time.monotonic() - started:.0f} s",
+            flush=True,
+        )
     found = compare(chosen, answers)
     unseen = [decision.why for decision in DECISIONS if not any(item.decision is decision for item in found)]
     for why in unseen:

@@ -2,7 +2,8 @@
 
     python -m truth.outside.survey_loop RUNTIME CASES FILE < KEYS
 
-CASES is a pickle of the cases by their keys. Appends key and outputs of each case to FILE, a pickle each; prints a line of JSON that a case is begun, and another
+CASES is a pickle of the cases by their keys. Appends key and outputs of each case to FILE,
+    a pickle each; prints a line of JSON that a case is begun, and another
 with how it ended.
 """
 
@@ -28,7 +29,9 @@ def _reference(dtype: str) -> Callable[[Case], Outputs]:
     def run(case: Case) -> Outputs:
         values = make_evaluator(case.model(), dtype=dtype).run(None, dict(case.feed))
         # What an optional holds is in a list of its own.
-        opened = [value[0] if case.operator.startswith("Optional") and isinstance(value, list) else value for value in values]
+        opened = [
+            value[0] if case.operator.startswith("Optional") and isinstance(value, list) else value for value in values
+        ]
         return dict(zip(case.outputs, opened, strict=True))
 
     return run

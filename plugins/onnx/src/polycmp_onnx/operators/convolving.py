@@ -53,10 +53,15 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
 
     @staticmethod
     def _cut(
-        x: Any, w: Any, group: int, steps: Sequence[int], gaps: Sequence[int], before: Sequence[int], wanted: Sequence[int]
+        x: Any,
+        w: Any,
+        group: int,
+        steps: Sequence[int],
+        gaps: Sequence[int],
+        before: Sequence[int],
+        wanted: Sequence[int],
     ) -> Any:
         """Add the products of all elements of the kernel where they belong, and cut out what is wanted."""
-        rank = x.ndim - 2
         lengths = [
             max(step * (size - 1) + (length - 1) * gap + 1, front + out)
             for step, size, length, gap, front, out in zip(
@@ -147,8 +152,14 @@ class QLinearConv_10(OpRun):  # type: ignore[misc]
         strides: Any = None,
     ) -> tuple[Any]:
         sums = _conv_implementation(
-            _centred(x, x_zero, 1), _centred(w, w_zero, 0), bias, auto_pad, dilations, group, kernel_shape, pads, strides
+            _centred(x, x_zero, 1),
+            _centred(w, w_zero, 0),
+            bias,
+            auto_pad,
+            dilations,
+            group,
+            kernel_shape,
+            pads,
+            strides,
         )
         return (_codes(np.rint(sums), x_scale * _along(w_scale, x.ndim, 1) / y_scale, y_zero, x),)
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,13 @@ class LabelEncoder(OpRun):  # type: ignore[misc]
         return (_mapped(x, dict(zip(np.asarray(keys).tolist(), values, strict=True)), default, dtype),)
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _mapped(x: Any, known: dict[Any, Any], default: Any, dtype: Any) -> Any:
-    for_nan = next((value for key, value in known.items() if key != key), default)  # noqa: PLR0124 - NaN
-    found = [known.get(item, for_nan if item != item else default) for item in x.reshape(-1).tolist()]
+    for_nan = next((value for key, value in known.items() if _is_nan(key)), default)
+    found = [known.get(item, for_nan if _is_nan(item) else default) for item in x.reshape(-1).tolist()]
     return np.array(found, dtype).reshape(x.shape)
 
 

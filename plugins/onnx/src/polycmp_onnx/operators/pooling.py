@@ -136,7 +136,7 @@ def _pooled(x: Any, filler: Any, combine: Callable[..., Any], windows: _Windows)
 
 
 def _elements(x: Any, filler: Any, windows: _Windows) -> Iterator[Any]:
-    """Yield the first element of every window, then the second, …"""
+    """Yield the first element of every window, then the second, and so on."""
     reach = [
         (out - 1) * step + span for out, step, span in zip(windows.out, windows.strides, windows.span, strict=True)
     ]

@@ -145,7 +145,9 @@ def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> lis
     return found[place * len(defaults) : (place + 1) * len(defaults)]
 
 
-def _clipped(function: Callable[..., Any], parameters: Sequence[float | None], clip: float | None) -> Callable[[Any], Any]:
+def _clipped(
+    function: Callable[..., Any], parameters: Sequence[float | None], clip: float | None
+) -> Callable[[Any], Any]:
     def apply(x: Any) -> Any:
         return function(np.clip(x, -clip, clip) if clip else x, *parameters).astype(x.dtype)
 

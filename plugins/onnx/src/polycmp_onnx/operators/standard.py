@@ -39,6 +39,7 @@ from polycmp_onnx.operators.sampling import AffineGrid_20, GridSample_16, MaxRoi
 from polycmp_onnx.operators.scanning import Scan_8, Scan_9
 from polycmp_onnx.operators.softmax import Hardmax_11, LogSoftmax_11, LogSoftmax_13, Softmax_11
 from polycmp_onnx.operators.versions import (
+    STFT_17,
     CumProd_26,
     CumSum_11,
     Det_11,
@@ -53,7 +54,6 @@ from polycmp_onnx.operators.versions import (
     Shape_15,
     Softsign_1,
     Squeeze_11,
-    STFT_17,
     StringNormalizer_10,
     TfIdfVectorizer_9,
     Unique_11,

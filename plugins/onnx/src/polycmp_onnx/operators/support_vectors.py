@@ -49,7 +49,8 @@ class SVMClassifier(OpRun):  # type: ignore[misc]
 
     def _run(self, x: Any, *, coefficients: Any, rho: Any, support_vectors: Any = None, vectors_per_class: Any = None,
              kernel_type: str = "LINEAR", kernel_params: Any = None, post_transform: str = "NONE", prob_a: Any = None,
-             prob_b: Any = None, classlabels_ints: Any = None, classlabels_strings: Any = None) -> tuple[Any, Any]:  # fmt: skip
+             prob_b: Any = None, classlabels_ints: Any = None, classlabels_strings: Any = None) -> tuple[Any,
+                 Any]:  # fmt: skip
         wide = x.astype(real_type(x))
         labels = classlabels_strings or classlabels_ints
         count = len(labels)
@@ -63,7 +64,8 @@ class SVMClassifier(OpRun):  # type: ignore[misc]
                 chosen = np.where((best >= 0.5) if is_positive else (best > 0), 1, chosen)
             return labels_of(chosen, labels), transformed(scores, post_transform)
         scores, votes = _pairs(wide, np.reshape(coefficients, (count - 1, -1)), np.reshape(
-            support_vectors, (sum(vectors_per_class), -1)), vectors_per_class, rho, kernel_type, kernel_params)  # fmt: skip
+            support_vectors, (sum(vectors_per_class), -1)), vectors_per_class, rho, kernel_type,
+                kernel_params)  # fmt: skip
         chosen = votes.argmax(axis=1)
         if prob_a:
             scores = _probabilities(scores, count, np.array(prob_a), np.array(prob_b)).astype(wide.dtype)
@@ -76,9 +78,7 @@ class SVMClassifier(OpRun):  # type: ignore[misc]
 _TWO = 2
 
 
-def _pairs(
-    x: Any, factors: Any, vectors: Any, counts: Any, rho: Any, kind: str, parameters: Any
-) -> tuple[Any, Any]:
+def _pairs(x: Any, factors: Any, vectors: Any, counts: Any, rho: Any, kind: str, parameters: Any) -> tuple[Any, Any]:
     """Return the decision of each pair of classes, and how many of them each class wins."""
     kernels = _kernel(x, vectors.astype(x.dtype), kind, parameters)
     ends = np.cumsum([0, *counts])

@@ -138,7 +138,9 @@ class Shape_15(OpRun):  # type: ignore[misc]
     """Shape; ONNX's does not clip an end that lies before the first dimension."""
 
     def _run(self, x: Any, *, start: int | None = 0, end: int | None = None) -> tuple[Any]:
-        limits = [min(max(at + x.ndim if at < 0 else at, 0), x.ndim) for at in (start or 0, x.ndim if end is None else end)]
+        limits = [
+            min(max(at + x.ndim if at < 0 else at, 0), x.ndim) for at in (start or 0, x.ndim if end is None else end)
+        ]
         return (np.array(x.shape[slice(*limits)], np.int64),)
 
 
