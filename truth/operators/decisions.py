@@ -167,17 +167,17 @@ DECISIONS: tuple[Decision, ...] = (
     ),
     Decision(
         ROUNDING,
-        (_OWN, _ORT, _TORCH, _OV),
-        ("GridSample",),
-        "mode nearest: a position lies half-way between two elements",
-        lambda case, said: _told(case, mode="nearest"),
-    ),
-    Decision(
-        ROUNDING,
         (_OWN, _ORT, _OV),
         ("GroupNormalization",),
         "stash_type 1 has float64 calculated in float32, and two numbers are nearly equal",
         lambda case, said: _is_double(case),
+    ),
+    Decision(
+        WRONG,
+        (_ORT,),
+        _RECURRENT,
+        "RNN, defaults of activations: alpha of ThresholdedRelu is 1.0, as the operator's; ONNX Runtime has 0",
+        lambda case, said: _activations(case, "ThresholdedRelu") and "activation_alpha" not in case.attributes,
     ),
     Decision(
         ROUNDING,
@@ -207,13 +207,6 @@ DECISIONS: tuple[Decision, ...] = (
             and case.operator != "SVMRegressor"
             and _is_near(said)
         ),
-    ),
-    Decision(
-        ROUNDING,
-        (_OWN, _ORT),
-        ("SVMClassifier",),
-        "PROBIT is infinite at 0 and 1, to which float32 rounds",
-        lambda case, said: _told(case, post_transform="PROBIT") and "inf" in said,
     ),
     Decision(
         ROUNDING,
@@ -263,7 +256,7 @@ DECISIONS: tuple[Decision, ...] = (
     ),
     Decision(
         OPEN,
-        (_ORT, _OV),
+        (_OV,),
         _POOLS,
         "No window fits into the data, or a window holds only padding",
         lambda case, said: "shape" in said or "for -inf" in said or "for inf" in said,
@@ -278,15 +271,7 @@ DECISIONS: tuple[Decision, ...] = (
     Decision(
         OPEN, (_ORT, _OV, _TORCH), _OF_NAN, "What becomes of NaN, or of infinity minus itself, is not said", _not_finite
     ),
-    Decision(OPEN, (_ORT, _OV, _TORCH), _LIMITS, "0 times infinity on the way to a limit", _not_finite),
-    Decision(
-        OPEN,
-        (_ORT, _OV),
-        ("ReduceMean",),
-        "ReduceMean of nothing is undefined",
-        lambda case, said: _is_empty(case) and not _not_finite(case),
-    ),
-    Decision(OPEN, (_ORT,), ("MaxPool",), "NaN in a window", _has_nan),
+    Decision(OPEN, (_OV, _TORCH), _LIMITS, "0 times infinity on the way to a limit", _not_finite),
     Decision(OPEN, (_ORT, _OV), ("Dropout",), "The mask of sets before 12 is not described; what is kept is true here"),
     Decision(
         OPEN,
@@ -294,13 +279,6 @@ DECISIONS: tuple[Decision, ...] = (
         ("Cast",),
         "Real numbers to whole ones of 4 bits: to the nearest, or towards 0",
         lambda case, said: case.attributes["to"] in {21, 22},
-    ),
-    Decision(
-        OPEN,
-        (_OWN, _ORT),
-        ("Cast",),
-        "How numbers and booleans are written as texts",
-        lambda case, said: case.attributes["to"] == 8,
     ),
     # ONNX Runtime.
     Decision(
@@ -315,20 +293,6 @@ DECISIONS: tuple[Decision, ...] = (
         ("Attention",),
         "qk_matmul_output after the causal mask: minus infinity, or the smallest number",
         lambda case, said: "for -inf" in said,
-    ),
-    Decision(
-        WRONG,
-        (_ORT,),
-        _RECURRENT,
-        "RNN, defaults of activations: alpha of ThresholdedRelu is 1.0, as the operator's; ONNX Runtime has 0",
-        lambda case, said: _activations(case, "ThresholdedRelu") and "activation_alpha" not in case.attributes,
-    ),
-    Decision(
-        WRONG,
-        (_ORT,),
-        _RECURRENT,
-        "RNN, Softplus: log(1 + e^x) is infinite for 100 there",
-        lambda case, said: _activations(case, "Softplus"),
     ),
     Decision(
         OPEN,
@@ -351,7 +315,7 @@ DECISIONS: tuple[Decision, ...] = (
     Decision(
         WRONG,
         (_ORT,),
-        ("QuantizeLinear",),
+        ("QuantizeLinear", "Cast"),
         "Cast, FLOAT8E5M2 without saturation: beyond FLT_MAX is infinity, not NaN",
         lambda case, said: "nan for inf" in said,
     ),
@@ -429,9 +393,6 @@ DECISIONS: tuple[Decision, ...] = (
         _SCORED,
         "PROBIT of what is no probability",
         lambda case, said: _told(case, post_transform="PROBIT"),
-    ),
-    Decision(
-        WRONG, (_ORT,), ("LpPool",), "LpPool, ceil_mode: the last window", lambda case, said: _told(case, ceil_mode=1)
     ),
     # OpenVINO.
     Decision(WRONG, (_OV,), ("LSTM", "GRU", "RNN"), "layout 1: Y is [batch, time, directions, hidden]", _shape),
@@ -532,5 +493,4 @@ DECISIONS: tuple[Decision, ...] = (
         "float64 is calculated in float32, and infinity becomes its largest number",
         lambda case, said: _is_double(case),
     ),
-    Decision(OPEN, (_OV,), _ANY, "What becomes of NaN and infinity in float16 and float32", _not_finite),
 )

@@ -138,6 +138,10 @@ Not asked: {not_asked}. Without a case and without a reason: {unknown}.
 
 {markdown_table(["operators", "cases", "runtime", "decision", "where and why"], _decisions(found))}
 
+## What a runtime dies of
+
+{_deaths(chosen, answers)}
+
 ## Not decided
 
 {_list(open_cases)}
@@ -171,6 +175,20 @@ def _decisions(found: Sequence[Disagreement]) -> Iterable[Sequence[object]]:
             names = ", ".join(sorted({item.case.operator for item in found if item.decision is decision}))
             counts = ", ".join(f"{name} {count}" for name, count in sorted(of.items()))
             yield [names, sum(of.values()), counts, decision.kind, decision.why]
+
+
+def _deaths(chosen: Sequence[Case], answers: Mapping[str, Answers]) -> str:
+    """Return a list of the operators whose models end a process, with one model of each."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for runtime, given in answers.items():
+        for case in chosen:
+            if "died" in given.refused.get(case.key, ""):
+                found.setdefault((runtime, case.operator), []).append(case.name)
+    lines = (
+        f"- {runtime}: {operator}, {len(names)} models, such as `{names[0]}`"
+        for (runtime, operator), names in found.items()
+    )
+    return "\n".join(lines) or "Nothing."
 
 
 def _list(items: Sequence[Disagreement]) -> str:
