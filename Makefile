@@ -219,6 +219,7 @@ truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.ort_passes
 	$(TRUTH)/bin/python -m truth.outside.optimiser_tools
 	$(TRUTH)/bin/python -m truth.outside.ulp
+	$(TRUTH)/bin/python -m truth.outside.reference_survey
 	$(TRUTH)/bin/python -m truth.outside.torch_compile
 	$(TRUTH)/bin/python -m truth.outside.is_it_a_bug
 	$(TRUTH)/bin/python -m truth.found

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 #: The version of the format that brought 8-bit floats comes with this version of the operators.
 _FLOAT8 = 19
-#: What runs `model` on `feeds`, by product.
-RUNS = {
+#: What runs `model` on `feeds`, by runtime.
+RUNTIMES = {
     "onnx": ("from onnx.reference import ReferenceEvaluator", "ReferenceEvaluator(model).run(None, feeds)[0]"),
     "onnxruntime": (
         "import onnxruntime",
@@ -17,6 +17,18 @@ RUNS = {
         "from openvino import Core, compile_model",
         "compile_model(Core().read_model(model.SerializeToString()), 'CPU', "
         "{'INFERENCE_PRECISION_HINT': 'f32'})(feeds)[0]",
+    ),
+}
+#: The same by product: tools that rewrite a file are asked what ONNX Runtime makes of it then.
+RUNS = {
+    **RUNTIMES,
+    "onnxslim": (
+        "import onnxruntime, onnxslim",
+        "onnxruntime.InferenceSession(onnxslim.slim(model).SerializeToString()).run(None, feeds)[0]",
+    ),
+    "onnxscript": (
+        "import onnxruntime, onnxscript.optimizer",
+        "onnxruntime.InferenceSession(onnxscript.optimizer.optimize(model).SerializeToString()).run(None, feeds)[0]",
     ),
 }
 
@@ -34,6 +46,9 @@ class Fault:
         feeds: The inputs, as Python says them.
         expected: The right value of the first output, as Python says it; worked out by hand or with NumPy.
         source: The text of the standard, or the formula, that the right value follows from.
+        learning: Version of the operators of ai.onnx.ml; 0 where there are none.
+        shown: What is printed of a run, `{run}`.
+        instead: What else agrees with the right value where no other product does; empty if one does.
     """
 
     name: str
@@ -44,18 +59,22 @@ class Fault:
     feeds: str
     expected: str
     source: str
+    learning: int = 0
+    shown: str = "{run}"
+    instead: str = ""
 
     @property
     def products(self) -> tuple[str, ...]:
-        """The products that can run it."""
-        return tuple(RUNS)
+        """The runtimes that can run it, and the product itself."""
+        return tuple(dict.fromkeys((*RUNTIMES, self.product)))
 
     def code(self, product: str = "") -> str:
         """Return the lines that show what a product computes, by default the one that has the fault."""
         imports, run = RUNS[product or self.product]
-        head = f'<ir_version: {9 if self.opset >= _FLOAT8 else 8}, opset_import: ["" : {self.opset}]>'
+        sets = f'"" : {self.opset}' + (f', "ai.onnx.ml" : {self.learning}' if self.learning else "")
+        head = f"<ir_version: {9 if self.opset >= _FLOAT8 else 8}, opset_import: [{sets}]>"
         return (
             f"import numpy as np, onnx.parser\n{imports}\n"
             f"model = onnx.parser.parse_model('''{head} {self.graph}''')\n"
-            f"feeds = {self.feeds}\nprint({run})"
+            f"feeds = {self.feeds}\nprint({self.shown.format(run=run)})"
         )

@@ -53,6 +53,8 @@ def show(fault: Fault | TorchFault) -> Shown:
         if product != fault.product and _is_right(value, wanted)
     )
     value, said = found[fault.product]
+    if not agree and (instead := getattr(fault, "instead", "")):
+        agree = (instead,)
     return Shown(fault, release_of(fault.product), said, agree, bool(agree) and not _is_right(value, wanted))
 
 
@@ -111,7 +113,8 @@ Written by `python -m truth.found`. {machine()}.
 
 {len(shown)} faults, each in the newest release of its product on the index that day, of torch the newest built for CPUs
 alone, shown by few lines without polycmp. The right value is worked out from the standard's text, and at least
-one other product computes it, of torch.compile the function without it. Nothing of this has been reported from here.
+one other product computes it, of torch.compile the function without it; where none does,
+    it is said what else. Nothing of this has been reported from here.
 
 | fault | release | what it does |
 |---|---|---|

@@ -66,7 +66,7 @@ def _innermost(declared: str) -> np.dtype[Any]:
 
 def to_ort_value(ort: Any, array: NDArray[Any]) -> Any:
     """Return a value for ONNX Runtime that reads the array's memory, or a packed copy of it below one byte."""
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")  # `ascontiguousarray` gives a scalar a dimension
     if not is_low_bit(array.dtype):
         return ort.OrtValue.ortvalue_from_numpy(array)
     if not hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type"):

@@ -16,7 +16,9 @@ class Scatter_9(OpRun):  # type: ignore[misc]
 
     def _run(self, data: Any, indices: Any, updates: Any, *, axis: int = 0) -> tuple[Any]:
         result = data.copy()
-        np.put_along_axis(result, np.where(indices < 0, indices + data.shape[axis], indices), updates, axis)
+        places = list(np.indices(indices.shape))
+        places[axis % data.ndim] = indices
+        result[tuple(places)] = updates
         return (result,)
 
 
@@ -26,6 +28,14 @@ class GatherElements_11(OpRun):  # type: ignore[misc]
     def _run(self, data: Any, indices: Any, *, axis: int = 0) -> tuple[Any]:
         covered = tuple(slice(None) if at == axis % data.ndim else slice(size) for at, size in enumerate(indices.shape))
         return (np.take_along_axis(data[covered], indices, axis),)
+
+
+class OptionalHasElement_15(OpRun):  # type: ignore[misc]
+    """OptionalHasElement; ONNX's finds an element in an empty optional."""
+
+    def _run(self, value: Any = None) -> tuple[Any]:
+        is_empty = value is None or (isinstance(value, list) and len(value) == 1 and value[0] is None)
+        return (np.array(not is_empty),)
 
 
 class Loop_1(OpRun):  # type: ignore[misc]
@@ -51,10 +61,10 @@ class Loop_1(OpRun):  # type: ignore[misc]
                 scan.append(value)
             trip += 1
         types = body.output_types[1 + len(state) :]
-        return (*state, *(_stacked(scan, kind) for scan, kind in zip(scans, types, strict=True)))
+        return (*state, *(stacked(scan, kind) for scan, kind in zip(scans, types, strict=True)))
 
 
-def _stacked(values: list[Any], kind: Any) -> Any:
+def stacked(values: list[Any], kind: Any) -> Any:
     """Return scan outputs joined along a new first dimension; with no iteration, empty and of the declared type."""
     if values:
         return np.stack(values)

@@ -5,22 +5,56 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops.op_max_pool import MaxPool
 
 
-class MaxPool_12(MaxPool):  # type: ignore[misc]
-    """MaxPool; ONNX's makes too few rows with `auto_pad=SAME_LOWER` and fails where a window holds only NaN."""
+class MaxPool_12(OpRun):  # type: ignore[misc]
+    """MaxPool; ONNX's makes too few rows with `SAME_LOWER`, fails where a window holds only NaN, and loses places."""
 
-    def _run(self, x: Any, **attributes: Any) -> tuple[Any, ...]:
-        if sum(bool(name) for name in self.onnx_node.output) > 1:
-            return tuple(super()._run(x, **attributes))  # the positions are right there
+    def _run(self, x: Any, *, storage_order: int = 0, **attributes: Any) -> tuple[Any, ...]:
         lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-        return (_pooled(x, lowest, np.maximum, _Windows(x.shape[2:], attributes)),)
+        windows = _Windows(x.shape[2:], attributes)
+        y = _pooled(x, lowest, np.maximum, windows)
+        if sum(bool(name) for name in self.onnx_node.output) == 1:
+            return (y,)
+        return y, _places(x, y, windows, bool(storage_order))
+
+
+def _places(x: Any, y: Any, windows: _Windows, by_columns: bool) -> Any:
+    """Return where the largest element of each window stands, the first of several; -1 where there is none."""
+    size = x.shape[2:]
+    order = "F" if by_columns else "C"
+    within = np.arange(math.prod(size)).reshape(size, order=order)
+    numbers = np.broadcast_to(within, x.shape) + (np.arange(math.prod(x.shape[:2])) * within.size).reshape(
+        *x.shape[:2], *(1,) * len(size)
+    )
+    places = np.full(y.shape, -1)
+    for values, at in zip(_elements(x, 0, windows), _elements(numbers, -1, windows), strict=True):
+        found = (places < 0) & (at >= 0) & ((values == y) | (np.isnan(y) & np.isnan(values)))
+        places = np.where(found, at, places)
+    return places
+
+
+class LpPool_1(OpRun):  # type: ignore[misc]
+    """LpPool; ONNX's refuses some sizes, and leaves out rows."""
+
+    def _run(self, x: Any, *, p: int = 2, **attributes: Any) -> tuple[Any]:
+        wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+        total = _pooled(np.abs(wide) ** p, 0, np.add, _Windows(x.shape[2:], attributes))
+        return ((total ** (1 / p)).astype(x.dtype),)
+
+
+class GlobalLpPool_2(OpRun):  # type: ignore[misc]
+    """GlobalLpPool, which ONNX lacks."""
+
+    def _run(self, x: Any, *, p: int = 2) -> tuple[Any]:
+        wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+        total = (np.abs(wide) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+        return ((total ** (1 / p)).astype(x.dtype),)
 
 
 class GlobalMaxPool_1(OpRun):  # type: ignore[misc]
@@ -95,19 +129,25 @@ class _Windows:
 
 def _pooled(x: Any, filler: Any, combine: Callable[..., Any], windows: _Windows) -> Any:
     """Return the combination of all elements of each window; outside the data lies the filler."""
+    result = np.full((*x.shape[:2], *windows.out), filler, x.dtype)
+    for values in _elements(x, filler, windows):
+        combine(result, values, out=result)
+    return result
+
+
+def _elements(x: Any, filler: Any, windows: _Windows) -> Iterator[Any]:
+    """Yield the first element of every window, then the second, and so on."""
     reach = [
         (out - 1) * step + span for out, step, span in zip(windows.out, windows.strides, windows.span, strict=True)
     ]
     size = x.shape[2:]
     after = [max(end - before - length, 0) for end, before, length in zip(reach, windows.before, size, strict=True)]
     padded = np.pad(x, windows.padding(windows.before, after), constant_values=filler)
-    result = np.full((*x.shape[:2], *windows.out), filler, x.dtype)
     for offset in itertools.product(*(range(length) for length in windows.kernel)):
         starts = [index * step for index, step in zip(offset, windows.dilations, strict=True)]
         place = [slice(None), slice(None)]
         place += [
-            slice(start, start + (out - 1) * step + 1, step)
+            slice(start, start + max((out - 1) * step + 1, 0), step)
             for start, out, step in zip(starts, windows.out, windows.strides, strict=True)
         ]
-        combine(result, padded[tuple(place)], out=result)
-    return result
+        yield padded[tuple(place)]

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops.op_conv_transpose import ConvTranspose
 from onnx.reference.ops.op_cum_sum import CumSum
-from onnx.reference.ops.op_grid_sample import GridSample
-from onnx.reference.ops.op_gru import GRU
-from onnx.reference.ops.op_lstm import LSTM
+from onnx.reference.ops.op_det import Det
+from onnx.reference.ops.op_non_max_suppression import NonMaxSuppression
 from onnx.reference.ops.op_one_hot import OneHot
-from onnx.reference.ops.op_rnn import RNN_14
 from onnx.reference.ops.op_roi_align import RoiAlign
+from onnx.reference.ops.op_stft import STFT
+from onnx.reference.ops.op_tfidf_vectorizer import TfIdfVectorizer
 
 from polycmp_onnx.operators.resizing import resize
+
+#: Dimensions of a signal: batch, time, and the parts of a number.
+_SIGNAL_RANK = 3
 
 
 class Resize_10(OpRun):  # type: ignore[misc]
@@ -48,30 +51,20 @@ class RoiAlign_10(RoiAlign):  # type: ignore[misc]
         return tuple(super()._run(*inputs, **{**attributes, "coordinate_transformation_mode": "output_half_pixel"}))
 
 
-class GridSample_16(GridSample):  # type: ignore[misc]
-    """GridSample before opset 20, whose modes have other names."""
-
-    def _run(self, x: Any, grid: Any, *, mode: str = "bilinear", **attributes: Any) -> tuple[Any, ...]:
-        name = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
-        return tuple(super()._run(x, grid, mode=name, **attributes))
-
-
-class ConvTranspose_11(ConvTranspose):  # type: ignore[misc]
-    """ConvTranspose; ONNX's fails with more than one group."""
-
-    def _run(self, x: Any, w: Any, bias: Any = None, *, group: int = 1, **attributes: Any) -> tuple[Any]:
-        parts = zip(np.split(x, group, axis=1), np.split(w, group, axis=0), strict=True)
-        y = np.concatenate(
-            [super(ConvTranspose_11, self)._run(a, b, None, group=1, **attributes)[0] for a, b in parts], 1
-        )
-        return (y if bias is None else y + bias.reshape(-1, *(1,) * (x.ndim - 2)),)
-
-
-class OneHot_9(OneHot):  # type: ignore[misc]
+class OneHot_11(OneHot):  # type: ignore[misc]
     """OneHot; ONNX's fails where the depth is a list of one number, which the standard allows."""
 
     def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
         (made,) = super()._run(indices, np.asarray(depth).reshape(()), values, **attributes)
+        return (made,)
+
+
+class OneHot_9(OneHot_11):
+    """OneHot before opset 11, where an index below 0 is no index."""
+
+    def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
+        kept = np.where(indices < 0, np.asarray(depth).reshape(()), indices)
+        (made,) = super()._run(kept, depth, values, **attributes)
         return (made,)
 
 
@@ -81,6 +74,116 @@ class CumSum_11(CumSum):  # type: ignore[misc]
     def _run(self, x: Any, axis: Any, **attributes: Any) -> tuple[Any]:
         (made,) = super()._run(x, np.asarray(axis).reshape(()), **attributes)
         return (made,)
+
+
+class CumProd_26(OpRun):  # type: ignore[misc]
+    """CumProd; ONNX's fails where the axis is a list of one number, which runtimes take."""
+
+    def _run(self, x: Any, axis: Any, *, exclusive: int = 0, reverse: int = 0) -> tuple[Any]:
+        at = int(np.reshape(axis, ()))
+        data = np.flip(x, at) if reverse else x
+        made = np.cumprod(data, axis=at, dtype=x.dtype)
+        if exclusive:
+            ones = np.ones_like(np.take(made, [0], axis=at)) if made.shape[at] else made
+            made = np.concatenate([ones, np.take(made, range(made.shape[at] - 1), axis=at)], axis=at)
+        return (np.flip(made, at) if reverse else made,)
+
+
+class Det_11(Det):  # type: ignore[misc]
+    """Det; ONNX's fails in float16."""
+
+    def _run(self, x: Any) -> tuple[Any]:
+        (made,) = super()._run(x.astype(np.float32) if x.dtype.itemsize < 4 else x)
+        return (made.astype(x.dtype),)
+
+
+class Dropout_7(OpRun):  # type: ignore[misc]
+    """Dropout of opsets 7 to 9, where nothing is dropped and the mask has the type of the data."""
+
+    def _run(self, x: Any, **_: Any) -> tuple[Any, ...]:
+        return (x, np.ones_like(x))[: len(self.onnx_node.output)]
+
+
+class Flatten_1(OpRun):  # type: ignore[misc]
+    """Flatten; ONNX's fails where a dimension is 0."""
+
+    def _run(self, x: Any, *, axis: int = 1) -> tuple[Any]:
+        first = axis % x.ndim if axis < 0 else axis
+        return (x.reshape(math.prod(x.shape[:first]), math.prod(x.shape[first:])),)
+
+
+class NonMaxSuppression_10(NonMaxSuppression):  # type: ignore[misc]
+    """NonMaxSuppression; ONNX's fails where optional inputs are left out."""
+
+    def _run(self, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None,
+             **attributes: Any) -> tuple[Any]:  # fmt: skip
+        if most is None or not np.reshape(most, -1)[0]:
+            return (np.empty((0, 3), np.int64),)  # the default is that there is no output
+        limits = [np.array([-np.inf if at else 0], np.float32) if item is None else item
+                  for at, item in enumerate((overlap, least))]  # fmt: skip
+        (made,) = super()._run(boxes, scores, most, *limits, **attributes)
+        return (made.reshape(-1, 3),)
+
+
+class NonZero_9(OpRun):  # type: ignore[misc]
+    """NonZero; for a scalar of the shape [0, N], which NumPy has no longer."""
+
+    def _run(self, x: Any) -> tuple[Any]:
+        if x.ndim == 0:
+            return (np.empty((0, int(bool(x))), np.int64),)
+        return (np.stack(np.nonzero(x)).astype(np.int64),)
+
+
+class Shape_15(OpRun):  # type: ignore[misc]
+    """Shape; ONNX's does not clip an end that lies before the first dimension."""
+
+    def _run(self, x: Any, *, start: int | None = 0, end: int | None = None) -> tuple[Any]:
+        limits = [
+            min(max(at + x.ndim if at < 0 else at, 0), x.ndim) for at in (start or 0, x.ndim if end is None else end)
+        ]
+        return (np.array(x.shape[slice(*limits)], np.int64),)
+
+
+class Softsign_1(OpRun):  # type: ignore[misc]
+    """Softsign; ONNX's fails for a scalar."""
+
+    def _run(self, x: Any) -> tuple[Any]:
+        return (np.asarray(x / (1 + np.abs(x))).astype(x.dtype),)
+
+
+class Squeeze_11(OpRun):  # type: ignore[misc]
+    """Squeeze before opset 13; ONNX's fails where axes are not in order."""
+
+    def _run(self, x: Any, *, axes: Any = None) -> tuple[Any]:
+        return (np.squeeze(x, None if axes is None else tuple(axes)),)
+
+
+class Unsqueeze_11(OpRun):  # type: ignore[misc]
+    """Unsqueeze before opset 13; ONNX's lets the order of axes decide, which must not matter."""
+
+    def _run(self, x: Any, *, axes: Any) -> tuple[Any]:
+        return (np.expand_dims(x, tuple(axes)),)
+
+
+class STFT_17(STFT):  # type: ignore[misc]
+    """STFT; ONNX's fails without a window or a length, and for signals of two dimensions."""
+
+    def _run(self, x: Any, step: Any, window: Any = None, length: Any = None, **attributes: Any) -> tuple[Any]:
+        signal = x[..., None] if x.ndim < _SIGNAL_RANK else x
+        if length is None:
+            length = np.array(signal.shape[1] if window is None else len(window))
+        if window is None:
+            window = np.ones(int(length), x.dtype)
+        (made,) = super()._run(signal, step, window, length, **attributes)
+        return (made,)
+
+
+class TfIdfVectorizer_9(TfIdfVectorizer):  # type: ignore[misc]
+    """TfIdfVectorizer; ONNX's fails without weights, which are ones then."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.weights = self.weights_ = self.weights or [1.0] * len(self.ngram_indexes)
 
 
 class Unique_11(OpRun):  # type: ignore[misc]
@@ -97,37 +200,14 @@ class Unique_11(OpRun):  # type: ignore[misc]
         return (values, *numbers)[: len(self.onnx_node.output)]
 
 
-class _Recurrent(OpRun):  # type: ignore[misc]
-    """Refuses what ONNX's recurrent operators ignore: their result would be wrong without a word."""
+class StringNormalizer_10(OpRun):  # type: ignore[misc]
+    """StringNormalizer; ONNX's drops empty texts, and heeds the case of stop words where it is not to."""
 
-    #: The only activations that ONNX's class computes, in order; empty if it checks them itself.
-    defaults: tuple[str, ...] = ()
-
-    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
-        lengths = inputs[4] if len(inputs) > 4 else None
-        if lengths is not None and (np.asarray(lengths) != inputs[0].shape[attributes.get("layout") or 0]).any():
-            raise NotImplementedError("sequence_lens shorter than the input, which ONNX's reference ignores")
-        if attributes.get("clip"):
-            raise NotImplementedError("clip, which ONNX's reference ignores")
-        functions = tuple(attributes.get("activations") or ())
-        if self.defaults and any(
-            name != self.defaults[index % len(self.defaults)] for index, name in enumerate(functions)
-        ):
-            raise NotImplementedError(f"activations {list(functions)}, which ONNX's reference ignores")
-        return tuple(super()._run(*inputs, **attributes))
-
-
-class LSTM_14(_Recurrent, LSTM):  # type: ignore[misc]
-    """LSTM; ONNX's ignores `sequence_lens`, `clip` and `activations`."""
-
-    defaults = ("Sigmoid", "Tanh", "Tanh")
-
-
-class GRU_14(_Recurrent, GRU):  # type: ignore[misc]
-    """GRU; ONNX's ignores `sequence_lens`, `clip` and `activations`."""
-
-    defaults = ("Sigmoid", "Tanh")
-
-
-class CheckedRNN_14(_Recurrent, RNN_14):  # type: ignore[misc]
-    """RNN; ONNX's ignores `sequence_lens` and `clip`, and refuses activations that it lacks itself."""
+    def _run(self, x: Any, *, case_change_action: str = "NONE", is_case_sensitive: int = 0, stopwords: Any = None,
+             **_: Any) -> tuple[Any]:  # fmt: skip
+        as_compared = str if is_case_sensitive else str.lower
+        left_out = {as_compared(word) for word in stopwords or ()}
+        kept = [text for text in x.reshape(-1).tolist() if as_compared(text) not in left_out] or [""]
+        change = {"LOWER": str.lower, "UPPER": str.upper}.get(case_change_action, str)
+        changed = np.array([change(text) for text in kept], object)
+        return (changed.reshape(1, -1) if x.ndim > 1 else changed,)
