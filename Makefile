@@ -218,6 +218,7 @@ truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.ort_optimiser
 	$(TRUTH)/bin/python -m truth.outside.ort_passes
 	$(TRUTH)/bin/python -m truth.outside.optimiser_tools
+	$(TRUTH)/bin/python -m truth.outside.mixed_precision
 	$(TRUTH)/bin/python -m truth.outside.ulp
 	$(TRUTH)/bin/python -m truth.outside.reference_survey
 	$(TRUTH)/bin/python -m truth.outside.torch_compile

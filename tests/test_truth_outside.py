@@ -11,12 +11,21 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from polycmp.testing.nodes import node_cases
 from truth.history.environments import NotMadeError
-from truth.outside import is_it_a_bug, looping, optimiser_tools, ort_optimiser, ort_passes, plain_loop, torch_compile
+from truth.outside import (
+    is_it_a_bug,
+    looping,
+    mixed_precision,
+    optimiser_tools,
+    ort_optimiser,
+    ort_passes,
+    plain_loop,
+    torch_compile,
+)
 from truth.outside.is_it_a_bug_cases import IR, RECORDED, REPORTS
 from truth.outside.is_it_a_bug_page import is_right
 from truth.outside.is_it_a_bug_page import page as page_of_reports
@@ -276,3 +285,36 @@ def test_what_a_script_dies_of_is_refused_and_it_goes_on_behind_it(tmp_path):
     said = looping.ask_each([sys.executable, str(script)], ["one", "bad", "three"], 60)
     assert said["bad"] == {"refused": "the process died: 7"}
     assert [said[name]["size"] for name in ("one", "three")] == [3, 5]
+
+
+def test_layers_of_which_an_operand_is_no_code_are_left_in_float(tmp_path):
+    pytest.importorskip("onnxruntime")
+    from truth.outside import mixed_loop
+
+    codes = [helper.make_node("DequantizeLinear", [f"{name}_q", "scale"], [name]) for name in ("a", "b")]
+    layers = [
+        helper.make_node("QuantizeLinear", ["x", "scale"], ["x_q"]),
+        helper.make_node("DequantizeLinear", ["x_q", "scale"], ["x_d"]),
+        helper.make_node("MatMul", ["x_d", "a"], ["m"]),
+        helper.make_node("MatMul", ["m", "b"], ["y"]),
+    ]
+    weights = [numpy_helper.from_array(np.eye(2, dtype=np.uint8), f"{name}_q") for name in ("a", "b")]
+    weights.append(numpy_helper.from_array(np.float32(0.5), "scale"))
+    value = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2]) for name in "xy")
+    graph = helper.make_graph([*codes, *layers], "g", [next(value)], [next(value)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
+    path = str(tmp_path / "m.onnx")
+    found = mixed_loop.measure(path, np.ones((2, 1, 2), np.float32), path)
+    assert (found["layers"], found["kept"], found["snr"]) == (2, 1, 100.0)
+
+
+def test_a_search_that_misses_its_target_is_behind_one_that_meets_it():
+    def kept(tool, snr, layers):
+        figures = {"snr": snr, "kept": layers, "layers": 9, "bytes": 1_000_000, "seconds": 1.0, "models": 5}
+        return mixed_precision.Kept(tool, "model", 20.0, figures)
+
+    text = mixed_precision.page(
+        [kept("NNCF", 19.0, 1), kept("polycmp", 20.0, 5), kept("NNCF", 21.0, 3), kept("polycmp", 22.0, 4)]
+    )
+    assert "or meets a target that it misses, in 1; as many in\n0; more in 1 of 2." in text
+    assert "| model | NNCF | 20.0 dB | 19.0 dB, **missed** | 1 | 9 | 1.00 | 1.0 | 5 |" in text
