@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -261,7 +262,7 @@ def _two_results() -> Case:
     return case(g, lambda feed: [-feed["x"] - np.abs(feed["x"])])
 
 
-def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: int) -> Callable[[], Case]:
+def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: Any) -> Callable[[], Case]:
     """Return a model that calculates with constants alone, and adds its input to what comes of them."""
 
     def make() -> Case:
