@@ -26,7 +26,7 @@ def test_what_is_right_is_what_a_release_without_the_fault_computes(issue):
 @pytest.mark.parametrize("issue", ISSUES, ids=lambda issue: re.sub(r"\W+", "-", issue.name))
 def test_an_answer_names_what_the_model_has(issue):
     made = {name for node in issue.make().net.model.graph.node for name in node.output}
-    assert issue.answer.at
+    assert issue.answer.at or issue.answer.says  # what a tool made has names of its own
     assert issue.bad != issue.good
     assert {name for name in issue.answer.at if "_QuantizeLinear_" not in name} <= made
 

@@ -18,6 +18,7 @@ __all__ = [
     "DeclaredGraph",
     "GraphNode",
     "ModelGraph",
+    "NestingGraph",
     "OwnGraph",
     "PerturbableGraph",
     "Rounding",
@@ -129,6 +130,21 @@ class PerturbableGraph(ModelGraph, Protocol):
 
         Returns:
             The model, with the same names; None if this model cannot be changed so.
+        """
+
+
+@runtime_checkable
+class NestingGraph(ModelGraph, Protocol):
+    """A graph of which operators may run graphs inside themselves; a `ModelGraph` need not be one."""
+
+    def enter(
+        self, node: GraphNode, held: Mapping[str, NDArray[Any]]
+    ) -> tuple[ModelGraph, Mapping[str, NDArray[Any]]] | None:
+        """Return the graph inside an operator as it runs first, and what that is fed; None where nothing runs inside.
+
+        Args:
+            node: The operator.
+            held: Values of what it reads, and the graph inside from around it, that are no weights.
         """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -261,7 +262,7 @@ def _two_results() -> Case:
     return case(g, lambda feed: [-feed["x"] - np.abs(feed["x"])])
 
 
-def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: int) -> Callable[[], Case]:
+def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: Any) -> Callable[[], Case]:
     """Return a model that calculates with constants alone, and adds its input to what comes of them."""
 
     def make() -> Case:
@@ -359,22 +360,24 @@ TOOLS = (
         "onnxoptimizer: If that never holds", "onnxoptimizer", "onnxoptimizer 0.4.2",
         "the branch that is never taken takes the place of If",
         _constant_condition, Environment(("onnxoptimizer==0.3.13",)),
-        Environment(("onnxoptimizer==0.4.2",), "3.12", "numpy>=2"), Answer(("r", "7", "p", "y")), tool=_OPTIMIZER,
+        Environment(("onnxoptimizer==0.4.2",), "3.12", "numpy>=2"), Answer(says=(r"Neg .*source with If",)),
+        tool=_OPTIMIZER,
     ),
     Issue(
         "onnxsim: If that never holds", "onnxsim", "onnxsim 0.4.36",
         "the branch that is never taken takes the place of If",
-        _constant_condition, _sim("0.4.13"), _sim("0.4.36"), Answer(("r", "7", "p", "y")), tool=_SIM,
+        _constant_condition, _sim("0.4.13"), _sim("0.4.36"), Answer(says=(r"Neg .*source with If",)), tool=_SIM,
     ),
     Issue(
         "onnxsim: If in If", "onnxsim", "onnxsim 0.4.36", "the inner branch that is never taken takes the place of If",
-        _nested_conditions, _sim("0.4.13"), _sim("0.4.36"), Answer(("r", "7", "p", "a", "y")), tool=_SIM,
+        _nested_conditions, _sim("0.4.13"), _sim("0.4.36"), Answer(says=(r"Neg .*source with If",)), tool=_SIM,
         first="the repaired release was accused: the condition of If was taken for another constant",
     ),
     Issue(
         "onnxscript: If with two results", "onnxscript", "onnxscript 0.7.0",
         "the operators of the branch get one name; the file cannot be loaded",
-        _two_results, _script("0.5.6", "0.1.16"), _script("0.7.0", "0.2.1"), Answer(("r_", "r", "s"), ("name",)),
+        _two_results, _script("0.5.6", "0.1.16"), _script("0.7.0", "0.2.1"),
+        Answer(says=(r"two nodes with same node name.*Neg .* and Abs",)),
         tool=_SCRIPT, first="status 1 and the operators; 3 was expected, as nothing can be run",
     ),
     Issue(

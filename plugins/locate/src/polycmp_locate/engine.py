@@ -31,6 +31,7 @@ from polycmp_locate.setup.sides import compare_files, left_out_notes, make_setti
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
+from polycmp_locate.trials.inside import enter
 from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import Judged
@@ -55,9 +56,17 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         options: Options of the search.
         on_stage: Told in words what happens next.
     """
+    judged = _judged(setting, feed, options, on_stage)
+    located = report(judged, setting)
+    located.notes += _inside(located, setting, feed, options, on_stage)
+    return located
+
+
+def _judged(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Judged:
+    """Sweep, measure and judge; see `search`."""
     whole = _run_whole(setting, feed, on_stage)
     if isinstance(whole, Judged):
-        return report(replace(whole, is_whole=not options.bisect), setting)
+        return replace(whole, is_whole=not options.bisect)
     with open_way(setting, feed) as way:
         swept = bisect(way, on_stage) if options.bisect else sweep(way, on_stage, options.look)
         measured = measure(swept, setting, on_stage)
@@ -65,7 +74,20 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        return report(look_again(judged, whole, sweep(way, on_stage).windows), setting)
+        return look_again(judged, whole, sweep(way, on_stage).windows)
+
+
+def _inside(located: Located, setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Iterator[str]:
+    """Yield what a search inside the operator that is named finds there, as a note."""
+    row = located.judged.first_bad
+    entered = enter(located.judged, setting, feed) if located.exit_code == EXIT_DIFFERENT else None
+    if row is None or entered is None:
+        return
+    on_stage(f"inside {row.node.label}")
+    found = search(*entered, replace(options, look=None, float64=False), on_stage)
+    if found.exit_code == EXIT_DIFFERENT:
+        yield f"inside {row.node.label}, as it runs first: {found.sentence}"
+        yield from (note for note in found.notes if note.startswith("inside "))
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:

@@ -12,6 +12,7 @@ import onnx
 
 from polycmp.graph import Constant, GraphNode, Rounding
 from polycmp.tensors import TensorMetadata
+from polycmp_onnx.bodies import CONTROL_FLOW, first_run
 from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
     NO_TENSOR,
@@ -132,6 +133,28 @@ class OnnxGraph:
         for name, value in values.items():
             metadata.add(name, element_type(value), shape_of(value))
         return metadata
+
+    def enter(
+        self, node: GraphNode, held: Mapping[str, NDArray[Any]]
+    ) -> tuple[OnnxGraph, Mapping[str, NDArray[Any]]] | None:
+        """Return what If, Loop or Scan run first inside, and what that is fed; None for other operators.
+
+        Args:
+            node: The operator.
+            held: Values of what it reads that are no weights.
+
+        Raises:
+            ModelError: The files of weights cannot be read.
+        """
+        proto = next((item for item in self.model.graph.node if item.output[:1] == [*node.outputs][:1]), None)
+        if proto is None or proto.op_type not in CONTROL_FLOW:
+            return None
+        weights = self.values([name for name in proto.input if name in self.weights])
+        found = first_run(self.model, proto, held, weights)
+        if found is None:
+            return None
+        external = None if self.external is None else replace(self.external, model=found[0])
+        return OnnxGraph(found[0], external), found[1]
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> OnnxLoader:
         """Return a loader of the part between some tensors and others.
