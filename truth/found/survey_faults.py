@@ -21,6 +21,20 @@ def _ort(
     return Fault(name, "onnxruntime", what, opset, graph, feeds, expected, source, learning)
 
 
+def _ov(
+    name: str,
+    what: str,
+    opset: int,
+    graph: str,
+    feeds: str,
+    expected: str,
+    source: str,
+    shown: str = "{run}",
+    learning: int = 0,
+) -> Fault:
+    return Fault(name, "openvino", what, opset, graph, feeds, expected, source, learning, shown)
+
+
 def _alone(
     name: str,
     what: str,
@@ -176,6 +190,68 @@ SURVEY_FAULTS: tuple[Fault, ...] = (
           "second class differ by 0.5",
           3, "np.diff({run}[:, 1])[0]", "NumPy; onnx makes other scores of two classes, and OpenVINO lacks the "
           "operator"),
+    _ov("Gather without an index", "ends the process", 13,
+        "g (float[3,4] x, int64[0] i) => (float[0,4] y) { y = Gather(x, i) }",
+        "{'x': np.zeros((3, 4), np.float32), 'i': np.zeros(0, np.int64)}", "[0, 4]",
+        "Gather: the output has “rank q + (r - 1)”, here of no row", "np.shape({run})"),
+    _ov("Compress without a condition", "ends the process", 11,
+        "g (float[3] x, bool[0] c) => (float[N] y) { y = Compress<axis = 0>(x, c) }",
+        "{'x': np.zeros(3, np.float32), 'c': np.zeros(0, bool)}", "[0]",
+        "Compress: “condition … Its length can be less than the input length along the axis”: nothing is chosen",
+        "np.shape({run})"),
+    _ov("Tile of a scalar", "ends the process", 13,
+        "g (float x, int64[0] n) => (float y) { y = Tile(x, n) }",
+        "{'x': np.array(2, np.float32), 'n': np.zeros(0, np.int64)}", "2",
+        "Tile: “This is the same as function tile in Numpy”: a scalar has no axis to repeat"),
+    _ov("NonZero of a scalar, OpenVINO", "gives the shape [1, N]", 13,
+        "g (float x) => (int64[M,N] y) { y = NonZero(x) }", "{'x': np.array(3, np.float32)}", "[0, 1]",
+        "NonZero: “for scalar input, NonZero produces output shape (0, N) instead of (1, N)”", "np.shape({run})"),
+    _ov("RNN, batch first", "takes the directions before the time", 14,
+        "g (float[1,2,1] x, float[1,1,1] w, float[1,1,1] r) => (float[1,2,1,1] y) "
+        "{ y = RNN<hidden_size = 1, layout = 1>(x, w, r) }",
+        "dict(x=np.ones((1, 2, 1), np.float32), w=np.ones((1, 1, 1), np.float32), r=np.ones((1, 1, 1), np.float32))",
+        "[1, 2, 1, 1]", "RNN-14, layout 1: “Y.shape = [batch_size, seq_length, num_directions, hidden_size]”",
+        "np.shape({run})"),
+    _ov("LSTM with peepholes", "ignores them", 14,
+        "g (float[1,1,1] x, float[1,4,1] w, float[1,4,1] r, float[1,3] p) => (float[1,1,1,1] y) "
+        '{ y = LSTM<hidden_size = 1>(x, w, r, "", "", "", "", p) }',
+        "dict(x=np.ones((1, 1, 1), np.float32), w=np.ones((1, 4, 1), np.float32), r=np.ones((1, 4, 1), np.float32), "
+        "p=np.ones((1, 3), np.float32))",
+        "[[[[sigmoid(1 + sigmoid(1) * np.tanh(1)) * np.tanh(sigmoid(1) * np.tanh(1))]]]]",
+        "LSTM-14: “ot = f(Xt*(Wo^T) + Ht-1*(Ro^T) + Po (.) Ct + Wbo + Rbo)”"),
+    _ov("TopK of equal numbers", "gives the last ones", 11,
+        "g (float[4] x) => (int64[3] i) { k = Constant<value_ints = [3]>() y, i = TopK(x, k) }",
+        "{'x': np.float32([1, 1, 1, 1])}", "[0, 1, 2]",
+        "TopK: “Given two equivalent values, this operator uses the indices along the axis as a tiebreaker. That is, "
+        "the "
+        "element with the lower index will appear first”"),
+    _ov("Normalizer with MAX, OpenVINO", "divides by the largest amount", 17,
+        'g (float[1,2] x) => (float[1,2] y) { y = ai.onnx.ml.Normalizer<norm = "MAX">(x) }',
+        "{'x': np.float32([[-4, 2]])}", "[[-2, 1]]", "Normalizer: “Max: Y = X / max(X)”", learning=1),
+    _ov("MatMulInteger of a vector", "keeps its dimension", 10,
+        "g (uint8[2] x, uint8[2,3] w) => (int32[3] y) { y = MatMulInteger(x, w) }",
+        "{'x': np.ones(2, np.uint8), 'w': np.ones((2, 3), np.uint8)}", "[2, 2, 2]",
+        "MatMulInteger: “Matrix product that behaves like numpy.matmul”"),
+    _ov("Hardmax of nothing", "gives a row", 13,
+        "g (float[0,3] x) => (float[0,3] y) { y = Hardmax<axis = 0>(x) }", "{'x': np.zeros((0, 3), np.float32)}",
+        "[0, 3]",
+        "Hardmax: “The output tensor has the same shape”", "np.shape({run})"),
+    _ov("Softmax of opset 11, OpenVINO", "takes the sum over one dimension", 11,
+        "g (float[2,2] x) => (float[2,2] y) { y = Softmax<axis = 0>(x) }",
+        "{'x': np.zeros((2, 2), np.float32)}", "np.full((2, 2), 1 / 4)",
+        "Softmax-11: “input will be coerced into a 2-dimensional tensor with dimensions [a_0 * ... * a_{k-1}, a_k * "
+        "... * "
+        "a_{n-1}]”, where k is axis: here one row of four"),
+    _ov("LRN of an even size", "looks to the other side", 13,
+        "g (float[2,2,1,1] x) => (float[2,2,1,1] y) { y = LRN<size = 2, alpha = 2.0, beta = 1.0>(x) }",
+        "{'x': np.float32([1, 2, 1, 2]).reshape(2, 2, 1, 1)}", "np.array([1 / 6, 2 / 5] * 2).reshape(2, 2, 1, 1)",
+        "LRN: from “c - floor((size - 1) / 2)” to “c + ceil((size - 1) / 2)”: the channel and the next"),
+    _ov("ConvTranspose with SAME_LOWER, OpenVINO", "makes fewer elements than there are strides", 11,
+        'g (float[1,1,2] x, float[1,1,1] w) => (float[1,1,N] y) { y = ConvTranspose<strides = [2], '
+        'auto_pad = "SAME_LOWER">(x, w) }',
+        "{'x': np.float32([[[1, 2]]]), 'w': np.float32([[[1]]])}", "[[[1, 0, 2, 0]]]",
+        "ConvTranspose-11: SAME_UPPER or SAME_LOWER “mean pad the input so that output_shape[i] = input_shape[i] * "
+        "strides[i]”"),
     _ref("QLinearMatMul of a tie", "rounds after the zero point is added", 10,
          "g (uint8[1,1] x, uint8[1,1] w) => (uint8[1,1] y) { s = Constant<value = float {0.5}>() o = Constant<value "
          "= float {1.0}>() "
