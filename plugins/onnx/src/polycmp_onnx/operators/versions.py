@@ -183,7 +183,8 @@ class TfIdfVectorizer_9(TfIdfVectorizer):  # type: ignore[misc]
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.weights = self.weights_ = self.weights or [1.0] * len(self.ngram_indexes)
+        given: Any = getattr(self, "weights", None)
+        self.weights = self.weights_ = given or [1.0] * len(self.ngram_indexes)
 
 
 class Unique_11(OpRun):  # type: ignore[misc]
