@@ -264,6 +264,20 @@ def test_low_bit_outputs_outlive_the_next_inference():
     assert (first == 1).all()
 
 
+@takes_low_bit_types
+def test_a_scalar_without_a_type_of_numpys_stays_a_scalar():
+    nodes = [helper.make_node("Reshape", ["x", "to"], ["y"])]
+    wanted = [helper.make_tensor_value_info("y", TensorProto.BFLOAT16, [])]
+    made = model(nodes, [helper.make_tensor_value_info("x", TensorProto.BFLOAT16, [])], wanted)
+    made.graph.initializer.append(helper.make_tensor("to", TensorProto.INT64, [0], []))
+    made.graph.node.append(helper.make_node("Shape", ["x"], ["size"]))
+    made.graph.output.append(helper.make_tensor_value_info("size", TensorProto.INT64, ["rank"]))
+    with OnnxrtRunner(SessionFromOnnx(made)) as runner:
+        found = runner.infer({"x": np.array(2, ml_dtypes.bfloat16)})
+    assert found["size"].shape == (0,)
+    assert found["y"] == 2
+
+
 @pytest.mark.parametrize("op", ["SequenceConstruct", "Optional"])
 def test_an_output_that_holds_tensors_is_handed_out(op):
     made = model([helper.make_node(op, ["x"], ["s"])], [value("x")], [])
