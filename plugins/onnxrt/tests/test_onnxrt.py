@@ -266,16 +266,12 @@ def test_low_bit_outputs_outlive_the_next_inference():
 
 @takes_low_bit_types
 def test_a_scalar_without_a_type_of_numpys_stays_a_scalar():
-    nodes = [helper.make_node("Reshape", ["x", "to"], ["y"])]
-    wanted = [helper.make_tensor_value_info("y", TensorProto.BFLOAT16, [])]
-    made = model(nodes, [helper.make_tensor_value_info("x", TensorProto.BFLOAT16, [])], wanted)
-    made.graph.initializer.append(helper.make_tensor("to", TensorProto.INT64, [0], []))
-    made.graph.node.append(helper.make_node("Shape", ["x"], ["size"]))
-    made.graph.output.append(helper.make_tensor_value_info("size", TensorProto.INT64, ["rank"]))
+    inputs = [helper.make_tensor_value_info("x", TensorProto.BFLOAT16, None)]
+    outputs = [helper.make_tensor_value_info("size", TensorProto.INT64, ["rank"])]
+    made = model([helper.make_node("Shape", ["x"], ["size"])], inputs, outputs)
     with OnnxrtRunner(SessionFromOnnx(made)) as runner:
         found = runner.infer({"x": np.array(2, ml_dtypes.bfloat16)})
     assert found["size"].shape == (0,)
-    assert found["y"] == 2
 
 
 @pytest.mark.parametrize("op", ["SequenceConstruct", "Optional"])
