@@ -308,10 +308,10 @@ SURVEY_FAULTS: tuple[Fault, ...] = (
          "[[[sigmoid(-5) * np.tanh((1 - sigmoid(-5)) * sigmoid(1) * np.tanh(1) + sigmoid(-5) * np.tanh(-5))]]]",
          "LSTM-14: “Couple the input and forget gates if 1”: the forget gate is one minus the input gate"),
     _ref("Scan backwards", "fails", 11,
-         "g (float s, float[3] x) => (float[3] every) { last, every = Scan<num_scan_inputs = 1, "
-         "scan_input_directions = [1], "
-         "body = b (float a, float c) => (float d, float e) { d = Add(a, c) e = Identity(d) }>(s, x) }",
-         "{'s': np.float32(0), 'x': np.float32([1, 2, 3])}", "[3, 5, 6]",
+         "g (float[1] s, float[3,1] x) => (float[3,1] every) { last, every = Scan<num_scan_inputs = 1, "
+         "scan_input_directions = [1], body = b (float[1] a, float[1] c) => (float[1] d, float[1] e) "
+         "{ d = Add(a, c) e = Identity(d) }>(s, x) }",
+         "{'s': np.zeros(1, np.float32), 'x': np.float32([[1], [2], [3]])}", "[[3], [5], [6]]",
          "Scan: scan_input_directions has “0 indicates forward direction and 1 indicates reverse direction”"),
     _ref("Mean of numbers of two shapes", "fails", 13,
          "g (float[2,1] a, float[2] b) => (float[2,2] y) { y = Mean(a, b) }",
