@@ -131,6 +131,8 @@ def standard(op_type: str, opset: int) -> type[Any] | None:
         op_type: The operator.
         opset: The version of ONNX's domain that the model imports.
     """
+    if not defs.has(op_type, ""):
+        return None  # this release of ONNX does not know it, and says so
     found = next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
     if found is not None and issubclass(found, amending.Amendment):
         return amending.amended(found, op_type, opset)
