@@ -16,6 +16,7 @@ from truth.found.__main__ import main
 from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
 from truth.found.showing import show, value_of
+from truth.found.survey_faults import SURVEY_FAULTS
 from truth.found.torch_faults import TORCH_FAULTS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "found.md").read_text("utf-8")
@@ -25,19 +26,26 @@ def plain(text: str) -> str:
     return " ".join(text.replace("`", "").split())
 
 
-def standard(operator: str, opset: int) -> str:
+#: Those of files, told in the format that ONNX's parser reads.
+OF_FILES = (*FAULTS, *SURVEY_FAULTS)
+
+
+def standard(operator: str, opset: int, domain: str = "") -> str:
     """Return all that the installed package says of an operator."""
-    schema = onnx.defs.get_schema(operator, opset)
+    schema = onnx.defs.get_schema(operator, opset, domain)
     parts = [*schema.attributes.values(), *schema.inputs, *schema.outputs]
     return plain(" ".join([schema.doc, *(part.description for part in parts)]))
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", OF_FILES, ids=lambda fault: fault.name)
 def test_what_is_quoted_stands_in_the_standard(fault):
     model = onnx.parser.parse_model(fault.code().split("'''")[1])
-    operator = model.graph.node[-1].op_type
+    named = re.match(r"(\w+)(?:-(\d+))?[ ,:]", fault.source)
+    nodes = {node.op_type: node.domain for node in model.graph.node}
+    operator = named[1] if named and (named[1] in nodes or onnx.defs.has(named[1])) else model.graph.node[-1].op_type
     later = re.search(rf"{operator}-(\d+)", fault.source)
-    said = standard(operator, int(later[1]) if later else fault.opset)
+    domain = nodes.get(operator, "")
+    said = standard(operator, int(later[1]) if later else (fault.learning if domain else fault.opset), domain)
     assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
 
 
@@ -50,7 +58,7 @@ def test_what_is_quoted_stands_in_the_help_of_torch(fault):
         assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
 
 
-@pytest.mark.parametrize("fault", [*FAULTS, *TORCH_FAULTS], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", [*OF_FILES, *TORCH_FAULTS], ids=lambda fault: fault.name)
 def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
     pytest.importorskip(fault.product)
     release = f"{fault.product} {version(fault.product)}"
@@ -62,12 +70,16 @@ def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
     assert f"| `{shown.said}` |" in PAGE
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", OF_FILES, ids=lambda fault: fault.name)
 def test_the_reference_is_right(fault):
     model = onnx.parser.parse_model(fault.code().split("'''")[1])
     wanted = np.asarray(value_of(fault.expected))
-    with ReferenceRunner(model) as runner:
-        found = next(iter(runner.infer(value_of(fault.feeds)).values()))
+
+    def run():
+        with ReferenceRunner(model) as runner:
+            return next(iter(runner.infer(value_of(fault.feeds)).values()))
+
+    found = eval(fault.shown.format(run="run()"), {"np": np, "run": run})
     np.testing.assert_allclose(np.asarray(found, np.float64), wanted, 1e-3, 1e-4)
 
 

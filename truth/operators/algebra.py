@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from truth.operators.case import Array, Case, allowed, draw, each, int64s
+from truth.operators.case import Array, Case, allowed, draw, each, int64s, told
 
 _EQUATIONS = (
     ("ij->ji", ((3, 4),)),
@@ -39,6 +40,7 @@ _EQUATIONS = (
 
 def products() -> Iterator[Case]:
     """Make cases of MatMul, Gemm, Einsum and Det."""
+    dtype: Any
     for first, second in (
         ((2, 3), (3, 4)),
         ((3,), (3, 4)),
@@ -90,6 +92,7 @@ def products() -> Iterator[Case]:
 
 def signals() -> Iterator[Case]:
     """Make cases of DFT, STFT, windows and mel weights."""
+    shape: tuple[int, ...]
     for shape, axes in (
         ((2, 8, 1), [1, -2]),
         ((2, 7, 1), [1]),
@@ -110,19 +113,19 @@ def signals() -> Iterator[Case]:
     yield from each("DFT", [draw(2, 3, 5, 2)], inverse=[None, 1])
     for shape in ((2, 20, 1), (1, 17)):
         x, step = draw(*shape), np.array(4, np.int64)
-        for window, length in (
+        for window, size in (
             (None, np.array(8, np.int64)),
             (draw(8, seed=1), None),
             (draw(7, seed=1), np.array(7, np.int64)),
         ):
-            given = [x, step, window, length] if length is not None else [x, step, window]
+            given = [x, step, window, size] if size is not None else [x, step, window]
             yield from each("STFT", given, onesided=[None, 0, 1])
     yield from each("STFT", [draw(1, 20, 2), np.array(3, np.int64), None, np.array(6, np.int64)], onesided=[0])
     for operator in ("HannWindow", "HammingWindow", "BlackmanWindow"):
-        for size in (1, 2, 5, 10):
+        for count in (1, 2, 5, 10):
             for kind in (np.int64, np.int32):
                 yield from each(
-                    operator, [np.array(size, kind)], periodic=[None, 0], output_datatype=[None, TensorProto.DOUBLE]
+                    operator, [np.array(count, kind)], periodic=[None, 0], output_datatype=[None, TensorProto.DOUBLE]
                 )
     for bins, length, rate, low, high in (
         (4, 16, 8192, 0.0, 4096.0),
@@ -145,7 +148,7 @@ def losses() -> Iterator[Case]:
         labels = (np.arange(shape[0] * int(np.prod(shape[2:]))) % shape[1]).reshape(shape[0], *shape[2:])
         for kind in (np.int64, np.int32):
             for weights in ([], [np.abs(draw(shape[1]))]):
-                options = {"reduction": [None, "none", "sum", "mean"], "ignore_index": [None, 1, -1]}
+                [options] = told({"reduction": [None, "none", "sum", "mean"], "ignore_index": [None, 1, -1]})
                 x = draw(*shape)
                 yield from each("SoftmaxCrossEntropyLoss", [x, labels.astype(kind), *weights], outputs=2, **options)
                 ignored = labels.astype(kind)
@@ -164,6 +167,8 @@ def losses() -> Iterator[Case]:
 
 def attention() -> Iterator[Case]:
     """Make cases of Attention, RotaryEmbedding, LinearAttention and CausalConvWithState."""
+    more: list[Any]
+    dtype: Any
     for dtype in (np.float32, np.float16):
         q, k, v = (
             draw(2, 4, 3, 8, dtype=dtype),
@@ -174,8 +179,8 @@ def attention() -> Iterator[Case]:
             np.ascontiguousarray(item.swapaxes(1, 2)).reshape(item.shape[0], item.shape[2], -1) for item in (q, k, v)
         ]
         past = [draw(2, 2, 2, 8, dtype=dtype, seed=3), draw(2, 2, 2, 6, dtype=dtype, seed=4)]
-        options = {"is_causal": [None, 1], "scale": [None, 0.3], "softcap": [None, 2.0]}
-        for inputs, heads in (([q, k, v], {}), (flat, {"q_num_heads": [4], "kv_num_heads": [2]})):
+        [options] = told({"is_causal": [None, 1], "scale": [None, 0.3], "softcap": [None, 2.0]})
+        for inputs, heads in zip(([q, k, v], flat), told({}, {"q_num_heads": [4], "kv_num_heads": [2]}), strict=True):
             length = 5
             masks: list[Array | None] = [
                 None,

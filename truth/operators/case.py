@@ -234,6 +234,11 @@ def int64s(*values: Any) -> Array:
     return np.array(values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values, np.int64)
 
 
+def told(*choices: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return sets of attributes with their values, as `each` takes them one after the other."""
+    return choices
+
+
 def axes_of(rank: int) -> list[int | None]:
     """Return no axis, and every axis by both its names."""
     return [None, *range(-rank, rank)]

@@ -10,7 +10,7 @@ import numpy as np
 from truth.operators.case import Array, Case, allowed, draw, each
 
 _SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, -1e-30, 0.5, 1.5, 2.5, -0.5, -1.5, 88.0, -88.0, 3e38, 1.0, -1.0]
-_UNARY: dict[str, dict[str, list[Any]]] = {
+_UNARY: dict[str, dict[str, Any]] = {
     **{
         name: {}
         for name in (

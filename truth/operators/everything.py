@@ -31,7 +31,7 @@ _FAMILIES: tuple[Callable[[], Iterator[Case]], ...] = (
     *(spatial.convolutions, spatial.poolings, spatial.resizing, spatial.sampling),
     *(sequences.recurrent, sequences.loops, sequences.listed, sequences.parts),
     *(algebra.products, algebra.signals, algebra.losses, algebra.attention),
-    quantised.quantising,
+    *(quantised.quantising, quantised.multiplying),
     *(learning.texts, learning.encoders, learning.linear, learning.trees),
 )
 #: Operators that are not asked, and why.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from truth.operators.case import Array, Case, draw, each, int64s
+from truth.operators.case import Array, Case, draw, each, int64s, told
 
 _ML = "ai.onnx.ml"
 _TRANSFORMS = (None, "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -42,7 +42,7 @@ def texts() -> Iterator[Case]:
         for mode, skips, weights in itertools.product(
             ("TF", "IDF", "TFIDF"), (0, 1, 5), (None, [0.5, 1, 2, 3, 4, 5, 6])
         ):
-            told: dict[str, list[Any]] = {"weights": [weights]} if weights else {}
+            scaled: dict[str, Any] = {"weights": [weights]} if weights else {}
             yield from each(
                 "TfIdfVectorizer",
                 [x],
@@ -53,7 +53,7 @@ def texts() -> Iterator[Case]:
                 ngram_counts=[[0, 4]],
                 ngram_indexes=[list(range(7))],
                 pool_int64s=[[2, 3, 5, 4, 5, 6, 7, 8, 6, 7]],
-                **told,
+                **scaled,
             )
 
 
@@ -62,12 +62,12 @@ def encoders() -> Iterator[Case]:
     for values in (int64s(1, 2, 7), np.array([1, 2, 7], np.float32), _texts("a", "b", "z")):
         keys: dict[str, Any] = {"keys_int64s": [[1, 2]]} if values.dtype == np.int64 else {"keys_floats": [[1.0, 2.0]]}
         keys = {"keys_strings": [["a", "b"]]} if values.dtype == object else keys
-        for told in (
+        for mapping in told(
             {"values_int64s": [[5, 6]], "default_int64": [None, 9]},
             {"values_floats": [[0.5, 1.5]], "default_float": [None, 9.0]},
             {"values_strings": [["x", "y"]], "default_string": [None, "w"]},
         ):
-            yield from each("LabelEncoder", [values], domain=_ML, **keys, **told)
+            yield from each("LabelEncoder", [values], domain=_ML, **keys, **mapping)
     yield from each(
         "LabelEncoder", [np.array([np.nan, 1], np.float32)], domain=_ML, keys_floats=[[np.nan]], values_int64s=[[3]]
     )
@@ -153,7 +153,7 @@ def linear() -> Iterator[Case]:
                 post_transform=list(_TRANSFORMS),
             )
         for classes, rows in ((2, 2), (3, 3), (2, 1)):
-            for labels in (
+            for labels in told(
                 {"classlabels_ints": [list(range(classes))]},
                 {"classlabels_strings": [list("abc"[:classes])]},
             ):
@@ -202,8 +202,8 @@ def linear() -> Iterator[Case]:
         for classes, counts in ((2, [2, 2]), (3, [2, 1, 2])):
             pairs, total = classes * (classes - 1) // 2, sum(counts)
             proba = {"prob_a": [[-1.5, -0.7, -1.1][:pairs]], "prob_b": [[0.1, -0.2, 0.3][:pairs]]}
-            for more in ({}, proba):
-                for labels in (
+            for more in told({}, proba):
+                for labels in told(
                     {"classlabels_ints": [list(range(classes))]},
                     {"classlabels_strings": [list("abc"[:classes])]},
                 ):
@@ -276,7 +276,7 @@ def trees() -> Iterator[Case]:
                     **nodes,
                 )
             for classes, ids in ((2, [1, 1, 1, 1]), (2, [0, 1, 0, 1]), (3, [0, 1, 2, 1]), (2, [0, 0, 0, 0])):
-                for labels in (
+                for labels in told(
                     {"classlabels_int64s": [list(range(classes))]},
                     {"classlabels_strings": [list("abc"[:classes])]},
                 ):
@@ -295,7 +295,7 @@ def trees() -> Iterator[Case]:
                             **nodes,
                             **labels,
                         )
-    for dtype, mode in itertools.product((np.float32, np.float64), range(6)):
+    for dtype, number in itertools.product((np.float32, np.float64), range(6)):
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         yield from each(
             "TreeEnsemble",
@@ -304,7 +304,7 @@ def trees() -> Iterator[Case]:
             n_targets=[2],
             tree_roots=[[0, 1]],
             nodes_featureids=[[0, 1]],
-            nodes_modes=[helper.make_tensor("m", 2, [2], [mode, mode])],
+            nodes_modes=[helper.make_tensor("m", 2, [2], [number, number])],
             nodes_splits=[helper.make_tensor("s", kind, [2], [0.25, -0.5])],
             nodes_truenodeids=[[0, 2]],
             nodes_falsenodeids=[[1, 3]],

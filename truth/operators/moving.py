@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -23,6 +24,7 @@ def _are_axes(axes: Sequence[int], rank: int) -> bool:
 
 def shaping() -> Iterator[Case]:
     """Make cases of Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand and Tile."""
+    shape: tuple[int, ...]
     for to in ([6], [3, 2], [-1], [0, -1], [0, 0], [2, -1, 3], [1, 6, 1]):
         yield from each("Reshape", [_numbered(2, 3), int64s(to)], allowzero=[None, 0])
     for to in ([0, 4], [4, 0], [0, 0, 7], [3, 0]):
@@ -208,6 +210,7 @@ def scattering() -> Iterator[Case]:
 
 def picking() -> Iterator[Case]:
     """Make cases of GatherND, Compress and OneHot."""
+    index: Any
     for data_shape, index, batch in (
         ((2, 3), [[0, 1], [-1, -1]], 0),
         ((2, 3), [[1], [0]], 0),
@@ -306,6 +309,8 @@ def blocks() -> Iterator[Case]:
 
 def casting() -> Iterator[Case]:
     """Make cases of Cast, CastLike and BitCast."""
+    dtype: Any
+    x: Array
     numbers = [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0, 3, 100]
     targets = [
         "FLOAT",

@@ -68,6 +68,10 @@ def quantising() -> Iterator[Case]:
     yield from each("QuantizeLinear", [np.array([1, 7, -9], np.int32), np.array(2, np.float32), np.array(1, np.int8)])
     for values in ([0, 2, -3, -2.5, 1.34, 0.5], [1, 2, 3], [-1, -2], [0, 0], [0.1, 300, 7]):
         yield from each("DynamicQuantizeLinear", [np.array(values, np.float32)], outputs=3)
+
+
+def multiplying() -> Iterator[Case]:
+    """Make cases of QLinearMatMul and QLinearConv."""
     for dtype in (np.uint8, np.int8):
         a, b = draw(2, 3, 4, dtype=dtype), draw(4, 5, dtype=dtype, seed=1)
         one, half = np.array(0.25, np.float32), np.array(0.5, np.float32)

@@ -107,6 +107,7 @@ def layers() -> Iterator[Case]:
 
 def groups() -> Iterator[Case]:
     """Make cases of GroupNormalization, InstanceNormalization and BatchNormalization."""
+    shape: tuple[int, ...]
     for shape in ((2, 4), (2, 4, 3), (1, 6, 2, 3)):
         for parts in (1, 2):
             for dtype in allowed("GroupNormalization", 0):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from truth.operators.case import Array, Case, allowed, draw, each, int64s
+from truth.operators.case import Array, Case, allowed, draw, each, int64s, told
 
 _AUTO = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -102,7 +103,7 @@ def convolutions() -> Iterator[Case]:
                 offset_group=[offset_group],
                 kernel_shape=[None, [2, 3]],
             )
-    for image, block, options in (
+    folded: tuple[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]], ...] = (
         ((5, 5), (1, 5), {}),
         ((5, 5), (2, 2), {}),
         ((5, 6), (2, 2), {"strides": [1, 2]}),
@@ -110,7 +111,8 @@ def convolutions() -> Iterator[Case]:
         ((5, 5), (3, 3), {"pads": [1, 0, 1, 2]}),
         ((3, 4, 5), (2, 2, 1), {}),
         ((7,), (3,), {"strides": [2]}),
-    ):
+    )
+    for image, block, options in folded:
         rank = len(image)
         pads = options.get("pads", [0] * 2 * rank)
         strides, dilations = options.get("strides", [1] * rank), options.get("dilations", [1] * rank)
@@ -119,11 +121,8 @@ def convolutions() -> Iterator[Case]:
             for at in range(rank)
         ]
         x = draw(2, 3 * int(np.prod(block)), int(np.prod(counts)))
-        yield from each(
-            "Col2Im",
-            [x, int64s(list(image)), int64s(list(block))],
-            **{name: [value] for name, value in options.items()},
-        )
+        values: dict[str, Any] = {name: [value] for name, value in options.items()}
+        yield from each("Col2Im", [x, int64s(list(image)), int64s(list(block))], **values)
 
 
 def poolings() -> Iterator[Case]:
@@ -135,7 +134,7 @@ def poolings() -> Iterator[Case]:
             pads = [None, [1, 1, 0][:rank] + [0, 1, 1][:rank], [kernel[at] - 1 for at in range(rank)] * 2]
             strides = [None, [2, 3, 2][:rank]]
             dilations = [None, [2, 1, 1][:rank]]
-            for options in (
+            for options in told(
                 {"pads": pads, "ceil_mode": [None, 1], "strides": strides, "dilations": dilations},
                 {"auto_pad": list(_AUTO[1:]), "strides": strides, "ceil_mode": [None, 1]},
                 {"auto_pad": list(_AUTO[1:]), "strides": strides, "dilations": dilations[1:]},
@@ -175,7 +174,7 @@ def resizing() -> Iterator[Case]:
         "tf_crop_and_resize",
         "half_pixel_symmetric",
     )
-    kinds: list[dict[str, list[object]]] = [
+    kinds: list[dict[str, Any]] = [
         {"mode": ["nearest"], "nearest_mode": [None, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]},
         {"mode": ["linear"]},
         {"mode": ["linear"], "antialias": [1]},

@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import version_converter
 
 from polycmp.comparator import RunResults
 from polycmp.json import load_json, save_json
@@ -49,6 +51,8 @@ _RANDOM = (
     "RandomUniformLike",
 )
 _SECONDS, _ALL = 60, 3600
+#: The newest set that the converter of the backend `torch` knows.
+_OLD = 13
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,13 @@ class Runtime:
         name: Name and release.
         backend: The backend that runs it.
         packages: What its environment has of its own.
+        is_lowered: Whether it is given the models in an older set of operators, where ONNX takes them there.
     """
 
     name: str
     backend: str
     packages: tuple[str, ...]
+    is_lowered: bool = False
 
 
 RUNTIMES = (
@@ -71,6 +77,12 @@ RUNTIMES = (
     Runtime("ONNX Runtime 1.31.1", "onnxrt", ("onnxruntime==1.31.1", _ONNX, _PROTOBUF)),
     Runtime("OpenVINO 2026.4.1", "openvino", ("openvino==2026.4.1", _ONNX, _PROTOBUF)),
     Runtime("OpenVINO 2026.3.1", "openvino", ("openvino==2026.3.1", _ONNX, _PROTOBUF)),
+    Runtime(
+        "PyTorch 2.13.0",
+        "torch",
+        ("torch==2.13.0", "torchvision==0.28.0", "onnx2torch==1.5.15", "pillow", _ONNX, _PROTOBUF),
+        is_lowered=True,
+    ),
     Runtime("onnx 1.23.2", "onnx", (_ONNX, _PROTOBUF)),
     Runtime("onnx 1.22.0", "onnx", ("onnx==1.22.0", _PROTOBUF)),
 )
@@ -118,11 +130,22 @@ def write_cases(folder: Path) -> dict[str, Truth]:
             continue
         truths[case.name] = truth = _truth(case, operator)
         (folder / f"{case.name}.onnx").write_bytes(case.model.SerializeToString())
+        (folder / f"{case.name}.{_OLD}.onnx").write_bytes(_lowered(case.model).SerializeToString())
         save_json([case.feed], str(folder / f"{case.name}.in.json"))
         results = RunResults()
         results.add([dict(truth.outputs)], runner_name="truth")
         results.save(str(folder / f"{case.name}.truth.json"))
     return truths
+
+
+def _lowered(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model in an older set of operators; itself where it is in one, or ONNX does not take it there."""
+    if max((item.version for item in model.opset_import if not item.domain), default=0) <= _OLD:
+        return model
+    try:
+        return version_converter.convert_version(model, _OLD)
+    except Exception:  # noqa: BLE001 - whatever it raises, there is no older form
+        return model
 
 
 def _truth(case: NodeCase, operator: str) -> Truth:
@@ -160,8 +183,9 @@ def ask(runtime: Runtime, folder: Path, truths: Mapping[str, Truth]) -> dict[str
     suite, saved = folder / "suite.toml", folder / "saved"
     shutil.rmtree(saved, ignore_errors=True)
     saved.mkdir()
+    ending = f".{_OLD}.onnx" if runtime.is_lowered else ".onnx"
     cases = (
-        f'[[case]]\nname = "{name}"\nmodel = "{name}.onnx"\nload-inputs = ["{name}.in.json"]\n'
+        f'[[case]]\nname = "{name}"\nmodel = "{name}{ending}"\nload-inputs = ["{name}.in.json"]\n'
         f'load-outputs = ["{name}.truth.json"]\nsave-outputs = "saved/{name}.json"\n'
         'allow-blind = true\nnan = "equal"\ninfinities-compare-equal = true\n'
         for name in truths
@@ -232,7 +256,11 @@ outputs are left out), with the inputs that come with them. {exact} have a truth
 `onnx` and equal to the output that comes with the case within its tolerance; of the others that output is the truth.
 One ULP is the distance between the true value and its neighbour in the type of the output. Near zero a sum of rounded
 terms is many ULP off and still right: the verdict is polycmp's, which measures what rounding explains. The columns
-`onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections.
+`onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections. PyTorch is the
+backend `torch`: the file converted by onnx2torch, which knows operators of up to set {_OLD}; so each model is taken to
+that set first where ONNX's own converter does so, and is refused where not; what is FAILED there is a converter's
+before it is PyTorch's. LiteRT is not asked: its converter from ONNX, onnx2tf, needs TensorFlow, and releases of its own
+of all that these environments share.
 
 {markdown_table(["", *asked], _summary(asked))}
 

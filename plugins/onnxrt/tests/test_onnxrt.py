@@ -264,6 +264,16 @@ def test_low_bit_outputs_outlive_the_next_inference():
     assert (first == 1).all()
 
 
+@takes_low_bit_types
+def test_a_scalar_without_a_type_of_numpys_stays_a_scalar():
+    inputs = [helper.make_tensor_value_info("x", TensorProto.BFLOAT16, None)]
+    outputs = [helper.make_tensor_value_info("size", TensorProto.INT64, ["rank"])]
+    made = model([helper.make_node("Shape", ["x"], ["size"])], inputs, outputs)
+    with OnnxrtRunner(SessionFromOnnx(made)) as runner:
+        found = runner.infer({"x": np.array(2, ml_dtypes.bfloat16)})
+    assert found["size"].shape == (0,)
+
+
 @pytest.mark.parametrize("op", ["SequenceConstruct", "Optional"])
 def test_an_output_that_holds_tensors_is_handed_out(op):
     made = model([helper.make_node(op, ["x"], ["s"])], [value("x")], [])

@@ -26,7 +26,8 @@ class QuantizeLinear(Amendment):
     """QuantizeLinear; ONNX's wraps around where a quotient is beyond 32 bits, infinity among them."""
 
     def _run(self, x: Any, scale: Any, *zero: Any, axis: int = 1, **told: Any) -> Any:
-        kind = helper.tensor_dtype_to_np_dtype(told["precision"]) if told.get("precision") else x.dtype
+        precision = told.pop("precision", None)
+        kind = helper.tensor_dtype_to_np_dtype(precision) if precision else x.dtype
         quotient = x.astype(kind) / _spread(scale.astype(kind), x.shape, axis, told.get("block_size") or 0)
         near = quotient.astype(np.float64).clip(-_BEYOND_ANY_CODE, _BEYOND_ANY_CODE)
         return super()._run(near, np.ones(scale.shape), *zero, axis=axis, **told)  # type: ignore[misc]

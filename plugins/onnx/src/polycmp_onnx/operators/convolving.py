@@ -72,7 +72,8 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
         weights = w.reshape(group, -1, *w.shape[1:])
         canvas = np.zeros((x.shape[0], group, w.shape[1], *lengths), x.dtype)
         for offset in itertools.product(*(range(length) for length in w.shape[2:])):
-            product = np.einsum("ngc...,gco->ngo...", data, weights[(..., *offset)])
+            element = (..., *offset)
+            product = np.einsum("ngc...,gco->ngo...", data, weights[element])
             place = tuple(
                 slice(at * gap, at * gap + step * (size - 1) + 1, step)
                 for at, gap, step, size in zip(offset, gaps, steps, x.shape[2:], strict=True)

@@ -82,8 +82,8 @@ def _text(value: Any) -> str:
 
 def _votes(told: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -> list[tuple[int, int, float]]:
     """Return leaf, target and weight of each vote."""
-    weights = told.get(f"{kind}_weights_as_tensor")
-    weights = told.get(f"{kind}_weights") if weights is None else weights
+    weights: Any = told.get(f"{kind}_weights_as_tensor")
+    weights = told[f"{kind}_weights"] if weights is None else weights
     keys = zip(told[f"{kind}_treeids"], told[f"{kind}_nodeids"], strict=True)
     targets = told[f"{kind}_ids"]
     return [(place[key], target, float(weight)) for key, target, weight in zip(keys, targets, weights, strict=True)]

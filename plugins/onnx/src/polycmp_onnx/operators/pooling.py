@@ -27,8 +27,7 @@ class MaxPool_12(OpRun):  # type: ignore[misc]
 def _places(x: Any, y: Any, windows: _Windows, by_columns: bool) -> Any:
     """Return where the largest element of each window stands, the first of several; -1 where there is none."""
     size = x.shape[2:]
-    order = "F" if by_columns else "C"
-    within = np.arange(math.prod(size)).reshape(size, order=order)
+    within = np.arange(math.prod(size)).reshape(size, order="F" if by_columns else "C")
     numbers = np.broadcast_to(within, x.shape) + (np.arange(math.prod(x.shape[:2])) * within.size).reshape(
         *x.shape[:2], *(1,) * len(size)
     )

@@ -31,7 +31,8 @@ class GridSample_16(OpRun):  # type: ignore[misc]
         batch = np.arange(x.shape[0]).reshape(-1, *(1,) * rank)
         result: Any = 0
         for chosen in itertools.product(*taps):
-            values = np.moveaxis(x, 1, -1)[(batch, *(place for place, _ in chosen))]
+            places = (batch, *(place for place, _ in chosen))
+            values = np.moveaxis(x, 1, -1)[places]
             weight = math.prod((item for _, item in chosen), start=np.ones((1,), wide))
             result = result + np.where(weight[..., None] == 0, 0, values * weight[..., None])
         return (np.moveaxis(result, -1, 1).astype(x.dtype),)

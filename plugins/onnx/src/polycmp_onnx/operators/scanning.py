@@ -12,12 +12,16 @@ from onnx.reference.op_run import OpRun
 from polycmp_onnx.operators.control import stacked
 
 
-class Scan_9(OpRun):  # type: ignore[misc]
-    """Scan; ONNX's knows no other axis than the first, no other direction than forwards, and at least one step."""
+class _Scan(OpRun):  # type: ignore[misc]
+    """Both versions."""
 
     def need_context(self) -> bool:
         """Return True: the body reads values of the graph around it."""
         return True
+
+
+class Scan_9(_Scan):
+    """Scan; ONNX's knows no other axis than the first, no other direction than forwards, and at least one step."""
 
     def _run(
         self,
@@ -45,7 +49,7 @@ class Scan_9(OpRun):  # type: ignore[misc]
         return (*state, *(np.moveaxis(item, 0, axis) for item, axis in zip(outputs, ends, strict=True)))
 
 
-class Scan_8(Scan_9):
+class Scan_8(_Scan):
     """Scan of opset 8, which goes through each element of a batch by itself; ONNX's does not know it."""
 
     def _run(

@@ -46,7 +46,6 @@ from polycmp_onnx.operators.versions import (
     Dropout_7,
     Flatten_1,
     NonMaxSuppression_10,
-    NonZero_9,
     OneHot_9,
     OneHot_11,
     Resize_10,
@@ -97,7 +96,6 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "MeanVarianceNormalization": ((9, _EVER, MeanVarianceNormalization_9),),
     "NegativeLogLikelihoodLoss": ((12, 21, NegativeLogLikelihoodLoss_12), (22, _EVER, NegativeLogLikelihoodLoss_22)),
     "NonMaxSuppression": ((10, _EVER, NonMaxSuppression_10),),
-    "NonZero": ((9, _EVER, NonZero_9),),
     "OneHot": ((9, 10, OneHot_9), (11, _EVER, OneHot_11)),
     "OptionalHasElement": ((15, _EVER, OptionalHasElement_15),),
     "Pad": ((2, 10, Pad_2), (11, _EVER, Pad_18)),
@@ -133,6 +131,8 @@ def standard(op_type: str, opset: int) -> type[Any] | None:
         op_type: The operator.
         opset: The version of ONNX's domain that the model imports.
     """
+    if not defs.has(op_type, ""):
+        return None  # this release of ONNX does not know it, and says so
     found = next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
     if found is not None and issubclass(found, amending.Amendment):
         return amending.amended(found, op_type, opset)

@@ -125,15 +125,6 @@ class NonMaxSuppression_10(NonMaxSuppression):  # type: ignore[misc]
         return (made.reshape(-1, 3),)
 
 
-class NonZero_9(OpRun):  # type: ignore[misc]
-    """NonZero; for a scalar of the shape [0, N], which NumPy has no longer."""
-
-    def _run(self, x: Any) -> tuple[Any]:
-        if x.ndim == 0:
-            return (np.empty((0, int(bool(x))), np.int64),)
-        return (np.stack(np.nonzero(x)).astype(np.int64),)
-
-
 class Shape_15(OpRun):  # type: ignore[misc]
     """Shape; ONNX's does not clip an end that lies before the first dimension."""
 
@@ -183,7 +174,8 @@ class TfIdfVectorizer_9(TfIdfVectorizer):  # type: ignore[misc]
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.weights = self.weights_ = self.weights or [1.0] * len(self.ngram_indexes)
+        given: Any = getattr(self, "weights", None)
+        self.weights = self.weights_ = given or [1.0] * len(self.ngram_indexes)
 
 
 class Unique_11(OpRun):  # type: ignore[misc]
