@@ -57,7 +57,7 @@ class PartitionedRun(SegmentRunner):
         super().__init__(result, graph, make, needs, compiles=compiles)
         self.variants = variants
         self.join = join
-        self.unavailable = False
+        self.unavailable: bool = False
         self._refused = RefusedTensors(self)
         self._current: BackendRun | None = None
         self._iterations: list[float] = []
