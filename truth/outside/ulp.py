@@ -259,8 +259,8 @@ terms is many ULP off and still right: the verdict is polycmp's, which measures 
 `onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections. PyTorch is the
 backend `torch`: the file converted by onnx2torch, which knows operators of up to set {_OLD}; so each model is taken to
 that set first where ONNX's own converter does so, and is refused where not; what is FAILED there is a converter's
-before it is PyTorch's. LiteRT is not asked: its converter from ONNX, onnx2tf, needs TensorFlow, and releases of its own of
-all that these environments share.
+before it is PyTorch's. LiteRT is not asked: its converter from ONNX, onnx2tf, needs TensorFlow, and releases of its own
+of all that these environments share.
 
 {markdown_table(["", *asked], _summary(asked))}
 
