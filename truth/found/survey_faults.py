@@ -338,7 +338,7 @@ SURVEY_FAULTS: tuple[Fault, ...] = (
          "SVMClassifier with prob_a and prob_b: “output Z are probability estimates”, as multiclass_probability of "
          "libsvm makes "
          "them of those of pairs", 1),
-    Fault("Dropout in training mode, onnxslim", "onnxslim", "puts the numbers of one run there", 13, _TRAINED,
+    Fault("Dropout in training mode, onnxslim", "onnxslim", "writes a file that does not load", 13, _TRAINED,
           "{'x': np.zeros(8, np.float32)}", "0", _RANDOM, 0, "float(all(np.array_equal({run}, {run}) for _ in "
           "range(9)))"),
     Fault("The mask of Dropout, onnxslim", "onnxslim", "gives the data in its place", 13,
