@@ -10,6 +10,7 @@ Each prints one line of JSON. A runtime that crashes takes this process with it,
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -141,7 +142,7 @@ def quantise(how: str, source: str, target: str, inputs: str) -> dict[str, Any]:
 
 
 def compare_with_any(candidate: str, reference: str, inputs: str, backends: list[str]) -> dict[str, Any]:
-    """Return how far two files are apart with the first backend of the reference that agrees, else with the last.
+    """Return how far two files are apart with the backend of the reference that agrees best, the first among equals.
 
     Evaluators have faults of their own, which polycmp knows; two runtimes that agree are right.
 
@@ -159,7 +160,7 @@ def compare_with_any(candidate: str, reference: str, inputs: str, backends: list
         except Exception as error:  # noqa: BLE001 - that one cannot run it
             one = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
         first = one.get("beyond") if backend == backends[0] else first
-        if not found or "error" in found or one.get("beyond", 1) == 0:
+        if not found or "error" in found or one.get("beyond", math.inf) < found["beyond"]:
             found = {**one, "backend": backend}
         if one.get("beyond", 1) == 0:
             break
