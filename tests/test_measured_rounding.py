@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from ml_dtypes import bfloat16
+from onnx import TensorProto, helper, numpy_helper
 from small_models import graph_model
 
 FLOAT = TensorProto.FLOAT
@@ -409,3 +410,42 @@ def test_boxes_and_scores_in_one_output_are_judged_apart(polycmp, tmp_path, faul
     done = polycmp("run", "new.onnx", "old.onnx", "-b", "onnxrt")
     assert done.status == status, done.out
     assert ("in 80 of 84 channels of a scale of their own" in words(done)) is bool(status), done.out
+
+
+def write_networks(folder: Path, dtype, *, is_wrong: bool) -> list[str]:
+    """Write a network of products, and its file whose weights lie in a coarser type and are cast; return both names."""
+    random = np.random.default_rng(0)
+    paths = []
+    weights = [random.standard_normal((32, 32)).astype(np.float32) / 5 for _ in range(4)]
+    for name in ("held", "source"):
+        nodes, held, read = [], [], "x"
+        for place, weight in enumerate(weights):
+            if name == "held":
+                stored = weight.copy()
+                stored[:, 3] *= 1.05 if is_wrong and place == 1 else 1.0
+                held.append(numpy_helper.from_array(stored.astype(dtype), f"w{place}_held"))
+                nodes.append(helper.make_node("Cast", [f"w{place}_held"], [f"w{place}_cast"], to=TensorProto.FLOAT))
+            else:
+                held.append(numpy_helper.from_array(weight, f"w{place}"))
+            nodes.append(helper.make_node("MatMul", [read, held[-1].name.replace("held", "cast")], [f"m{place}"]))
+            nodes.append(helper.make_node("Tanh", [f"m{place}"], [f"t{place}"]))
+            read = f"t{place}"
+        values = [helper.make_tensor_value_info(value, TensorProto.FLOAT, [8, 32]) for value in ("x", read)]
+        graph = helper.make_graph(nodes, name, values[:1], values[1:], held)
+        path = folder / f"{name}.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        paths.append(str(path))
+    return paths
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--mark-all"], ["locate"]], ids=" ".join)
+@pytest.mark.parametrize("order", [1, -1], ids=["held first", "source first"])
+@pytest.mark.parametrize("dtype", [np.float16, bfloat16])
+def test_weights_that_a_file_holds_in_a_coarser_type_are_rounded_to_it(polycmp, tmp_path, command, order, dtype):
+    """The rest of the file calculates in float32: a weight that is wrong by 5 % of a column is seen."""
+    right = write_networks(tmp_path, dtype, is_wrong=False)[::order]
+    done = polycmp(*command, *right, "-b", "onnxrt")
+    assert done.status == 0, done.out
+    wrong = write_networks(tmp_path, dtype, is_wrong=True)[::order]
+    if dtype is np.float16:
+        assert polycmp(*command, *wrong, "-b", "onnxrt").status == 1

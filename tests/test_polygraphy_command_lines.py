@@ -244,7 +244,7 @@ def test_the_names_of_inputs_are_kept_in_run_files_and_scripts(polycmp, workshop
 
 
 def test_a_file_that_another_package_reads_names_that_package():
-    error = not_found("format", "pt", {}, ())
+    error = not_found("format", "pt", {}, (), {})
     assert error.exit_code == 2
     assert error.parts()[0].startswith("unknown type of file '.pt'")
     assert error.hint == "pip install 'polycmp-torch[torch]'"

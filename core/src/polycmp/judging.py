@@ -18,9 +18,11 @@ from polycmp.builtin.judging.masks import MASKING, MASKS, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
+    cast_weights,
     folded_factors,
     quantised_tensors,
     rounded_weights,
+    types_held,
     types_inside,
 )
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, is_ruined, judge, lost_channels
@@ -43,6 +45,7 @@ __all__ = [
     "Side",
     "Values",
     "beside_masks",
+    "cast_weights",
     "coarsest",
     "depths_of",
     "floor_of",
@@ -56,6 +59,7 @@ __all__ = [
     "rounded_weights",
     "sampled_levels",
     "turned_in",
+    "types_held",
     "types_inside",
     "uncut_tensors",
 ]

@@ -43,9 +43,11 @@ from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
     accumulated_tensors,
+    cast_weights,
     own_types,
     quantised_tensors,
     round_alike,
+    types_held,
     types_inside,
     types_of,
     types_on_the_way,
@@ -55,7 +57,7 @@ from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import CUTTING, UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, TensorMetadata
 
 Array = NDArray[Any]
 #: A side that rounds so much less than the other one is not run with its own roundings (choice: the sum of both noises
@@ -205,7 +207,7 @@ class RoundingTolerances:
         self._other_model = other_model
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
-        self._types: dict[str, frozenset[str]] = {}
+        self._types: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self._sides: dict[tuple[str, str], Sides] = {}
         self._feed: Feed = {}
         self._outputs: Sequence[str] | None = None
@@ -318,9 +320,7 @@ class RoundingTolerances:
             return Side({"": whole}, whole)
         if alike:
             return self._inside_both(backend, exact, real)
-        if whole != "int8":
-            return Side({"": whole}, whole)
-        rounded = quantised_tensors(graph, exact)
+        rounded = quantised_tensors(graph, exact) if whole == "int8" or cast_weights(graph) else {}
         kinds = {"": real, **rounded} if rounded else {"": whole}
         return Side(kinds, coarsest(kinds))
 
@@ -350,13 +350,16 @@ class RoundingTolerances:
         return allowed_precision(dict(backend.tools.narrows), backend.plan.options)
 
     def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
-        """Return the coarsest type inside a model, steps of a scale among them if `whole` is true."""
+        """Return the coarsest type inside a model, steps of a scale and types of weights among them if `whole`."""
         path = backend.model.path
         if path not in self._types:
             graph = self._graph(backend)
-            self._types[path] = frozenset() if graph is None else types_inside(graph, types_of(graph, self._feed))
-        types = self._types[path] if whole else self._types[path] - {"int8"}
-        return max(types, key=UNITS.__getitem__, default="float32")
+            types = TensorMetadata() if graph is None else types_of(graph, self._feed)
+            held = frozenset[str]() if graph is None else types_held(graph, types)
+            inside = frozenset[str]() if graph is None else types_inside(graph, types)
+            self._types[path] = held, inside - {"int8"}
+        held, real = self._types[path]
+        return max(held if whole else real, key=UNITS.__getitem__, default="float32")
 
     def _graph(self, backend: ResolvedBackend) -> ModelGraph | None:
         path = backend.model.path

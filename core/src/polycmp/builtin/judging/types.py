@@ -46,6 +46,27 @@ def types_inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
     return frozenset(name for name in names if name in UNITS)
 
 
+def cast_weights(graph: ModelGraph) -> dict[str, str]:
+    """Return the coarse types of real numbers in which a file holds weights that a Cast makes wider, by its result."""
+    kinds: dict[str, str] = {}
+    for node in graph.nodes:
+        if node.op_type == "Cast" and node.operand(0) in graph.weights:
+            values = weight_values(graph, [node.operand(0)]).get(node.operand(0))
+            if values is not None and UNITS.get(dtype_name(values.dtype), 0.0) > UNITS["float32"]:
+                kinds.update(dict.fromkeys(node.outputs, dtype_name(values.dtype)))
+    return kinds
+
+
+def types_held(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
+    """Return the types that a model rounds to inside, and those in which its file holds weights.
+
+    Args:
+        graph: The model.
+        types: The types of its tensors, as far as they are known.
+    """
+    return types_inside(graph, types) | set(cast_weights(graph).values())
+
+
 def types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
     """Return the types of a model's tensors; none where there are no inputs to tell them from."""
     return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
@@ -104,8 +125,8 @@ def _rounds_no_more(
     shared = (name for name in candidate_types if name in reference_types)
     if any(_unit(candidate_types, name) > _unit(reference_types, name) for name in shared):
         return False
-    inside = [types_inside(graph, types) for graph, types in (candidate_side, reference_side)]
-    if max(map(unit_of, inside[0]), default=0.0) > max(map(unit_of, inside[1]), default=0.0):
+    held = [types_held(graph, types) for graph, types in (candidate_side, reference_side)]
+    if max(map(unit_of, held[0]), default=0.0) > max(map(unit_of, held[1]), default=0.0):
         return False
     there = {(node.op_type, node.operand(0)) for node in _rounding(reference, reference_types)}
     return all((node.op_type, node.operand(0)) in there for node in _rounding(candidate, candidate_types))
@@ -161,7 +182,7 @@ def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rou
 
 
 def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
-    """Return the rounding of weights that another file of the model holds as codes, by name.
+    """Return the rounding of weights that another file of the model holds as codes, or in a coarser type, by name.
 
     Steps are those of the file where it shows them: weights of 7 bits, and symmetric ones, have larger ones than 255
     over their range.
@@ -170,20 +191,35 @@ def rounded_weights(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Round
         quantised: The file that rounds.
         exact: The model.
     """
+    rounded: dict[str, Rounding] = dict(_coarser_weights(quantised, exact))
     if not any(node.op_type in _CODES or any(word in node.op_type for word in _OF_CODES) for node in quantised.nodes):
-        return {}  # an optimiser gave them other names
+        return rounded  # an optimiser gave others other names
     weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
     alone = [name for name in weights if name in exact.weights and name not in quantised.weights]
     packed = {f"int{node.attributes.get('bits', 4)}" for node in quantised.nodes if node.op_type in _PACKED}
     kind = max(filter(is_steps, packed), key=unit_of, default="int8")
     steps = weight_values(quantised, [f"{name}{_OF_SCALE}" for name in alone])
-    rounded: dict[str, Rounding] = {}
     kept = {name for node in quantised.nodes if node.op_type == _NORM for name in node.outputs}
     for name in alone:
+        if name in rounded:
+            continue
         step = _largest(steps.get(f"{name}{_OF_SCALE}"))
         factors = folded_factors(exact, name, kept) if is_steps(kind) else None
         rounded[name] = (_before_folding(exact, name, factors, step) if factors is not None else 0.0) or step or kind
     return rounded
+
+
+def _coarser_weights(coarse: ModelGraph, exact: ModelGraph) -> dict[str, str]:
+    """Return the types in which another file holds the weights of a model for a Cast, by their names in the model."""
+    kinds = cast_weights(coarse)
+    makers = {name: node for node in coarse.nodes for name in node.outputs} if kinds else {}
+    found: dict[str, str] = {}
+    for node in exact.nodes if kinds else ():
+        other = makers.get(next(iter(node.outputs), ""))
+        for place, name in enumerate(node.operands or node.inputs):
+            if other is not None and name in exact.weights and other.operand(place) in kinds:
+                found[name] = kinds[other.operand(place)]
+    return found
 
 
 def folded_factors(graph: ModelGraph, weight: str, kept: Set[str] = frozenset()) -> NDArray[np.float64] | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polycmp.graph import GraphNode, weight_values
 from polycmp.judging import folded_factors
-from polycmp.precision import STEPS, UNITS
+from polycmp.precision import STEPS, UNITS, unit_of
 from polycmp_locate.pairing.result import GIVEN, Match, Pairing
 from polycmp_locate.pairing.side import MOVING, Side, plain_type
 
@@ -198,6 +198,7 @@ class _Builder:
         if shared is not None and not shared:
             kinds = real
         coarsest = max(kinds, key=kinds.__getitem__, default="")
+        held = max((*own.held, *theirs.held, coarsest), key=unit_of)
         weights = _rounded_weights(self.other, theirs.nodes)
         normed = own.nodes and all(node.op_type != "BatchNormalization" for node in own.nodes)
         folded = {name: folded_factors(self.other.graph, name) for name in weights} if normed else {}
@@ -210,8 +211,8 @@ class _Builder:
             (match.candidate,),
             main.attributes,
             metadata,
-            unit=kinds.get(coarsest, 0.0),
-            coarsest=coarsest,
+            unit=unit_of(held),
+            coarsest=held,
             quantised=any(name in STEPS for name in kinds),
             apart=coarsest if shared is None else max(real, key=real.__getitem__, default=""),
             shared_steps=shared or {},
@@ -297,6 +298,7 @@ class Part:
     all_nodes: list[GraphNode] = field(default_factory=list)
     inputs: dict[str, None] = field(default_factory=dict)
     kinds: dict[str, float] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
 
 
 def part_of(side: Side, name: str, border: Mapping[str, str]) -> Part:
@@ -326,6 +328,7 @@ def part_of(side: Side, name: str, border: Mapping[str, str]) -> Part:
     part.all_nodes = list(chosen.values())
     for node in part.all_nodes:
         part.kinds.update(_kinds(side, node))
+        part.held.update(side.cast_weights[name] for name in node.outputs if name in side.cast_weights)
     return part
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
 
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.judging import cast_weights
 from polycmp.layerwise import final_outputs, static_tensors
 from polycmp.precision import CUTTING
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, is_floating
@@ -90,6 +91,11 @@ class Side:
         for name in (*self.graph.inputs, *self.made):
             members.setdefault(self.root(name), []).append(name)
         return members
+
+    @cached_property
+    def cast_weights(self) -> dict[str, str]:
+        """The coarse types in which the file holds weights that a Cast makes wider, by the name of what it makes."""
+        return cast_weights(self.graph)
 
     def split(self, names: Sequence[str], kind: str) -> None:
         """Have a class of tensors end before some, which operators make that do more than to round.
