@@ -8,6 +8,7 @@ have real interpreters below it, and so have those of the process itself: its st
 from __future__ import annotations
 
 import faulthandler
+import gc
 import logging
 import os
 import signal
@@ -76,6 +77,7 @@ def _as_interpreter(
 ) -> NoReturn:
     """Make this copy look like an interpreter that was just started, and call its `main`."""
     status = 1
+    gc.freeze()  # sessions of this process, whose ends wait for threads that the copy lacks
     try:
         faulthandler.disable()
         for number in (signal.SIGTERM, signal.SIGHUP):
