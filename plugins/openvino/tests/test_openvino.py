@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from polycmp.cli.main import main
 from polycmp.errors import BackendError, ModelError
 from polycmp_openvino import OpenvinoRunner
-from polycmp_openvino.plugin import OPTIMIZATIONS, Options, polycmp_runners
+from polycmp_openvino.plugin import OPTIMIZATIONS, OpenvinoTools, Options
 from polycmp_openvino.reasons import reading_failed
 from polycmp_openvino.runner import properties
 
@@ -338,9 +338,9 @@ def test_an_optimization_that_cannot_be_left_out_is_named_with_those_that_can(mo
 
 
 def test_searches_can_leave_out_what_openvino_does_by_default():
-    [runner] = [item for item in polycmp_runners() if item.name == "openvino"]
-    assert runner.switches[0].option == "disable"
-    assert set(runner.switches[0].values) == set(OPTIMIZATIONS)
-    for switch in runner.switches:  # each setting is one that the options take
+    switches = OpenvinoTools().switches
+    assert switches[0].option == "disable"
+    assert set(switches[0].values) == set(OPTIMIZATIONS)
+    for switch in switches:  # each setting is one that the options take
         values = [switch.values] if switch.option == "disable" else switch.values
         assert all(getattr(Options(**{switch.option: value}), switch.option) == value for value in values)
