@@ -19,6 +19,11 @@ def _texts(*values: str) -> Array:
     return np.array(values, object)
 
 
+def _named_classes(count: int, numbers: str) -> tuple[dict[str, Any], ...]:
+    """Return classes that are called by numbers, in the attribute that holds these, and by texts."""
+    return told({numbers: [list(range(count))]}, {"classlabels_strings": [list("abc"[:count])]})
+
+
 def texts() -> Iterator[Case]:
     """Make cases of operators on strings, and of vectorisers."""
     words = _texts("Monday", "tuesday", "", "WEDNESDAY", "monday")
@@ -153,10 +158,7 @@ def linear() -> Iterator[Case]:
                 post_transform=list(_TRANSFORMS),
             )
         for classes, rows in ((2, 2), (3, 3), (2, 1)):
-            for labels in told(
-                {"classlabels_ints": [list(range(classes))]},
-                {"classlabels_strings": [list("abc"[:classes])]},
-            ):
+            for labels in _named_classes(classes, "classlabels_ints"):
                 yield from each(
                     "LinearClassifier",
                     [x],
@@ -203,10 +205,7 @@ def linear() -> Iterator[Case]:
             pairs, total = classes * (classes - 1) // 2, sum(counts)
             proba = {"prob_a": [[-1.5, -0.7, -1.1][:pairs]], "prob_b": [[0.1, -0.2, 0.3][:pairs]]}
             for more in told({}, proba):
-                for labels in told(
-                    {"classlabels_ints": [list(range(classes))]},
-                    {"classlabels_strings": [list("abc"[:classes])]},
-                ):
+                for labels in _named_classes(classes, "classlabels_ints"):
                     yield from each(
                         "SVMClassifier",
                         [x],
@@ -276,10 +275,7 @@ def trees() -> Iterator[Case]:
                     **nodes,
                 )
             for classes, ids in ((2, [1, 1, 1, 1]), (2, [0, 1, 0, 1]), (3, [0, 1, 2, 1]), (2, [0, 0, 0, 0])):
-                for labels in told(
-                    {"classlabels_int64s": [list(range(classes))]},
-                    {"classlabels_strings": [list("abc"[:classes])]},
-                ):
+                for labels in _named_classes(classes, "classlabels_int64s"):
                     for weights in ([0.45, 0.1, 0.37, 0.3], [0.5, -1.0, 0.4, -0.3]):
                         yield from each(
                             "TreeEnsembleClassifier",
