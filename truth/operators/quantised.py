@@ -50,13 +50,12 @@ def quantising() -> Iterator[Case]:
             blocks = np.array([[1, 0.5, 2], [0.25, 1, 4], [2, 2, 1]], kind)
             block_zeros = np.zeros((3, 3), code)
             yield from each("QuantizeLinear", [x, blocks, block_zeros], axis=[1], block_size=[2])
-            if True:
-                q = _codes((3, 6), code)
-                yield from each("DequantizeLinear", [q, np.array(0.5, kind), zero])
-                yield from each("DequantizeLinear", [q, np.array(0.5, kind)])
-                yield from each("DequantizeLinear", [q, rows, zeros], axis=[0, -2])
-                yield from each("DequantizeLinear", [q, blocks, block_zeros], axis=[1], block_size=[2])
-                yield from each("DequantizeLinear", [q, blocks], axis=[1], block_size=[2])
+            q = _codes((3, 6), code)
+            yield from each("DequantizeLinear", [q, np.array(0.5, kind), zero])
+            yield from each("DequantizeLinear", [q, np.array(0.5, kind)])
+            yield from each("DequantizeLinear", [q, rows, zeros], axis=[0, -2])
+            yield from each("DequantizeLinear", [q, blocks, block_zeros], axis=[1], block_size=[2])
+            yield from each("DequantizeLinear", [q, blocks], axis=[1], block_size=[2])
     for kind in (np.float32, np.float16):
         x = halves.clip(-6e4, 6e4).astype(kind)
         yield from each(

@@ -1,5 +1,4 @@
-"""Models of one operator, made from the operators' schemas: the reference beside ONNX Runtime, and itself in "
-"float64."""
+"""Models of one operator, made from their schemas: the reference beside ONNX Runtime, and itself in float64."""
 
 from __future__ import annotations
 
