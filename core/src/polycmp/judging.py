@@ -22,7 +22,6 @@ from polycmp.builtin.judging.types import (
     folded_factors,
     quantised_tensors,
     rounded_weights,
-    types_held,
     types_inside,
 )
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, is_ruined, judge, lost_channels
@@ -59,7 +58,6 @@ __all__ = [
     "rounded_weights",
     "sampled_levels",
     "turned_in",
-    "types_held",
     "types_inside",
     "uncut_tensors",
 ]

@@ -47,7 +47,6 @@ from polycmp.builtin.judging.types import (
     own_types,
     quantised_tensors,
     round_alike,
-    types_held,
     types_inside,
     types_of,
     types_on_the_way,
@@ -57,7 +56,7 @@ from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.precision import CUTTING, UNITS, allowed_precision, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed
 
 Array = NDArray[Any]
 #: A side that rounds so much less than the other one is not run with its own roundings (choice: the sum of both noises
@@ -82,6 +81,20 @@ class Side(NamedTuple):
     def kind_of(self, name: str) -> str:
         """Return the coarsest type on the way to a tensor."""
         return self.on_the_way.get(name, self.kind)
+
+
+class _Types(NamedTuple):
+    """Types of a model.
+
+    Attributes:
+        whole: Those that it rounds to inside, `int8` for steps of a scale, and those in which its file holds weights.
+        real: Those of real numbers that it rounds to inside.
+        holds_coarser: Whether its file holds weights in a coarser type than it calculates in.
+    """
+
+    whole: frozenset[str]
+    real: frozenset[str]
+    holds_coarser: bool
 
 
 class Sides(NamedTuple):
@@ -207,7 +220,7 @@ class RoundingTolerances:
         self._other_model = other_model
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
-        self._types: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._types: dict[str, _Types] = {}
         self._sides: dict[tuple[str, str], Sides] = {}
         self._feed: Feed = {}
         self._outputs: Sequence[str] | None = None
@@ -302,13 +315,13 @@ class RoundingTolerances:
         """
         backends = [self._backend(label) for label in (one, two)]
         first, second = (self._graph(backend) for backend in backends)
+        units = [unit_of(self._inside(backend, whole=True)) for backend in backends]
         alike = (
             not self._other_model
             and first is not None
             and second is not None
-            and (same_structure(first, second) or round_alike(first, second, self._feed))
+            and (same_structure(first, second) or (units[0] == units[1] and round_alike(first, second, self._feed)))
         )
-        units = [unit_of(self._inside(backend, whole=True)) for backend in backends]
         base = backends[0] if not alike and units[0] < units[1] else backends[1]
         return Sides(base, [self._side(backend, self._graph(base), alike=alike) for backend in backends])
 
@@ -320,7 +333,7 @@ class RoundingTolerances:
             return Side({"": whole}, whole)
         if alike:
             return self._inside_both(backend, exact, real)
-        rounded = quantised_tensors(graph, exact) if whole == "int8" or cast_weights(graph) else {}
+        rounded = quantised_tensors(graph, exact) if whole == "int8" or self._file_types(backend).holds_coarser else {}
         kinds = {"": real, **rounded} if rounded else {"": whole}
         return Side(kinds, coarsest(kinds))
 
@@ -351,15 +364,16 @@ class RoundingTolerances:
 
     def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
         """Return the coarsest type inside a model, steps of a scale and types of weights among them if `whole`."""
-        path = backend.model.path
+        types = self._file_types(backend)
+        return max(types.whole if whole else types.real, key=UNITS.__getitem__, default="float32")
+
+    def _file_types(self, backend: ResolvedBackend) -> _Types:
+        path, graph = backend.model.path, self._graph(backend)
         if path not in self._types:
-            graph = self._graph(backend)
-            types = TensorMetadata() if graph is None else types_of(graph, self._feed)
-            held = frozenset[str]() if graph is None else types_held(graph, types)
-            inside = frozenset[str]() if graph is None else types_inside(graph, types)
-            self._types[path] = held, inside - {"int8"}
-        held, real = self._types[path]
-        return max(held if whole else real, key=UNITS.__getitem__, default="float32")
+            inside = frozenset[str]() if graph is None else types_inside(graph, types_of(graph, self._feed))
+            held = set[str]() if graph is None else set(cast_weights(graph).values())
+            self._types[path] = _Types(inside | held, inside - {"int8"}, bool(held))
+        return self._types[path]
 
     def _graph(self, backend: ResolvedBackend) -> ModelGraph | None:
         path = backend.model.path

@@ -17,8 +17,8 @@ from polycmp.tensors import dtype_class
 MASKING = 9e3
 #: Masks are so many times as large as anything beside them (choice: seven bits, what is left of bfloat16 beside it).
 _FAR = 2.0**7
-#: Magnitudes that tools write as masks: infinity, the largest numbers of float64, float32, bfloat16, float16 and both
-#: types of eight bits, and 1e4.
+#: Magnitudes that tools write as masks: infinity, the largest numbers of float64, float32, bfloat16, float16 and
+#: float8_e5m2, and 1e4.
 MASKS = (
     math.inf,
     float(np.finfo(np.float64).max),
@@ -26,7 +26,6 @@ MASKS = (
     3.3895313892515355e38,
     65504.0,
     57344.0,
-    448.0,
     1e4,
 )
 
@@ -51,11 +50,11 @@ def beside_masks(candidate: NDArray[Any], reference: NDArray[Any]) -> NDArray[np
         return None
     largest = max(_largest(reference, rest), _largest(candidate, rest))
     if not largest:
-        return rest if are_masks(reference[masking]) and are_masks(candidate[masking]) else None
+        return rest if _are_masks(reference[masking]) and _are_masks(candidate[masking]) else None
     return rest if largest * _FAR <= MASKING else None
 
 
-def are_masks(array: NDArray[Any]) -> bool:
+def _are_masks(array: NDArray[Any]) -> bool:
     """Return whether all numbers of a tensor are such as tools write as masks, rounded to its type."""
     with np.errstate(over="ignore"):
         written = wide(np.array(MASKS).astype(array.dtype))

@@ -57,16 +57,6 @@ def cast_weights(graph: ModelGraph) -> dict[str, str]:
     return kinds
 
 
-def types_held(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
-    """Return the types that a model rounds to inside, and those in which its file holds weights.
-
-    Args:
-        graph: The model.
-        types: The types of its tensors, as far as they are known.
-    """
-    return types_inside(graph, types) | set(cast_weights(graph).values())
-
-
 def types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
     """Return the types of a model's tensors; none where there are no inputs to tell them from."""
     return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
@@ -104,7 +94,8 @@ def types_on_the_way(graph: ModelGraph, own: Mapping[str, str]) -> dict[str, str
 def round_alike(one: ModelGraph, two: ModelGraph, feed: Feed) -> bool:
     """Return whether neither of two models rounds what the other one does not: to a coarser type, or to steps.
 
-    Then what both round to inside is part of the network, and no reason why they differ.
+    The coarsest type of both has to be the same. Then what both round to inside is part of the network, and no reason
+    why they differ.
 
     Args:
         one: A model.
@@ -124,9 +115,6 @@ def _rounds_no_more(
     (candidate, candidate_types), (reference, reference_types) = candidate_side, reference_side
     shared = (name for name in candidate_types if name in reference_types)
     if any(_unit(candidate_types, name) > _unit(reference_types, name) for name in shared):
-        return False
-    held = [types_held(graph, types) for graph, types in (candidate_side, reference_side)]
-    if max(map(unit_of, held[0]), default=0.0) > max(map(unit_of, held[1]), default=0.0):
         return False
     there = {(node.op_type, node.operand(0)) for node in _rounding(reference, reference_types)}
     return all((node.op_type, node.operand(0)) in there for node in _rounding(candidate, candidate_types))

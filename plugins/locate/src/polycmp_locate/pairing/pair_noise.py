@@ -27,7 +27,7 @@ from polycmp.judging import (
     quantised_tensors,
     rounded_weights,
     turned_in,
-    types_held,
+    types_inside,
     uncut_tensors,
 )
 from polycmp.layerwise import PartitionedRun
@@ -68,7 +68,8 @@ def paired_rounding(
 
 
 def _coarsest_unit(side: Model) -> float:
-    return max(map(unit_of, types_held(side.graph, side.types)), default=0.0)
+    kinds = {*types_inside(side.graph, side.types), *side.cast_weights.values()}
+    return max(map(unit_of, kinds), default=0.0)
 
 
 def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool) -> dict[str, Rounding]:
