@@ -7,7 +7,6 @@ and with `code_words` or `module_words` where it is Python.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import queue
@@ -339,7 +338,6 @@ def _answer_as_copy(
 ) -> NoReturn:
     """Call a function with the connection to the parent, and end this process, which is the copy."""
     status = 1
-    gc.freeze()  # what waits there to be collected may wait in turn, for threads that the copy lacks
     try:
         for number in ENDING:
             signal.signal(number, signal.SIG_DFL)  # what the parent does then is the parent's

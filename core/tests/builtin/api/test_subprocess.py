@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -36,6 +37,17 @@ class Calling(Runner):
     def infer_impl(self, feed_dict):
         self.calls += 1
         return {"y": self._function(feed_dict["x"]), "process": np.array([os.getpid()]), "call": np.array([self.calls])}
+
+
+class Session:
+    """An object that refers to itself, and whose end takes its own process: a native library's waits for threads."""
+
+    def __init__(self) -> None:
+        self.session, self.process = self, os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self.process:
+            os._exit(9)
 
 
 def crash(_):
@@ -172,3 +184,18 @@ def test_the_runner_is_used_here_afterwards():
     Comparator.run([runner], FEEDS, use_subprocess=True)
     with runner:
         assert int(runner.infer(FEEDS[0])["process"][0]) == os.getpid()
+
+
+def test_a_copy_collects_nothing_that_waited_for_it_in_this_process():
+    def double(x):
+        gc.collect()
+        return 2 * x
+
+    gc.disable()
+    try:
+        Session()
+        with ForkedRunner(Calling("double", double)) as runner:
+            made = runner.infer(FEEDS[0])
+    finally:
+        gc.enable()
+    np.testing.assert_array_equal(made["y"], 2 * FEEDS[0]["x"])

@@ -5,6 +5,7 @@ Nothing is pickled: the copy has the runner, its loaders and all that they hold,
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -43,6 +44,7 @@ class ForkedRunner(WorkerRunner):
         self._runner = runner
 
     def _start(self, inputs: Arena, outputs: Arena) -> ChildProcess:
+        gc.collect()  # sessions that were left to it would wait, in the copy, for threads that the copy lacks
         answer = partial(_answer, partial(_ForkedWorker, self._runner, inputs, outputs))
         return CopiedProcess(answer, on_stderr=lambda line: print(line, file=sys.stderr))
 
