@@ -32,6 +32,7 @@ from polycmp.runs.tolerances import is_measured, open_tolerances
 from polycmp.session.invented import invented_numbers, without_invented_nan
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
+from polycmp.session.plain_outputs import PlainOutputs
 from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
 from polycmp.session.sensitivity import Sensitivity
 from polycmp.tensors import Feed, TensorMetadata
@@ -230,6 +231,10 @@ class _Session:
         self._sensitivity = Sensitivity(
             resolved, self._to_reference, final=self._final, several=several, in_windows=windows
         )
+        marked = _final_outputs(resolved, in_windows=False)
+        self._plain: PlainOutputs | None = None
+        if marked is not None:
+            self._plain = PlainOutputs(resolved, outcome.reference, marked, self._to_reference)
         self._names_checked = prepared.names_checked
         self.outcome = outcome
 
@@ -237,6 +242,8 @@ class _Session:
         """Deactivate what was run to find tolerances."""
         if self._tolerances is not None:
             self._tolerances.close()
+        if self._plain is not None:
+            self._plain.close()
 
     def steps(self, schedule: Schedule) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
@@ -270,6 +277,7 @@ class _Session:
         self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
         self._check_names(step)
         reference = self._fallback_reference(step.outputs)
+        step = step if self._plain is None else self._plain.take_place(step, reference)
         self._invented = self._invented or invented_numbers(step.feed, self._resolved.plan.data)
         try:
             changed = self._observers.transform(self._observed(step, reference if reference in step.outputs else ""))

@@ -64,6 +64,7 @@ class RunnerOptions:
     fused: tuple[str, ...] = opt(
         (), help="Only while these tensors are computed in the same session and are no outputs.", metavar="NAME"
     )
+    shown: tuple[str, ...] = opt((), help="Only while these tensors are outputs.", metavar="NAME")
     beside: tuple[str, ...] = opt((), help="Only while these tensors are computed in the same session.", metavar="NAME")
     hides: tuple[str, ...] = opt((), help="Tensors refused as outputs.", metavar="NAME")
     refuses: tuple[str, ...] = opt((), help="Types of operators that it cannot run.", metavar="OP")

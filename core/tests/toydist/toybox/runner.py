@@ -76,7 +76,10 @@ class ToyRunner(Runner):
         if not options.fault or tensor != options.at or self.calls < options.after:
             return False
         made = {name for node in self.toy.nodes for name in node.outputs}
-        return set(options.beside) <= made and set(options.fused) <= made - set(self.toy.outputs)
+        outputs = set(self.toy.outputs)
+        if not set(options.shown) <= outputs:
+            return False
+        return set(options.beside) <= made and set(options.fused) <= made - outputs
 
     def spoil(self, array: Any) -> Any:
         """Return a tensor with the fault."""

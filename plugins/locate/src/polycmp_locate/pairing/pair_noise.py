@@ -63,7 +63,7 @@ def paired_rounding(
         if moved is not None and moved.graph is graph.side.graph:
             other = next(other for _, other in sides if other is not graph)
             kinds = rounded_to(graph, other.side.graph, is_reference=run is reference)
-            return PairedRounding(graph, run, moved, kinds, outputs)
+            return PairedRounding(graph, run, moved, kinds, graph.finals & other.finals, outputs)
     return None
 
 
@@ -114,6 +114,7 @@ class PairedRounding(RoundingSource):
         base: Run of that model under these names.
         perturbed: Runs it with its tensors moved.
         kinds: Types and steps that its tensors are rounded to in the other model, by its names.
+        finals: Names of the tensors that are outputs of both models.
         outputs: Judges the models' own outputs; None where nobody asks for them.
     """
 
@@ -123,6 +124,7 @@ class PairedRounding(RoundingSource):
         base: PartitionedRun,
         perturbed: PerturbedRuns,
         kinds: Mapping[str, Rounding],
+        finals: frozenset[str],
         outputs: Tolerances | None = None,
     ) -> None:
         self._outputs = outputs
@@ -132,7 +134,7 @@ class PairedRounding(RoundingSource):
         self._depth = depths_of(graph)
         self._uncut = uncut_tensors(graph.side.graph)
         self._kinds = kinds
-        self._finals = graph.side.finals
+        self._finals = finals
         self._on_the_way: dict[str, str] = {}
         for node in graph.nodes:
             known = node.apart if isinstance(node, PartNode) else ""
@@ -180,8 +182,8 @@ class PairedRounding(RoundingSource):
         return turned_in(self._own_name(output), reference, [self._sampled()]), kind
 
     def is_inner(self, output: str) -> bool:
-        """Return whether the tensor is none of the outputs that the model has."""
-        return self._own_name(output) not in self._finals
+        """Return whether the tensor is no output of both models."""
+        return output not in self._finals
 
     def _own_name(self, output: str) -> str:
         return self._own.get(output, output)

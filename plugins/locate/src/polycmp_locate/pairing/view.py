@@ -164,6 +164,11 @@ class SharedGraph:
         """Name and bytes of what the model holds."""
         return {name: size for name, size in self.side.graph.weights.items() if name not in self.own}
 
+    @property
+    def finals(self) -> frozenset[str]:
+        """Names of the tensors that are the model's own outputs."""
+        return frozenset(name for name, own in self.own.items() if own in self.side.finals)
+
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the tensors' types and shapes as far as they are known."""
         fed = TensorMetadata({self.own[name]: entry for name, entry in inputs.items() if name in self.own})
