@@ -18,6 +18,7 @@ from polycmp.builtin.judging.masks import MASKING, MASKS, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.builtin.judging.types import (
+    beside_ties,
     cast_weights,
     folded_factors,
     quantised_tensors,
@@ -44,6 +45,7 @@ __all__ = [
     "Side",
     "Values",
     "beside_masks",
+    "beside_ties",
     "cast_weights",
     "coarsest",
     "depths_of",

@@ -42,11 +42,11 @@ from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
-    accumulated_tensors,
     cast_weights,
     own_types,
     quantised_tensors,
     round_alike,
+    shared_roundings,
     types_inside,
     types_of,
     types_on_the_way,
@@ -339,7 +339,7 @@ class RoundingTolerances:
 
     def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> Side:
         """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
-        steps = accumulated_tensors(exact)
+        steps = shared_roundings(exact)
         if self._allowed(backend):
             return Side({"": real, **steps}, real)
         types = own_types(exact, self._feed)

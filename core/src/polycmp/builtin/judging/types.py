@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.judging.limits import MARGIN
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
-from polycmp.precision import UNITS, is_steps, unit_of
+from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
 #: Operators of any domain that round a tensor to steps of a file, and those whose steps follow from its range.
@@ -244,11 +245,12 @@ def _before_folding(
     return tuple(map(float, step / factors))
 
 
-def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
+def shared_roundings(graph: ModelGraph) -> dict[str, Rounding]:
     """Return the rounding inside a model that two backends run, both with the codes that it holds, by tensor.
 
     What codes are multiplied out to is the same on both sides. A kernel that adds up products of codes holds steps of
-    the product of both scales, and rounds a bias to them that the file holds as a real number.
+    the product of both scales, and rounds a bias to them that the file holds as a real number. Which code a number
+    next to a tie gets hangs on its rounding.
 
     Args:
         graph: The model.
@@ -261,7 +263,31 @@ def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
         read, bias = [steps.get(node.operand(place), 0.0) for place in (0, 1)], node.operand(2)
         if node.op_type in _ADDING_UP and all(read) and bias and bias not in steps:
             rounded[node.outputs[0]] = read[0] * read[1]
+        elif node.op_type in _STATIC and node.operand(0) not in graph.weights and (reach := _reach(graph, node)):
+            rounded[node.operand(0)] = beside_ties("float32", reach)
     return rounded
+
+
+def beside_ties(kind: str, reach: float) -> float:
+    """Return the step by half of which numbers move that both sides round to the same codes.
+
+    A code flips where a number is as near to a tie as rounding brings it, and then by a whole step: multiplying what
+    one rounding does by `MARGIN`, as for all that is smooth, shows none of it, so the numbers move that far themselves.
+
+    Args:
+        kind: The type in which the numbers are rounded before.
+        reach: The largest number that has a code.
+    """
+    return 2.0 * MARGIN * operator_rounding(unit_of(kind)) * reach
+
+
+def _reach(graph: ModelGraph, node: GraphNode) -> float:
+    """Return the largest magnitude that the codes of an operator can represent; 0 if that is not known."""
+    zero = weight_values(graph, [node.operand(2)]).get(node.operand(2), np.zeros(1, np.uint8))
+    ends = np.iinfo(zero.dtype) if zero.dtype.kind in "iu" else None
+    if ends is None:
+        return 0.0
+    return _step(graph, node) * float(max(ends.max - int(zero.min()), int(zero.max()) - ends.min))
 
 
 def _step(graph: ModelGraph, node: GraphNode) -> float:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from polycmp.compare import OutputJudge
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.judging import (
-    MARGIN,
     Decisions,
     Floor,
     MeasuredJudge,
@@ -21,6 +20,7 @@ from polycmp.judging import (
     Samples,
     Side,
     Values,
+    beside_ties,
     depths_of,
     floor_of,
     lost_in,
@@ -31,7 +31,7 @@ from polycmp.judging import (
     uncut_tensors,
 )
 from polycmp.layerwise import PartitionedRun
-from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
+from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.runs import Tolerances
 from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed
@@ -81,7 +81,11 @@ def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool)
         is_reference: Whether the one that rounds less is the reference's.
     """
     exact, parts = graph.side.graph, [node for node in graph.nodes if isinstance(node, PartNode)]
-    shared = {name: kind for node in parts for name, kind in _beside_ties(node).items()}
+    shared = {
+        name: beside_ties(max(node.apart, "float32", key=unit_of), reach)
+        for node in parts
+        for name, reach in node.shared_steps.items()
+    }
     if not is_reference:  # parts call what is rounded alike as the reference does
         own = {node.counterpart: graph.own[name] for node in parts for name in node.outputs}
         shared = {own[name]: kind for name, kind in shared.items() if name in own}
@@ -94,16 +98,6 @@ def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool)
             found |= {graph.own.get(name, name): node.apart for name in (*node.inputs, *node.outputs)}
     coarse = {kind for kind in found.values() if isinstance(kind, str) and not is_steps(kind)}
     return {**found, **rounded_weights(quantised, exact), **shared, **steps, "": max(coarse, key=unit_of, default="")}
-
-
-def _beside_ties(node: PartNode) -> dict[str, Rounding]:
-    """Return how far numbers move that both files round to the same steps, so that samples show which codes may flip.
-
-    A code flips where a number is as near to a tie as rounding brings it, and then by a whole step: multiplying what
-    one rounding does by `MARGIN`, as for all that is smooth, shows none of it, so the numbers move that far themselves.
-    """
-    unit = max((unit_of(node.apart), UNITS["float32"]))
-    return {name: 2.0 * MARGIN * operator_rounding(unit) * reach for name, reach in node.shared_steps.items()}
 
 
 class PairedRounding(RoundingSource):
