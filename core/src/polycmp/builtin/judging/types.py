@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.judging.limits import MARGIN
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
@@ -271,14 +270,14 @@ def shared_roundings(graph: ModelGraph) -> dict[str, Rounding]:
 def beside_ties(kind: str, reach: float) -> float:
     """Return the step by half of which numbers move that both sides round to the same codes.
 
-    A code flips where a number is as near to a tie as rounding brings it, and then by a whole step: multiplying what
-    one rounding does by `MARGIN`, as for all that is smooth, shows none of it, so the numbers move that far themselves.
+    A code flips where a number is as near to a tie as rounding brings it, and then by a whole step. Kernels round
+    partial sums, which may be as large as the largest number that has a code, however small is what is left of them.
 
     Args:
         kind: The type in which the numbers are rounded before.
         reach: The largest number that has a code.
     """
-    return 2.0 * MARGIN * operator_rounding(unit_of(kind)) * reach
+    return 2.0 * operator_rounding(unit_of(kind)) * reach
 
 
 def _reach(graph: ModelGraph, node: GraphNode) -> float:
