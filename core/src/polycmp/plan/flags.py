@@ -70,8 +70,10 @@ def build_table(
         elif claim.contribution is not None and "runner" in kinds:
             backends[flag] = claim.contribution.name
     headings, folded = {}, []
+    equipped = () if exports or "report" not in kinds else registry.equipped(registry.reports.values())
+    exporting = [item for item, tools in equipped if tools.instead is not None]
     for item in contributions:
-        if item.kind not in kinds or (item.kind == "report" and item.spec.instead and not exports):
+        if item.kind not in kinds or item in exporting:
             continue
         heading = f"{HEADINGS[item.kind]} {item.name}"
         headings[heading] = item.spec.summary

@@ -46,6 +46,7 @@ from polycmp.spec import (
     PairingSpec,
     ReportFactory,
     ReportSpec,
+    ReportTools,
     RunnerFactory,
     RunnerSpec,
     RunnerTools,
@@ -326,6 +327,8 @@ class Registry:
     def tools(self, contribution: Contributed[DataLoaderSpec]) -> DataLoaderTools: ...
     @overload
     def tools(self, contribution: Contributed[CompareFuncSpec]) -> CompareFuncTools: ...
+    @overload
+    def tools(self, contribution: Contributed[ReportSpec]) -> ReportTools: ...
     def tools(self, contribution: Contribution) -> Any:
         """Return what a contribution can do besides what every one of its kind does; made once.
 
@@ -358,6 +361,10 @@ class Registry:
     def equipped(
         self, contributions: Iterable[Contributed[CompareFuncSpec]]
     ) -> Iterator[tuple[Contributed[CompareFuncSpec], CompareFuncTools]]: ...
+    @overload
+    def equipped(
+        self, contributions: Iterable[Contributed[ReportSpec]]
+    ) -> Iterator[tuple[Contributed[ReportSpec], ReportTools]]: ...
     def equipped(self, contributions: Iterable[Contribution]) -> Iterator[tuple[Contribution, Any]]:
         """Yield contributions with their tools, without those whose tools are broken: asked for by name, they say so.
 

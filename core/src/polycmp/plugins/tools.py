@@ -15,6 +15,8 @@ from polycmp.spec import (
     DataLoaderTools,
     LoaderSpec,
     LoaderTools,
+    ReportSpec,
+    ReportTools,
     RunnerSpec,
     RunnerTools,
     Switch,
@@ -27,6 +29,7 @@ BASES = {
     LoaderSpec: LoaderTools,
     DataLoaderSpec: DataLoaderTools,
     CompareFuncSpec: CompareFuncTools,
+    ReportSpec: ReportTools,
 }
 """The class of the tools of each kind of descriptor that may have some."""
 
@@ -61,11 +64,19 @@ def make_tools(spec: Any, load: Callable[[str], Any]) -> Any:
         setattr(made, now, value if change is None else change(value))
     if isinstance(made, RunnerTools):
         check_switches(spec, made)
+    elif isinstance(made, ReportTools):
+        _check_report(spec, made)
     return made
 
 
 def _imported(load: Callable[[str], Any], target: str) -> Callable[..., Any]:
-    """Return a function that is imported when it is first called."""
+    """Return a function that is imported when it is first called.
+
+    Raises:
+        ValueError: It is not named as functions are.
+    """
+    if not IMPORT_STRING.match(target):
+        raise ValueError(f"{target!r} is not of the form 'package.module:attribute'")
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return load(target)(*args, **kwargs)
@@ -93,3 +104,13 @@ def check_switches(spec: RunnerSpec, tools: RunnerTools) -> None:
     for option in filter(None, (*(switch.option for switch in tools.switches), tools.rewritten)):
         if option not in known:
             raise ValueError(f"{spec.name!r} names an option {option!r} that it does not have")
+
+
+def _check_report(spec: ReportSpec, tools: ReportTools) -> None:
+    name = spec.name or spec.suffix
+    if not (spec.suffix or tools.when or tools.instead):
+        raise ValueError(f"nothing ever asks for the report {name!r}: it has no suffix, `when` or `instead`")
+    if tools.when and not spec.factory:
+        raise ValueError(f"nothing writes the report {name!r}: it has no factory")
+    if tools.instead and spec.options is None:
+        raise ValueError(f"nothing turns the report {name!r} on: it has no options")

@@ -29,7 +29,7 @@ class _Node:
     name: str
     inputs: list[str]
     outputs: list[str]
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
 def save_graph(
@@ -96,7 +96,7 @@ def _nodes(graph: Any) -> Iterator[_Node]:
         yield _Node("output", value.name, [value.name], [])
 
 
-def _graph(title: str, nodes: list[_Node], tensors: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _graph(title: str, nodes: list[_Node], tensors: Mapping[str, dict[str, str]]) -> dict[str, Any]:
     producers = {name: (number, place) for number, node in enumerate(nodes) for place, name in enumerate(node.outputs)}
     return {
         "id": title,
@@ -150,8 +150,8 @@ def _tensors(
         tensors.setdefault(name, {}).update({key: f"{value:.5g}" for key, value in figures.items()})
     for row in report.get("tensors", ()):
         keys = ("passed", "max_error", "mean_error", "relative_error", "reason")
-        figures = {key.replace("_", " "): _text(row[key]) for key in keys if row.get(key) not in (None, "")}
-        tensors.setdefault(row["tensor"], {}).update(figures)
+        judged = {key.replace("_", " "): _text(row[key]) for key in keys if row.get(key) not in (None, "")}
+        tensors.setdefault(row["tensor"], {}).update(judged)
     return tensors
 
 
