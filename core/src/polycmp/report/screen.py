@@ -106,7 +106,6 @@ class Sentence:
         self._text = Text(visible_lines(shorten(text)), style=style)
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines for a console."""
         return self.lines(options.max_width)
 
     def lines(self, width: int) -> Iterator[Text]:

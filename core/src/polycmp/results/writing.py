@@ -166,19 +166,7 @@ class InputsWriter(_Writer):
 
 
 class OutputsWriter(_Writer):
-    """Saves outputs as they come; a single file appears, whole, only when the block ends well and there were outputs.
-
-    Args:
-        path: A file with the suffix of a format, or a folder without a suffix.
-        registry: The plugins that bring the formats; by default those that are installed.
-        lasting: Whether it is to be there after a loss of power, too.
-        first: Number of the first iteration, in a folder that holds those before it.
-
-    Raises:
-        UsageError: The suffix is unknown.
-        PluginError: The package that brings the format is not installed, broken, or lacks a module.
-        FileError: On entering: the path cannot be written, or is a folder with other things in it.
-    """
+    """Saves outputs as they come, as `InputsWriter` saves feeds, with the same arguments and errors."""
 
     _kind = OUTPUTS
 

@@ -250,8 +250,6 @@ class Steps:
 
 
 class _StepSource(DataSource):
-    """The source of a session with steps."""
-
     def __init__(self, steps: Steps, inner: DataSource) -> None:
         self._steps, self._inner = steps, inner
         self.synthetic = inner.synthetic

@@ -322,8 +322,6 @@ class _Off:
 
 
 class _Comparison:
-    """One comparison in the making."""
-
     def __init__(
         self, mine: Side, other: Side, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
     ) -> None:

@@ -80,7 +80,6 @@ class _Runs:
         self._known: dict[str, Any] = dict(feed)
 
     def __call__(self, part: Part) -> State:
-        """Run the part on the candidate."""
         self._on_stage(f"trying {part.size} operators together")
         tensors = self.tensors(part.inputs)
         if tensors is None:

@@ -13,8 +13,6 @@ from polycmp_onnx.operators.control import stacked
 
 
 class _Scan(OpRun):  # type: ignore[misc]
-    """Both versions."""
-
     def need_context(self) -> bool:
         """Return True: the body reads values of the graph around it."""
         return True

@@ -91,7 +91,6 @@ def _heading(found: Ranking, verdict: Verdict) -> str:
 
 
 def _sentence(found: Ranking) -> str:
-    """Return the result in one sentence."""
     last = found.trials[-1] if found.trials else None
     if found.kept is None and last is not None and last.error:
         return say.cannot_run(found.candidate, "mixed models" if last.kept else "model", last.error)

@@ -45,7 +45,6 @@ def _verdict(found: Repair) -> Verdict:
 
 
 def _sentence(found: Repair) -> str:
-    """Return the result in one sentence."""
     if _is_equal(found):
         return say.passes_as_is(found.candidate)
     if found.after is None:
