@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
-from polycmp_locate import sentences as say
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.pairing.words import reads_otherwise
+from polycmp_locate.pairing.words import all_of, reads_otherwise
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.setting import Setting, Stage, all_tensors
 from polycmp_locate.trials.together import RunsTogether, find_together
@@ -55,7 +54,10 @@ class Failure:
         if row.reason:
             return f"{FAILS}: {candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
         members = row.node.members if isinstance(row.node, PartNode) else ()
-        node = say.with_nothing_between(members) if len(members) > 1 else row.node.label
+        if len(members) > 1:
+            node = f"{all_of(members)} (nothing between them has a counterpart)"
+        else:
+            node = row.node.label
         return f"{FAILS}: {candidate} cannot run {node}, not even alone{why}"
 
 

@@ -229,22 +229,26 @@ def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
 
 def _result(call: Invocation, found: Found, seconds: float) -> Result:
     from polycmp.report import Fact, Note, Verdict
-    from polycmp.sentences import FAILED, FOUND, NO_FAULT
+    from polycmp.sentences import FAILED, FOUND, NO_FAULT, counted
     from polycmp_locate.report_builder import build_result
-    from polycmp_locate.sentences import check_passes
 
     count, kept = len(found.names), found.kept
     verdict: Verdict = "failed" if kept is None else "passed"
     shown = [] if kept is None else _kept(call, found.names, kept)
     heading = FAILED if kept is None else FOUND if kept else NO_FAULT
-    sentence = check_passes(kept, count, found.steps)
+    if kept is None:
+        answer = "the check fails even with all operators in float32"
+    elif not kept:
+        answer = "the check passes with all operators in float16"
+    else:
+        answer = f"the check passes with {kept} of {counted(count, 'operator')} in float32"
     direction = call.section(PrecisionSection).direction
     notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
     return build_result(
         "debug precision",
         verdict,
         heading,
-        sentence,
+        f"{answer}, after {counted(found.steps, 'step')}",
         title="debug precision",
         typed=call.options.command,
         seconds=seconds,

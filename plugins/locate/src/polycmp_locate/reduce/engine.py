@@ -13,7 +13,6 @@ from polycmp.model import Model
 from polycmp.plan import Plan, to_words, without_written_files
 from polycmp.report import Problem, backend_failure
 from polycmp.runs import resolve
-from polycmp_locate import sentences as say
 from polycmp_locate.reduce.judging import BackendJudge, WholeModel, needs_outputs
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in
@@ -25,6 +24,11 @@ from polycmp_locate.whole_outputs import refuse_means
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+
+_WHOLE_UNANSWERED = {
+    "blind": "nothing could have differed in the whole model, so it is not known whether it fails",
+    "undecided": "whether the whole model fails could not be decided",
+}
 
 
 def reduce_with_backends(
@@ -60,7 +64,7 @@ def reduce_with_backends(
         elif whole.unanswered:
             verdict, why = next(iter(whole.unanswered.items()))
             judged = to_words(without_written_files(plan), registry)
-            found.problem = Problem(say.WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
+            found.problem = Problem(_WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
     else:
         judge, graph = BackendJudge(failure, resolved), failure.reference.graph
         fixed = needs_outputs(plan.compare) and wishes.outputs
@@ -72,7 +76,11 @@ def reduce_with_backends(
             found.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
         if found.failing is None:
             inside = to_words(without_written_files(plan), registry, command=("locate",))
-            found.problem = Problem(say.ONLY_WHOLE, failure.sentence, shlex.join(["polycmp", *inside]))
+            found.problem = Problem(
+                "the model fails, yet not when all of it is cut out of its file, so no part can be smaller",
+                failure.sentence,
+                shlex.join(["polycmp", *inside]),
+            )
         else:
             model = resolved.backend(failure.candidate.label).model
             with told_in(found):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp_locate import sentences as say
+from polycmp.sentences import counted
 from polycmp_locate.decisions import (
     in_place_is_rounding,
     is_culprit,
@@ -21,7 +21,7 @@ from polycmp_locate.decisions import (
 )
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.source import source_of
-from polycmp_locate.pairing.words import pairing_notes, reads_otherwise
+from polycmp_locate.pairing.words import all_of, pairing_notes, reads_otherwise
 from polycmp_locate.report.summed import worst_steps
 from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.kinds import SELECTING
@@ -33,6 +33,7 @@ from polycmp_locate.values.judged import (
     ILL_CONDITIONED,
     NARROWED,
     NOT_FINITE,
+    OUTPUTS_AGREE,
     UNDECIDED,
     WITHIN_ROUNDING,
     WORSE,
@@ -67,17 +68,17 @@ def _operators(found: Located) -> str:
         return ""
     text = ""
     if node.left_out:
-        text = say.leaves_out(found.candidate, " and ".join(node.left_out), found.reference)
+        text = f"; {found.candidate} leaves out {' and '.join(node.left_out)} of {found.reference}"
     elif node.candidate_ops != node.reference_ops and not node.one_of:
         mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
-        text = say.computed_with(found.candidate, mine, found.reference, other)
+        text = f"; {found.candidate} computes it with {mine}, {found.reference} with {other}"
     return text + reads_otherwise(node, found.candidate, found.reference)
 
 
 def _outputs_agree(found: Located) -> str:
     judged = found.judged
     agree = bool(judged.finals) and all(item.passed for item in judged.finals)
-    return say.OUTPUTS_AGREE if agree else ""
+    return OUTPUTS_AGREE if agree else ""
 
 
 def _accusation(row: Row, found: Located) -> str:
@@ -90,24 +91,33 @@ def _accusation(row: Row, found: Located) -> str:
             found.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"{CONSTANT}: {say.constant(side, value, row.tensor, node)}{_alone(found)}"
+        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(found)}"
     if judged.verdict == NARROWED:
         kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
-        return f"{NARROWED}: {say.narrowed(node, row.tensor, kind, judged.usual_type)}{_off(row)}"
+        return (
+            f"{NARROWED}: {node} computes {row.tensor!r} through {kind}, while the rest of the model uses "
+            f"{judged.usual_type}{_off(row)}"
+        )
     strength = WORSE if judged.verdict == WORSE else WRONG
     if judged.origin is not None and judged.origin is not row:
         origin = judged.origin
-        return f"{say.computes(strength, origin.node.label, origin.tensor)}{say.grows(node, row.tensor)}{_off(row)}"
+        return (
+            f"{strength}: {origin.node.label} computes {origin.tensor!r}; its error is within the tolerance there "
+            f"and first outside it in {row.tensor!r}, which {node} computes{_off(row)}"
+        )
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
     how = _how(row, is_explained=any(hint.startswith(CAUSE) for hint in judged.hints))
     if hidden:
-        return f"{strength}: {say.one_of(hidden, row.tensor, how)}"
-    return f"{say.computes(strength, node, row.tensor)}{how}{_alone(found)}"
+        return (
+            f"{strength}: one of {all_of(hidden)}, which compute {row.tensor!r}{how}; nothing between them has a "
+            "counterpart to compare with"
+        )
+    return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(found)}"
 
 
 def _where(row: Row) -> str:
     source = source_of(row.node)
-    return say.in_source(source) if source else ""
+    return f"; in the model's source: {source}" if source else ""
 
 
 def _how(row: Row, *, is_explained: bool) -> str:
@@ -124,21 +134,21 @@ def _how(row: Row, *, is_explained: bool) -> str:
         return f", {row.reason}" if row.reason else ""
     if math.isinf(row.relative):
         return f", {row.reason}" if row.reason else ""
-    text = say.relative_error(row.relative)
+    text = f" with a relative error of {row.relative:.2g}"
     if not row.unit:
         return text
     share = row.standalone.gain or row.standalone.in_place_gain if row.standalone is not None else 0.0
     if is_gain(share, row.unit):
-        return f"{text}{say.common_factor(share)}"
+        return f"{text}, of which {share:.2g} is a factor common to a whole row, which is not rounding"
     if row.unit > UNITS["float32"]:
-        return f"{text}{say.of_which_explained(standalone_limit(row))}"
+        return f"{text}, of which rounding explains {standalone_limit(row):.2g}"
     is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.left_out))
     like = "" if is_explained else type_like(row.relative)
-    return f"{text}{say.as_if_in(like)}" if like else text
+    return f"{text}, as if computed in {like}" if like else text
 
 
 def _off(row: Row) -> str:
-    return f",{say.relative_error(row.relative)}" if math.isfinite(row.relative) else ""
+    return f", with a relative error of {row.relative:.2g}" if math.isfinite(row.relative) else ""
 
 
 def _stepwise(row: Row, steps: StepError) -> str:
@@ -147,16 +157,28 @@ def _stepwise(row: Row, steps: StepError) -> str:
     other = row.reference
     if steps.drowned and not steps.is_scaled:
         reach = f"{other.low:.3g} to {other.high:.3g}" if other is not None else "masks"
-        return say.drowned(reach, steps.drowned)
+        return (
+            f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
+            f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
+        )
     if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
-        return say.clipped((steps.low, steps.high), (other.low, other.high), steps.beyond)
+        return (
+            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, but the reference's numbers reach from "
+            f"{other.low:.4g} to {other.high:.4g}, so {steps.beyond:.2g} of the elements are clipped"
+        )
     if steps.is_scaled:
-        return say.scaled(steps.gain, kind)
+        return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
     if steps.is_shifted:
-        return say.shifted(steps.shift, kind)
+        return (
+            f", with all numbers of a channel off by {steps.shift:.2g} of the largest on average: a wrong bias or "
+            f"zero point, not rounding to {kind}"
+        )
     if steps.is_noisy and not steps.is_clipped:
-        return say.noisy(steps.rms, steps.rms_limit, kind)
-    return say.beyond_steps(steps.beyond, kind)
+        return (
+            f", with errors of {steps.rms:.2g} of the largest number on average (root mean square), and rounding to "
+            f"{kind} was measured to explain {steps.rms_limit:.2g}"
+        )
+    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"
 
 
 def _covers_less(row: Row, steps: StepError) -> bool:
@@ -172,18 +194,26 @@ def _alone(found: Located) -> str:
     if row is None:
         return ""
     if row.standalone is None:
-        return say.NOT_ALONE
+        return "; it could not be run alone, but its inputs are right"
     if judged.verdict == NOT_FINITE:
         return ""
     if is_right_alone(row) and row.standalone.in_place is None:
-        return say.ALONE_RIGHT
+        return (
+            "; run alone, it is right, but its inputs cannot be seen, so the operators before it could not be run alone"
+        )
     if reference_is_wrong(row):
         of_candidate, of_reference = row.standalone.candidate or 0.0, row.standalone.reference or 0.0
-        return say.reference_off(found.reference, of_reference, found.candidate, of_candidate)
+        return (
+            f"; run alone, it is {found.reference} that is off from float64, by {of_reference:.2g}; "
+            f"{found.candidate} is off by {of_candidate:.2g}"
+        )
     if not standalone_is_rounding(row) and is_culprit(row):
-        return say.ALONE_WRONG
+        return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
-        return say.wrong_in_place(found.candidate)
+        return (
+            f"; run alone on the reference's tensors, it is right, but inside the model {found.candidate} computes "
+            "something else from the same inputs"
+        )
     return ""
 
 
@@ -195,9 +225,14 @@ def _not_finite(row: Row, found: Located) -> str:
     who = found.candidate if candidate_is else found.reference
     both = beside is not None and bool(beside.nan if kind == "NaN" else beside.inf)
     sides = f"both {found.candidate} and {found.reference}" if both else who
-    held = _held_in_weights(row) and not both and beside is not None
-    text = say.not_finite(row.node.label, kind, sides, from_finite=row.inputs_finite and not _held_in_weights(row))
-    return text + (say.infinite_weight(found.reference, rounds_on_the_way(row)) if held else "")
+    in_weights = _held_in_weights(row)
+    source = " from finite inputs" if row.inputs_finite and not in_weights else ""
+    text = f"{row.node.label} produces {kind} in {sides}{source}"
+    if not in_weights or both or beside is None:
+        return text
+    scaled = rounds_on_the_way(row)
+    cure = "; no scale covers an infinite number: keep that weight in float" if scaled else ""
+    return f"{text}, where a weight of {found.reference} holds Inf{cure}"
 
 
 def _held_in_weights(row: Row) -> bool:
@@ -216,7 +251,10 @@ def _later(found: Located) -> str:
             if row is judged.first_bad or row.candidate is None or not row.candidate.is_finite:
                 continue
             if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
-                return say.still_constant(row.tensor, side, f"{figures.low:.6g}")
+                return (
+                    f"; the output {row.tensor!r} is finite again but suspiciously constant: {side} holds "
+                    f"{figures.low:.6g} everywhere"
+                )
     return ""
 
 
@@ -229,15 +267,24 @@ def _nothing(found: Located) -> str:
     if judged.verdict == UNDECIDED:
         return _undecided(found)
     if outside and all(row.passed or row.is_matched for row in seen) and judged.turning is None:
-        return say.alike_not_finite(outside, len(seen))
+        return (
+            f"{outside} of {counted(len(seen), 'tensor')} fail only because both sides hold NaN or infinity at the "
+            "same places, as inputs and masks bring them in; to accept that: --nan equal or "
+            "--infinities-compare-equal"
+        )
     if judged.verdict == WITHIN_ROUNDING:
         if judged.turning is not None:
-            return f"{WITHIN_ROUNDING}: {say.no_operator_wrong(_turned(judged.turning))}"
+            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(judged.turning)}"
         summed = worst_steps(found)
         if summed:
             return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
-        return f"{WITHIN_ROUNDING}: {say.explained(outside, len(seen), found.precision)}{_overflow(found)}"
-    return say.outputs_agree_though(outside, len(seen)) if outside else say.all_agree(len(seen))
+        some = f"{outside} of {counted(len(seen), 'tensor')} exceed" if outside else "the outputs exceed"
+        coarser = f" to {found.precision}," if found.precision else ""
+        return f"{WITHIN_ROUNDING}: {some} the tolerance, by no more than rounding{coarser} explains{_overflow(found)}"
+    tensors = counted(len(seen), "tensor")
+    if outside:
+        return f"the outputs agree within tolerance, although {outside} of {tensors} inside the model do not"
+    return f"all {tensors if seen else 'outputs'} agree within tolerance"
 
 
 def _overflow(found: Located) -> str:
@@ -247,7 +294,10 @@ def _overflow(found: Located) -> str:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     held = first.reference.scale if first.reference is not None else 0.0
-    return say.cannot_hold(first.type.partition("[")[0], first.tensor, more, held, found.reference, first.node.label)
+    return (
+        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, the output of {first.node.label}, "
+        f"which reaches {held:.3g} in {found.reference}: a backend that keeps it in that type overflows"
+    )
 
 
 def _overflows(rows: Sequence[Row]) -> list[Row]:
@@ -268,7 +318,10 @@ def _turned(row: Row) -> str:
     count = row.stats.count if row.stats is not None else 0
     some = f"{_differing(row)} of {count} elements" if count else "elements"
     by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
-    return say.turned(row.tensor, row.node.label, some, by, kind)
+    return (
+        f"in {row.tensor!r}, the output of {row.node.label}, {some} are off by {by}, {kind}, and the outputs differ "
+        "from there on"
+    )
 
 
 def _differing(row: Row) -> int:
@@ -281,23 +334,39 @@ def _ill(found: Located) -> str:
         return ILL_CONDITIONED
     if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
         of_candidate, of_reference = row.truth
-        return f"{ILL_CONDITIONED}: {say.loses_digits(row.tensor, of_reference, of_candidate, row.node.label)}"
+        return (
+            f"{ILL_CONDITIONED}: in {row.tensor!r} the reference is off from float64 by {of_reference:.2g} relative, "
+            f"the candidate by {of_candidate:.2g}; {row.node.label} loses the digits, and no backend is to blame"
+        )
     growth = f"{row.jump:.3g} times" if math.isfinite(row.jump) and row.jump > 1 else "from its inputs"
-    return f"{ILL_CONDITIONED}: {say.amplifies_rounding(row.node.label, growth, row.tensor)}"
+    return (
+        f"{ILL_CONDITIONED}: {row.node.label} is right by itself, but amplifies rounding {growth} in {row.tensor!r}; "
+        "no backend is to blame"
+    )
 
 
 def _undecided(found: Located) -> str:
     row, probe = found.judged.turning, found.judged.seen_probe
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
-        return f"{UNDECIDED}: {say.not_as_probed(error, probe.probed_error)}"
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, or by {probe.probed_error:.2g} when looking inside the "
+            "model, where every operator in question is right by itself; what the backend does otherwise cannot be "
+            "seen"
+        )
     if row is None:
         summed = worst_steps(found)
         if summed:
             return f"{UNDECIDED}: {summed}"
-        return f"{UNDECIDED}: {say.too_far(error)}"
-    why = say.POSTPONED if row.was_postponed else say.UNJUDGEABLE
-    return f"{UNDECIDED}: {say.not_judged(error, row.tensor, row.node.label, why)}"
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, which is too much to tell rounding from a fault with "
+            "these inputs; no tensor inside the model is off by more than rounding explains"
+        )
+    why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
+    return (
+        f"{UNDECIDED}: the outputs are off by {error}; {row.tensor!r} is the first tensor off by more than rounding "
+        f"explains, but {row.node.label}, which computes it, {why}"
+    )
 
 
 def notes_of(found: Located) -> list[str]:
@@ -310,9 +379,15 @@ def _absorbed(found: Located) -> Iterator[str]:
     judged = found.judged
     for row, readers in judged.absorbed[:_SHOWN]:
         what = _beyond(row, found)
-        yield say.absorbed(what, row.tensor, row.node.label, _some(readers))
+        yield (
+            f"{what} in {row.tensor!r}, the output of {row.node.label}, is absorbed by {_some(readers)}: nothing "
+            "after it is off by more than rounding explains"
+        )
     if len(judged.absorbed) > _SHOWN:
-        yield say.more_absorbed(len(judged.absorbed) - _SHOWN)
+        yield (
+            f"infinities or saturated values in {counted(len(judged.absorbed) - _SHOWN, 'more tensor')} are absorbed "
+            "as well"
+        )
 
 
 def _beyond(row: Row, found: Located) -> str:
@@ -334,9 +409,14 @@ def _harmless(found: Located) -> Iterator[str]:
     judged = found.judged
     for row in judged.harmless[:_SHOWN]:
         own = row.standalone.relative if row.standalone is not None else row.relative
-        yield say.harmless(row.node.label, own, row.tensor)
+        yield (
+            f"{row.node.label} by itself is off by {own:.2g} relative in {row.tensor!r}, but the outputs do not show it"
+        )
     if len(judged.harmless) > _SHOWN:
-        yield say.more_harmless(len(judged.harmless) - _SHOWN)
+        yield (
+            f"so {'is' if len(judged.harmless) - _SHOWN == 1 else 'are'} "
+            f"{counted(len(judged.harmless) - _SHOWN, 'more operator')}"
+        )
 
 
 def _float64(found: Located) -> Iterator[str]:
@@ -347,10 +427,16 @@ def _float64(found: Located) -> Iterator[str]:
         if row.tensor not in finals or row.truth is None:
             continue
         if not finals[row.tensor] and sides_with_candidate(row):
-            yield say.sides_with_candidate(row.tensor, found.reference)
+            yield (
+                f"float64 sides with the candidate: in the output {row.tensor!r}, {found.reference} is the one that "
+                "is off"
+            )
             return
         if finals[row.tensor] and loses_digits(row):
-            yield say.digits_lost(row.tensor, row.truth[1])
+            yield (
+                f"in float64 the output {row.tensor!r} is {row.truth[1]:.2g} relative away from what both sides "
+                "agree on: the model loses digits in this type"
+            )
             return
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Row, Table, Verdict
-from polycmp.sentences import FAILED, FOUND, PASSED
-from polycmp_locate import sentences as say
+from polycmp.sentences import FAILED, FOUND, PASSED, counted
 from polycmp_locate.precision.rank.result import Trial
 from polycmp_locate.precision.repair.result import Repair
 from polycmp_locate.report_builder import build_result, number
@@ -46,10 +45,11 @@ def _verdict(found: Repair) -> Verdict:
 
 def _sentence(found: Repair) -> str:
     if _is_equal(found):
-        return say.passes_as_is(found.candidate)
+        return f"{found.candidate} meets the tolerance as it is"
     if found.after is None:
-        return say.not_repaired(found.candidate)
-    return say.repaired(found.candidate, len(found.changes), _error(found.before), _error(found.after))
+        return f"no change was found that brings {found.candidate} within tolerance; nothing was written"
+    bring = f"{counted(len(found.changes), 'change')} from the source bring{'s' if len(found.changes) == 1 else ''}"
+    return f"{bring} {found.candidate} within tolerance: {_error(found.before)} before, {_error(found.after)} after"
 
 
 def _error(trial: Trial | None) -> str:
