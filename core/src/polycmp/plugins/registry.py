@@ -105,16 +105,16 @@ class Registry:
     @cached_property
     def core(self) -> Registry:
         """The built-in contributions alone; no other plugin is imported for them."""
-        own = [item for item in self.candidates if item.record.is_builtin]
-        return self if len(own) == len(self.candidates) else Registry(own)
+        builtin = [item for item in self.candidates if item.record.is_builtin]
+        return self if len(builtin) == len(self.candidates) else Registry(builtin)
 
     @cached_property
     def _checked(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first, without notes."""
-        own = () if self.core is self else self.core._checked  # noqa: SLF001 - its own
+        checked = () if self.core is self else self.core._checked  # noqa: SLF001 - its own
         manager = new_manager()
-        others = (item for item in self.candidates if not own or not item.record.is_builtin)
-        return (*own, *(validate(item, manager) for item in others))
+        others = (item for item in self.candidates if not checked or not item.record.is_builtin)
+        return (*checked, *(validate(item, manager) for item in others))
 
     @cached_property
     def _names(self) -> NameOwners:

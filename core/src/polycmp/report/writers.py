@@ -53,13 +53,13 @@ def find_writers(
     wanted = [(_find(path, registry), path) for path in paths]
     equipped = registry.equipped(registry.reports.values())
     wanted += [(item, "") for item, tools in equipped if tools.when and os.environ.get(tools.when)]
-    found = []
+    writers = []
     for contribution, path in wanted:
         registry.require(contribution)
         spec = contribution.spec
         chosen = () if spec.options is None else ((options or {}).get(contribution.name) or spec.options(),)
-        found.append(Writer(contribution, path, chosen))
-    return found
+        writers.append(Writer(contribution, path, chosen))
+    return writers
 
 
 def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:

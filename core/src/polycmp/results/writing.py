@@ -67,11 +67,11 @@ class _Writer:
         return self._formats.writer(self._format, file, self._kind, located(self.path))
 
     def _add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
-        made = {
+        plain = {
             name: native(array) if isinstance(array, np.ndarray) else array  # formats have no place for the byte order
             for name, array in arrays.items()
         }
-        arrays = arrays.holding(made) if isinstance(arrays, IterationResult) else made
+        arrays = arrays.holding(plain) if isinstance(arrays, IterationResult) else plain
         self.added.setdefault(label, 0)
         with format_code("cannot save to it", self._format.label, self.path):
             if self._writer is not None:
@@ -129,9 +129,9 @@ class _Writer:
         if not folder.is_dir():
             raise FileError("the folder to save to is a file", whose=str(folder), hint=f"rm {folder}, or add a suffix")
         present = sorted(folder.iterdir())
-        ours = re.compile(rf"\d{{{_DIGITS}}}(\.\d+)?" + re.escape(self._format.spec.suffix))
-        left_over = re.compile(rf"\.{ours.pattern}\..+\.part")  # of a run that was killed while it wrote
-        saved = [file for file in present if ours.fullmatch(file.name)]
+        iteration_name = re.compile(rf"\d{{{_DIGITS}}}(\.\d+)?" + re.escape(self._format.spec.suffix))
+        left_over = re.compile(rf"\.{iteration_name.pattern}\..+\.part")  # of a run that was killed while it wrote
+        saved = [file for file in present if iteration_name.fullmatch(file.name)]
         strangers = [file for file in present if file not in saved and not left_over.fullmatch(file.name)]
         if strangers or (saved and self._formats.read(saved[0]).kind != self._kind):
             odd = (strangers or saved)[0].name
