@@ -54,10 +54,7 @@ class Failure:
         if row.reason:
             return f"{FAILS}: {candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
         members = row.node.members if isinstance(row.node, PartNode) else ()
-        if len(members) > 1:
-            node = f"{all_of(members)} (nothing between them has a counterpart)"
-        else:
-            node = row.node.label
+        node = f"{all_of(members)} (nothing between them has a counterpart)" if len(members) > 1 else row.node.label
         return f"{FAILS}: {candidate} cannot run {node}, not even alone{why}"
 
 

@@ -24,7 +24,7 @@ from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
 from polycmp_locate.rounding.perturbing import jolted, nudged, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
-    MARGIN,
+    OPERATOR_MARGIN,
     TIE_WIDTH,
     bounded_floor,
     is_one_sided,
@@ -225,11 +225,11 @@ class OperatorTester:
     ) -> Standalone:
         """Raise the floor of an operator by what it makes of inputs that are rounded otherwise.
 
-        An error of `MARGIN` times what one unit in the last place of the inputs moves is, for what is smooth, what
-        `MARGIN` units move. An operator that rounds to steps inside, as an LSTM of 8-bit products does, is not: one
-        unit moves nothing until a number falls on the other side of a tie, and then by much, at the one backend and
-        not at the other. So `MARGIN` units are tried, too, in several directions; both sides may be moved so. What
-        such jumps leave as it was, as the time before the first of them, a fault moves, too.
+        An error of `OPERATOR_MARGIN` times what one unit in the last place of the inputs moves is, for what is smooth,
+        what `OPERATOR_MARGIN` units move. An operator that rounds to steps inside, as an LSTM of 8-bit products does,
+        is not: one unit moves nothing until a number falls on the other side of a tie, and then by much, at the one
+        backend and not at the other. So `OPERATOR_MARGIN` units are tried, too, in several directions; both sides may
+        be moved so. What such jumps leave as it was, as the time before the first of them, a fault moves, too.
 
         Args:
             result: Error of the operator by itself.
@@ -251,7 +251,7 @@ class OperatorTester:
             least = limit * max(float(np.abs(to_numpy(still[row.tensor])).max(initial=0.0)), _least_of(row))
             moves = self._moves(run, row, inputs, still[row.tensor], least, error)
             mine = _Move(error, _share_beyond(made[row.tensor], still[row.tensor], least))
-            floor = 2.0 * max(move.error for move in moves) / MARGIN
+            floor = 2.0 * max(move.error for move in moves) / OPERATOR_MARGIN
             if floor <= (result.floor or 0.0) or not _is_one_of(mine, moves):
                 return result
             return replace(result, floor=floor, floor_from="inputs moved by rounding in several directions")
@@ -273,13 +273,13 @@ class OperatorTester:
         """
         moves: list[_Move] = []
         for seed in range(_DIRECTIONS):
-            made = run.run_part(jolted(inputs, MARGIN, seed), [row.tensor])
+            made = run.run_part(jolted(inputs, OPERATOR_MARGIN, seed), [row.tensor])
             if made is None:
                 return moves or [_Move(0.0, 0.0)]
             gap = distance(made[row.tensor], still, _least_of(row))
             moves.append(_Move(gap if math.isfinite(gap) else 0.0, _share_beyond(made[row.tensor], still, least)))
             errors = [move.error for move in moves]
-            is_smooth = len(moves) >= _TELL_SMOOTH and max(errors) <= MARGIN * min(errors)
+            is_smooth = len(moves) >= _TELL_SMOOTH and max(errors) <= OPERATOR_MARGIN * min(errors)
             if is_smooth or 2.0 * max(errors) >= error:
                 break
         return moves
@@ -390,7 +390,7 @@ def _is_one_of(mine: _Move, moves: list[_Move]) -> bool:
     """Return whether a result is moved in as many elements as by jumps, and left alone in as many."""
     shares = [move.share for move in moves if move.share]
     usual = sum(shares) / len(shares) if shares else 0.0
-    return mine.share <= MARGIN * usual and MARGIN * (1.0 - mine.share) >= 1.0 - usual
+    return mine.share <= OPERATOR_MARGIN * usual and OPERATOR_MARGIN * (1.0 - mine.share) >= 1.0 - usual
 
 
 def _difference(

@@ -64,7 +64,7 @@ OPTIONS = (
 
 
 @dataclass
-class Found:
+class PrecisionSearch:
     """Result of the search.
 
     Attributes:
@@ -146,7 +146,7 @@ def _with_check(call: Invocation) -> int:
     check = call.params["check"]
     artifact = checking.iter_artifact or artifact_of(check, [".onnx"], "polycmp_debug.onnx")
     stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
-    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), Found(names)
+    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), PrecisionSearch(names)
     with call.progress() as on_stage:
         passes = _passes(call, named, found, stepper, replay, on_stage)
         try:
@@ -162,7 +162,12 @@ def _with_check(call: Invocation) -> int:
 
 
 def _passes(
-    call: Invocation, named: Any, found: Found, stepper: Stepper, replay: Replay, on_stage: Callable[[str], None]
+    call: Invocation,
+    named: Any,
+    found: PrecisionSearch,
+    stepper: Stepper,
+    replay: Replay,
+    on_stage: Callable[[str], None],
 ) -> Callable[[int], bool]:
     from polycmp_onnx import save_onnx
 
@@ -227,7 +232,7 @@ def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
     return mixer.mix(layer for layer in mixer.layers if any(names[index] in wanted for index in layer.nodes))
 
 
-def _result(call: Invocation, found: Found, seconds: float) -> Result:
+def _result(call: Invocation, found: PrecisionSearch, seconds: float) -> Result:
     from polycmp.report import Fact, Note, Verdict
     from polycmp.sentences import FAILED, FOUND, NO_FAULT, counted
     from polycmp_locate.report_builder import build_result

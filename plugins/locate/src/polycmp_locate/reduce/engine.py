@@ -18,7 +18,7 @@ from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in
 from polycmp_locate.reduce.saving import save_case
 from polycmp_locate.reduce.search import Wishes
-from polycmp_locate.reduce.searching import Search, Stage, Wanted
+from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
 from polycmp_locate.reduce.writing import write_model
 from polycmp_locate.whole_outputs import refuse_means
 
@@ -32,7 +32,12 @@ _WHOLE_UNANSWERED = {
 
 
 def reduce_with_backends(
-    plan: Plan, registry: Registry, wishes: Wishes, wanted: Wanted, replay: Replay, on_stage: Stage = lambda _: None
+    plan: Plan,
+    registry: Registry,
+    wishes: Wishes,
+    wanted: OutputFiles,
+    replay: Replay,
+    on_stage: Stage = lambda _: None,
 ) -> Reduction:
     """Reduce a model on which a backend differs from another, or fails; write what was found.
 
@@ -89,7 +94,9 @@ def reduce_with_backends(
     return found
 
 
-def _write(found: Reduction, wanted: Wanted, plan: Plan, registry: Registry, judge: BackendJudge, model: Model) -> None:
+def _write(
+    found: Reduction, wanted: OutputFiles, plan: Plan, registry: Registry, judge: BackendJudge, model: Model
+) -> None:
     assert found.failing is not None
     _write_part(found, "fails", judge, found.failing, model, wanted.output)
     if wanted.passing and found.passing is not None:

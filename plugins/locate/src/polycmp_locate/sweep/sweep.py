@@ -23,7 +23,7 @@ from polycmp_locate.sweep.stepping import SteppingRun, borrowed_operators
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
 
 #: Elements of a model up to which it is also calculated in float64 by a slow evaluator.
-AFFORDABLE = 1 << 22
+FLOAT64_ELEMENTS = 1 << 22
 #: Tensors that differ at which reports look; errors after them follow from these.
 _LOOKS = 10
 
@@ -55,7 +55,7 @@ def open_way(setting: Setting, feed: Feed) -> Iterator[Way]:
     """
     windows = Windows([setting.candidate, setting.reference], all_tensors(setting.reference.graph), setting.max_memory)
     windows.plan(feed)
-    affordable = setting.precise is not None and _elements(windows) <= AFFORDABLE
+    affordable = setting.precise is not None and _elements(windows) <= FLOAT64_ELEMENTS
     if setting.precise is not None and affordable:
         windows.partitioned_runs.append(setting.precise)
     try:

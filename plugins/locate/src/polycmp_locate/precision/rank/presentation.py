@@ -21,7 +21,7 @@ from polycmp.report import (
 from polycmp.sentences import FOUND, counted, heading_of
 from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_kept
-from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
+from polycmp_locate.precision.rank.result import LayerFigures, MixedTrial, Ranking
 from polycmp_locate.report.document import pairing_document
 from polycmp_locate.report_builder import build_result, number
 
@@ -130,7 +130,7 @@ def _worst_layer(found: Ranking) -> str:
     )
 
 
-def _worst(trial: Trial | None) -> str:
+def _worst(trial: MixedTrial | None) -> str:
     return f"with {len(trial.kept)} layers in float: {trial.reason}" if trial is not None else ""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Row, Table, Verdict
 from polycmp.sentences import FAILED, FOUND, PASSED, counted
-from polycmp_locate.precision.rank.result import Trial
+from polycmp_locate.precision.rank.result import MixedTrial
 from polycmp_locate.precision.repair.result import Repair
 from polycmp_locate.report_builder import build_result, number
 
@@ -52,7 +52,7 @@ def _sentence(found: Repair) -> str:
     return f"{bring} {found.candidate} within tolerance: {_error(found.before)} before, {_error(found.after)} after"
 
 
-def _error(trial: Trial | None) -> str:
+def _error(trial: MixedTrial | None) -> str:
     if trial is None:
         return "unknown"
     if trial.error:
@@ -96,7 +96,7 @@ def _document(found: Repair) -> dict[str, Any]:
     }
 
 
-def _trial(trial: Trial | None) -> dict[str, Any] | None:
+def _trial(trial: MixedTrial | None) -> dict[str, Any] | None:
     if trial is None:
         return None
     return {
