@@ -197,14 +197,14 @@ def is_beyond_range_alike(row: SweptRow) -> bool:
 
 def is_new_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes NaN where the reference has a number."""
-    mine, other = row.candidate, row.reference
-    return mine is not None and mine.nan > (other.nan if other is not None else 0)
+    of_candidate, of_reference = row.candidate, row.reference
+    return of_candidate is not None and of_candidate.nan > (of_reference.nan if of_reference is not None else 0)
 
 
 def is_lost_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes a number where the reference has NaN."""
-    mine, other = row.candidate, row.reference
-    return other is not None and other.nan > (mine.nan if mine is not None else 0)
+    of_candidate, of_reference = row.candidate, row.reference
+    return of_reference is not None and of_reference.nan > (of_candidate.nan if of_candidate is not None else 0)
 
 
 def needs_explaining(row: SweptRow) -> bool:
@@ -214,8 +214,13 @@ def needs_explaining(row: SweptRow) -> bool:
 
 def is_constant(row: SweptRow) -> bool:
     """Return whether one side alone holds the same number everywhere."""
-    mine, other = row.candidate, row.reference
-    return mine is not None and other is not None and not row.passed and mine.is_constant != other.is_constant
+    of_candidate, of_reference = row.candidate, row.reference
+    return (
+        of_candidate is not None
+        and of_reference is not None
+        and not row.passed
+        and of_candidate.is_constant != of_reference.is_constant
+    )
 
 
 def is_ill_conditioned(row: SweptRow) -> bool:

@@ -88,8 +88,8 @@ def _row(together: RunsTogether) -> Row:
     name, expected = next(reversed(together.outputs.items()))
     node = next(node for node in together.nodes if name in node.outputs)
     kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    known = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
-    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=known)
+    input_figures = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
+    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=input_figures)
 
 
 class _Failing(NamedTuple):
@@ -120,8 +120,8 @@ def _find_failing(candidate: PartitionedRun, windows: Windows, feed: Feed, on_st
         on_stage(f"operators {segment.start} to {segment.stop}")
         held = {**reference.tensors, **outputs.get(reference.label, {})}
         inputs = {name: held[name] for name in segment.inputs if name in held}
-        made = candidate.run_part(inputs, segment.outputs)
-        if made is not None and not _resized(made, held):
+        results = candidate.run_part(inputs, segment.outputs)
+        if results is not None and not _resized(results, held):
             ran_any = True
             continue
         nodes = reference.graph.nodes[segment.start : segment.stop]
@@ -147,27 +147,27 @@ def _feed(node: GraphNode, held: Mapping[str, Any], windows: Windows) -> tuple[d
     """Return an operator's inputs and the names of its outputs; no names where it cannot be tried."""
     static = windows.layout.static if windows.layout is not None else set()
     inputs = {name: held[name] for name in node.inputs if name in held and name not in static}
-    known = all(name in held or name in static for name in node.inputs)
-    return inputs, [name for name in node.outputs if name in held] if known else []
+    is_known = all(name in held or name in static for name in node.inputs)
+    return inputs, [name for name in node.outputs if name in held] if is_known else []
 
 
 def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> Row | None:
     inputs, outputs = _feed(node, held, windows)
     if not outputs:
         return None
-    made = candidate.run_part(inputs, outputs)
-    resized = _resized(made or {}, held)
-    if made is not None and not resized:
+    results = candidate.run_part(inputs, outputs)
+    resized = _resized(results or {}, held)
+    if results is not None and not resized:
         return None
-    known = {name: value for name, array in inputs.items() if (value := figures(array)) is not None}
+    input_figures = {name: value for name, array in inputs.items() if (value := figures(array)) is not None}
     expected = held[outputs[0]]
     kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=known, reason=resized)
+    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=input_figures, reason=resized)
 
 
-def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+def _resized(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     """Describe the tensors that have another shape than they should have; empty if there are none."""
-    for name, array in made.items():
+    for name, array in actual.items():
         if name in expected and tuple(array.shape) != tuple(expected[name].shape):
             return f"computes {name!r} with shape {list(array.shape)} instead of {list(expected[name].shape)}"
     return ""

@@ -36,9 +36,9 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     """Return the verdict on files that hold different networks; the given one if they do not, or it accuses already."""
     del windows
     network = whole.setting.network
-    found = network.accusing if network is not None else ()
-    if not found or judged.first_bad is not None or judged.verdict not in BENIGN | {BEYOND, UNDECIDED}:
+    differences = network.accusing if network is not None else ()
+    if not differences or judged.first_bad is not None or judged.verdict not in BENIGN | {BEYOND, UNDECIDED}:
         return judged
     rows = {row.tensor: row for row in judged.rows}
-    row = next((rows[item.tensor] for item in found if item.tensor in rows), None)
-    return replace(judged, verdict=OTHER_NETWORK, first_bad=row, turning=None, cause=OtherNetwork(found))
+    row = next((rows[item.tensor] for item in differences if item.tensor in rows), None)
+    return replace(judged, verdict=OTHER_NETWORK, first_bad=row, turning=None, cause=OtherNetwork(differences))

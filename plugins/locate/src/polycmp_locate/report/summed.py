@@ -12,13 +12,13 @@ from polycmp_locate.values.located import Located
 _WORTH = 2.0**-6
 
 
-def worst_steps(found: Located) -> str:
+def worst_steps(located: Located) -> str:
     """Describe the sum of the errors of rounding to steps in the outputs; empty where nothing is rounded so.
 
     Args:
-        found: The search.
+        located: The search.
     """
-    judged = found.judged
+    judged = located.judged
     rows = [row for row in judged.rows if rounds_on_the_way(row)]
     if not rows or judged.seen_probe is None or judged.seen_probe.error <= _WORTH:
         return ""

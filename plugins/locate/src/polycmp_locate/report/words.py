@@ -50,48 +50,48 @@ _COVERED = 0.95
 _CLIPPED = 0.5
 
 
-def sentence(found: Located) -> str:
+def sentence(located: Located) -> str:
     """Return the verdict of a search as a sentence."""
-    judged = found.judged
+    judged = located.judged
     row = judged.first_bad
     if row is None:
-        return _nothing(found)
-    return f"{_accusation(row, found)}{_outputs_agree(found)}{_operators(found)}{_where(judged.origin or row)}"
+        return _nothing(located)
+    return f"{_accusation(row, located)}{_outputs_agree(located)}{_operators(located)}{_where(judged.origin or row)}"
 
 
-def _operators(found: Located) -> str:
+def _operators(located: Located) -> str:
     """Name the operators of both models that make the tensor, where they are not the same ones."""
-    judged = found.judged
+    judged = located.judged
     row = judged.origin or judged.first_bad
     node = row.node if row is not None else None
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
     text = ""
     if node.left_out:
-        text = f"; {found.candidate} leaves out {' and '.join(node.left_out)} of {found.reference}"
+        text = f"; {located.candidate} leaves out {' and '.join(node.left_out)} of {located.reference}"
     elif node.candidate_ops != node.reference_ops and not node.one_of:
-        mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
-        text = f"; {found.candidate} computes it with {mine}, {found.reference} with {other}"
-    return text + reads_otherwise(node, found.candidate, found.reference)
+        of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
+        text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
+    return text + reads_otherwise(node, located.candidate, located.reference)
 
 
-def _outputs_agree(found: Located) -> str:
-    judged = found.judged
+def _outputs_agree(located: Located) -> str:
+    judged = located.judged
     agree = bool(judged.finals) and all(item.passed for item in judged.finals)
     return OUTPUTS_AGREE if agree else ""
 
 
-def _accusation(row: Row, found: Located) -> str:
-    judged = found.judged
-    who, node = found.candidate, row.node.label
+def _accusation(row: Row, located: Located) -> str:
+    judged = located.judged
+    who, node = located.candidate, row.node.label
     if judged.verdict == NOT_FINITE:
-        return f"{NOT_FINITE}: {_not_finite(row, found)}{_later(found)}{_alone(found)}"
+        return f"{NOT_FINITE}: {_not_finite(row, located)}{_later(located)}{_alone(located)}"
     if judged.verdict == CONSTANT:
         side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
-            found.reference, row.reference
+            located.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(found)}"
+        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(located)}"
     if judged.verdict == NARROWED:
         kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
         return (
@@ -112,7 +112,7 @@ def _accusation(row: Row, found: Located) -> str:
             f"{strength}: one of {all_of(hidden)}, which compute {row.tensor!r}{how}; nothing between them has a "
             "counterpart to compare with"
         )
-    return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(found)}"
+    return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(located)}"
 
 
 def _where(row: Row) -> str:
@@ -187,9 +187,9 @@ def _covers_less(row: Row, steps: StepError) -> bool:
     return less and steps.at_ends > _CLIPPED
 
 
-def _alone(found: Located) -> str:
+def _alone(located: Located) -> str:
     """Describe the result of running the operator by itself."""
-    judged = found.judged
+    judged = located.judged
     row = judged.first_bad
     if row is None:
         return ""
@@ -204,27 +204,27 @@ def _alone(found: Located) -> str:
     if reference_is_wrong(row):
         of_candidate, of_reference = row.standalone.candidate or 0.0, row.standalone.reference or 0.0
         return (
-            f"; run alone, it is {found.reference} that is off from float64, by {of_reference:.2g}; "
-            f"{found.candidate} is off by {of_candidate:.2g}"
+            f"; run alone, it is {located.reference} that is off from float64, by {of_reference:.2g}; "
+            f"{located.candidate} is off by {of_candidate:.2g}"
         )
     if not standalone_is_rounding(row) and is_culprit(row):
         return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
         return (
-            f"; run alone on the reference's tensors, it is right, but inside the model {found.candidate} computes "
+            f"; run alone on the reference's tensors, it is right, but inside the model {located.candidate} computes "
             "something else from the same inputs"
         )
     return ""
 
 
-def _not_finite(row: Row, found: Located) -> str:
-    mine, other = row.candidate, row.reference
-    candidate_is = mine is not None and not mine.is_finite
-    shown, beside = (mine, other) if candidate_is else (other, None)
+def _not_finite(row: Row, located: Located) -> str:
+    of_candidate, of_reference = row.candidate, row.reference
+    candidate_is = of_candidate is not None and not of_candidate.is_finite
+    shown, beside = (of_candidate, of_reference) if candidate_is else (of_reference, None)
     kind = "NaN" if shown is not None and shown.nan else "Inf"
-    who = found.candidate if candidate_is else found.reference
+    who = located.candidate if candidate_is else located.reference
     both = beside is not None and bool(beside.nan if kind == "NaN" else beside.inf)
-    sides = f"both {found.candidate} and {found.reference}" if both else who
+    sides = f"both {located.candidate} and {located.reference}" if both else who
     in_weights = _held_in_weights(row)
     source = " from finite inputs" if row.inputs_finite and not in_weights else ""
     text = f"{row.node.label} produces {kind} in {sides}{source}"
@@ -232,7 +232,7 @@ def _not_finite(row: Row, found: Located) -> str:
         return text
     scaled = rounds_on_the_way(row)
     cure = "; no scale covers an infinite number: keep that weight in float" if scaled else ""
-    return f"{text}, where a weight of {found.reference} holds Inf{cure}"
+    return f"{text}, where a weight of {located.reference} holds Inf{cure}"
 
 
 def _held_in_weights(row: Row) -> bool:
@@ -242,12 +242,12 @@ def _held_in_weights(row: Row) -> bool:
     return bool(row.node.reference_ops) and SELECTING.issuperset(row.node.reference_ops)
 
 
-def _later(found: Located) -> str:
+def _later(located: Located) -> str:
     """Describe the model's outputs after NaN or Inf, if they are easily overlooked."""
-    judged = found.judged
+    judged = located.judged
     finals = {item.output for item in judged.finals}
     for row in judged.rows:
-        for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+        for side, figures in ((located.candidate, row.candidate), (located.reference, row.reference)):
             if row is judged.first_bad or row.candidate is None or not row.candidate.is_finite:
                 continue
             if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
@@ -258,14 +258,14 @@ def _later(found: Located) -> str:
     return ""
 
 
-def _nothing(found: Located) -> str:
-    judged = found.judged
+def _nothing(located: Located) -> str:
+    judged = located.judged
     seen = [row for row in judged.rows if not row.is_borrowed]
     outside = sum(not row.passed for row in seen)
     if judged.verdict == ILL_CONDITIONED:
-        return _ill(found)
+        return _ill(located)
     if judged.verdict == UNDECIDED:
-        return _undecided(found)
+        return _undecided(located)
     if outside and all(row.passed or row.is_matched for row in seen) and judged.turning is None:
         return (
             f"{outside} of {counted(len(seen), 'tensor')} fail only because both sides hold NaN or infinity at the "
@@ -275,28 +275,30 @@ def _nothing(found: Located) -> str:
     if judged.verdict == WITHIN_ROUNDING:
         if judged.turning is not None:
             return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(judged.turning)}"
-        summed = worst_steps(found)
+        summed = worst_steps(located)
         if summed:
-            return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
+            return f"{WITHIN_ROUNDING}: {summed}{_overflow(located)}"
         some = f"{outside} of {counted(len(seen), 'tensor')} exceed" if outside else "the outputs exceed"
-        coarser = f" to {found.precision}," if found.precision else ""
-        return f"{WITHIN_ROUNDING}: {some} the tolerance, by no more than rounding{coarser} explains{_overflow(found)}"
+        coarser = f" to {located.precision}," if located.precision else ""
+        return (
+            f"{WITHIN_ROUNDING}: {some} the tolerance, by no more than rounding{coarser} explains{_overflow(located)}"
+        )
     tensors = counted(len(seen), "tensor")
     if outside:
         return f"the outputs agree within tolerance, although {outside} of {tensors} inside the model do not"
     return f"all {tensors if seen else 'outputs'} agree within tolerance"
 
 
-def _overflow(found: Located) -> str:
+def _overflow(located: Located) -> str:
     """Name the tensors that a type cannot hold, although nothing after them suffers from it here."""
-    rows = _overflows(found.judged.rows)
+    rows = _overflows(located.judged.rows)
     if not rows:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     held = first.reference.scale if first.reference is not None else 0.0
     return (
         f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, the output of {first.node.label}, "
-        f"which reaches {held:.3g} in {found.reference}: a backend that keeps it in that type overflows"
+        f"which reaches {held:.3g} in {located.reference}: a backend that keeps it in that type overflows"
     )
 
 
@@ -328,8 +330,8 @@ def _differing(row: Row) -> int:
     return row.stats.failed if row.stats is not None else 0
 
 
-def _ill(found: Located) -> str:
-    row = found.judged.turning
+def _ill(located: Located) -> str:
+    row = located.judged.turning
     if row is None:
         return ILL_CONDITIONED
     if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
@@ -345,8 +347,8 @@ def _ill(found: Located) -> str:
     )
 
 
-def _undecided(found: Located) -> str:
-    row, probe = found.judged.turning, found.judged.seen_probe
+def _undecided(located: Located) -> str:
+    row, probe = located.judged.turning, located.judged.seen_probe
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
         return (
@@ -355,7 +357,7 @@ def _undecided(found: Located) -> str:
             "seen"
         )
     if row is None:
-        summed = worst_steps(found)
+        summed = worst_steps(located)
         if summed:
             return f"{UNDECIDED}: {summed}"
         return (
@@ -369,16 +371,16 @@ def _undecided(found: Located) -> str:
     )
 
 
-def notes_of(found: Located) -> list[str]:
+def notes_of(located: Located) -> list[str]:
     """Return further remarks for the reader."""
-    pairs = pairing_notes(found.pairing, found.candidate, found.reference)
-    return [*pairs, *_absorbed(found), *_harmless(found), *_float64(found)]
+    pairs = pairing_notes(located.pairing, located.candidate, located.reference)
+    return [*pairs, *_absorbed(located), *_harmless(located), *_float64(located)]
 
 
-def _absorbed(found: Located) -> Iterator[str]:
-    judged = found.judged
+def _absorbed(located: Located) -> Iterator[str]:
+    judged = located.judged
     for row, readers in judged.absorbed[:_SHOWN]:
-        what = _beyond(row, found)
+        what = _beyond(row, located)
         yield (
             f"{what} in {row.tensor!r}, the output of {row.node.label}, is absorbed by {_some(readers)}: nothing "
             "after it is off by more than rounding explains"
@@ -390,12 +392,16 @@ def _absorbed(found: Located) -> Iterator[str]:
         )
 
 
-def _beyond(row: Row, found: Located) -> str:
-    for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+def _beyond(row: Row, located: Located) -> str:
+    for side, figures in ((located.candidate, row.candidate), (located.reference, row.reference)):
         if figures is not None and not figures.is_finite:
             return f"{'NaN' if figures.nan else 'Inf'} of {side}"
-    mine, other = row.candidate, row.reference
-    held = f" ({mine.scale:.3g} instead of {other.scale:.3g})" if mine is not None and other is not None else ""
+    of_candidate, of_reference = row.candidate, row.reference
+    held = (
+        f" ({of_candidate.scale:.3g} instead of {of_reference.scale:.3g})"
+        if of_candidate is not None and of_reference is not None
+        else ""
+    )
     return f"a saturated value{held}"
 
 
@@ -405,8 +411,8 @@ def _some(readers: Sequence[GraphNode]) -> str:
     return " and ".join(names[:_SHOWN]) + more if names else "no operator, since it is not read"
 
 
-def _harmless(found: Located) -> Iterator[str]:
-    judged = found.judged
+def _harmless(located: Located) -> Iterator[str]:
+    judged = located.judged
     for row in judged.harmless[:_SHOWN]:
         own = row.standalone.relative if row.standalone is not None else row.relative
         yield (
@@ -419,16 +425,16 @@ def _harmless(found: Located) -> Iterator[str]:
         )
 
 
-def _float64(found: Located) -> Iterator[str]:
+def _float64(located: Located) -> Iterator[str]:
     """Yield the judgement of float64 on the outputs, where it differs from both sides."""
-    judged = found.judged
+    judged = located.judged
     finals = {item.output: item.passed for item in judged.finals}
     for row in judged.rows:
         if row.tensor not in finals or row.truth is None:
             continue
         if not finals[row.tensor] and sides_with_candidate(row):
             yield (
-                f"float64 sides with the candidate: in the output {row.tensor!r}, {found.reference} is the one that "
+                f"float64 sides with the candidate: in the output {row.tensor!r}, {located.reference} is the one that "
                 "is off"
             )
             return
@@ -440,13 +446,13 @@ def _float64(found: Located) -> Iterator[str]:
             return
 
 
-def explanation(found: Located) -> list[str]:
+def explanation(located: Located) -> list[str]:
     """Return the figures behind the sentence, one line each."""
-    judged = found.judged
+    judged = located.judged
     row = judged.first_bad or judged.turning
     if row is None:
         return []
-    coarser = f" or of {found.precision}" if found.precision else ""
+    coarser = f" or of {located.precision}" if located.precision else ""
     lines = [
         f"accumulated error of {row.tensor!r}: {row.max_abs:.3g} absolute, {row.relative:.3g} relative to the largest "
         f"magnitude; unit roundoff of its type{coarser}: {row.unit:.3g}"
