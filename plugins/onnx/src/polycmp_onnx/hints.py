@@ -67,7 +67,7 @@ class GraphHints:
 
     def sizes(self, inputs: TensorMetadata, /) -> Mapping[tuple[str, int], SizeHint]:
         """Return hints by input and axis."""
-        found: dict[tuple[str, int], _SizeConstraints] = {}
+        constraints: dict[tuple[str, int], _SizeConstraints] = {}
         known: dict[str, Sizes] = {}
         for name, entry in inputs.items():
             if entry.shape is not None:
@@ -76,8 +76,8 @@ class GraphHints:
                     for axis, dim in enumerate(entry.shape)
                 ]
         for need in _needs(self._model.graph, known, Constants()):
-            _take(found.setdefault(need.size.origin, _SizeConstraints()), need)
-        hints = {place: asked.hint() for place, asked in found.items()}
+            _take(constraints.setdefault(need.size.origin, _SizeConstraints()), need)
+        hints = {place: asked.hint() for place, asked in constraints.items()}
         return {place: hint for place, hint in hints.items() if hint is not None}
 
 

@@ -199,13 +199,13 @@ def _sparsity(call: Invocation) -> int:
     from polycmp_onnx.weights import is_sparse, summed_weights
 
     proto = read_onnx(open_onnx(call))
-    found = {
+    sparsity = {
         weight.tensor.name: is_sparse(onnx.numpy_helper.to_array(weight.tensor), weight.axis)
         for weight in summed_weights(proto)
     }
-    for name, sparse in found.items():
+    for name, sparse in sparsity.items():
         echo(visible(f"{'2:4 sparse' if sparse else 'dense':<10}  {name}"))
-    echo(f"{sum(found.values())} of {len(found)} weights that could be are 2:4 sparse")
+    echo(f"{sum(sparsity.values())} of {len(sparsity)} weights that could be are 2:4 sparse")
     return 0
 
 
