@@ -32,8 +32,8 @@ class FlakySection:
 
 
 def _flaky(call: Invocation) -> int:
-    from polycmp_checks.flaky.engine import Repetitions, find_flaky
     from polycmp_checks.flaky.face import result_of
+    from polycmp_checks.flaky.repeating import Repetitions, find_flaky
 
     call.needs_backends("polycmp flaky MODEL -b BACKEND")
     section = call.section(FlakySection)

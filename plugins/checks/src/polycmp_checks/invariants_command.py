@@ -56,7 +56,7 @@ class InvariantsSection:
 
 
 def _invariants(call: Invocation) -> int:
-    from polycmp_checks.invariants.engine import check_invariants
+    from polycmp_checks.invariants.checking import check_invariants
     from polycmp_checks.invariants.face import result_of
 
     options = _with_infinities(call.options)

@@ -114,8 +114,8 @@ def _precision(call: Invocation) -> int:
 
 
 def _with_backends(call: Invocation) -> int:
-    from polycmp_locate.precision.rank.engine import RankOptions, rank
     from polycmp_locate.precision.rank.presentation import result_of
+    from polycmp_locate.precision.rank.ranking import RankOptions, rank
 
     section, plan = call.section(PrecisionSection), call.plan()
     call.begin(plan)

@@ -110,7 +110,7 @@ def _asked(call: Invocation) -> tuple[Wishes, OutputFiles, Replay]:
 
 
 def _with_backends(call: Invocation) -> Reduction:
-    from polycmp_locate.reduce.engine import reduce_with_backends
+    from polycmp_locate.reduce.with_backends import reduce_with_backends
 
     wishes, wanted, replay = _asked(call)
     plan = call.plan()
