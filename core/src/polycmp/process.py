@@ -175,7 +175,7 @@ class ChildProcess:
         return self._process.poll() is None
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message.
+        """Write a message to the child, as a line of JSON.
 
         Raises:
             BrokenPipeError: The child is gone.
@@ -394,7 +394,7 @@ class Connection:
         os.write(self._writing, b"\n")  # ends what was printed before
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message.
+        """Write a message to the parent, as a line of JSON.
 
         Raises:
             BrokenPipeError: The parent is gone.

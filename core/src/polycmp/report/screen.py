@@ -54,7 +54,7 @@ def standard_output() -> Screen:
 
 
 def make_console(width: int | None = None, stream: TextIO | None = None) -> Console:
-    """Return a console.
+    """Return a console of rich that leaves a closed pipe to the command line.
 
     Args:
         width: Columns; by default as wide as the terminal, or 120 where there is none.
