@@ -9,7 +9,7 @@ from copied_processes import CopiedSite
 
 LIGHT = """
     from dataclasses import dataclass
-    from polycmp.spec import ObserverSpec, ReportSpec, hookimpl, opt
+    from polycmp.spec import ObserverSpec, ReportSpec, ReportTools, hookimpl, opt
 
     @dataclass(frozen=True)
     class Options:
@@ -18,6 +18,21 @@ LIGHT = """
     @hookimpl
     def {hook}():
         yield {spec}
+
+    class Unasked(ReportTools):
+        when = "FAKE_CI"
+
+    class Script(ReportTools):
+        def instead(self, options, plan, registry):
+            print("written down")
+
+    class Longer(ReportTools):
+        def completes(self, result, registry, plan, model):
+            print("completed", model)
+            return result
+
+    class AlsoLonger(Longer):
+        pass
 """
 
 HEAVY = """
@@ -113,11 +128,46 @@ def test_options_reach_the_report(site, pair, tmp_path):
 
 
 def test_a_report_is_written_unasked_where_its_variable_is_set(site, pair, tmp_path):
-    install(site, "ReportSpec('', 'Fake', 'fake_heavy:write', name='fake', when='FAKE_CI')")
+    install(site, "ReportSpec('', 'Fake', 'fake_heavy:write', name='fake', tools='fake_light:Unasked')")
     run(site, tmp_path, *pair)
     assert not (tmp_path / "unasked.fake").exists()
     run(site, tmp_path, *pair, FAKE_CI="1")
     assert (tmp_path / "unasked.fake").read_text().startswith("run failed 1")
+
+
+def test_reports_whose_classes_inherit_a_method_share_what_it_adds(site, pair, tmp_path):
+    one, two = (
+        f"ReportSpec('.{name.lower()}', 'Fake', 'fake_heavy:write', tools='fake_light:{name}')"
+        for name in ("Longer", "AlsoLonger")
+    )
+    install(site, f"{one}\n        yield {two}")
+    done = run(site, tmp_path, *pair, "--report", "r.longer", "--report", "r.alsolonger")
+    assert (done.returncode, done.stdout.count("completed")) == (1, 1)
+    assert (tmp_path / "r.longer").read_text() == (tmp_path / "r.alsolonger").read_text()
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("ReportSpec('', '', 'a:b', name='x', tools='fake_light:Longer')", "nothing ever asks for the report 'x'"),
+        ("ReportSpec('', '', '', name='x', tools='fake_light:Unasked')", "it has no factory"),
+        ("ReportSpec('', '', '', name='x', tools='fake_light:Script')", "it has no options"),
+        ("ReportSpec('.x', '', 'a:b', tools='fake_light:Options')", "no class derived from polycmp.spec.ReportTools"),
+    ],
+)
+def test_tools_that_do_not_fit_the_report_are_found_by_check_and_hurt_no_run(site, pair, tmp_path, spec, reason):
+    install(site, spec.replace("'a:b'", "'fake_heavy:write'"))
+    done = site.polycmp("plugins", "check", "fake")
+    assert (done.returncode, reason in done.stdout + done.stderr) == (3, True), done.stdout + done.stderr
+    assert run(site, tmp_path, *pair, FAKE_CI="1").returncode == 1
+
+
+def test_a_plan_is_written_down_in_place_of_the_run(site, pair, tmp_path):
+    install(site, "ReportSpec('', 'Fake', '', name='fake', options=Options, tools='fake_light:Script')")
+    done = run(site, tmp_path, *pair, "--fake-words", "x")
+    assert (done.returncode, done.stdout) == (0, "written down\n")
+    refused = run(site, tmp_path, "locate", *pair[1:], "--fake-words", "x")
+    assert (refused.returncode, "--fake-words" in refused.stderr) == (2, True)
 
 
 def test_an_observer_with_options_sees_arrays_and_verdicts_where_any_is_given(site, pair, tmp_path):
@@ -201,15 +251,12 @@ def test_a_suffix_that_two_claim_goes_to_neither_and_the_core_keeps_its_own(site
     [
         ("ReportSpec('fake', '', 'a:b')", "bad suffix 'fake' of a report"),
         ("ReportSpec('.Fake', '', 'a:b')", "bad suffix '.Fake'"),
-        ("ReportSpec('', '', 'a:b', when='X')", "bad name '' of a report without suffix"),
+        ("ReportSpec('', '', 'a:b')", "bad name '' of a report without suffix"),
         ("ReportSpec('.x', '', 'a:b', name='x')", "is called after its suffix"),
         ("ReportSpec('', '', 'a:b', name='x')", "nothing ever asks for the report 'x'"),
-        ("ReportSpec('.x', '', '', instead='a:b', options=Options)", "'' in polycmp_reports is not of the form"),
+        ("ReportSpec('.x', '', '', options=Options)", "'' in polycmp_reports is not of the form"),
         ("ReportSpec('', '', '', name='x', instead='a:b')", "it has no options"),
-        (
-            "ReportSpec('', '', '', name='x', instead='a.b', options=Options)",
-            "'a.b' in polycmp_reports is not of the form",
-        ),
+        ("ReportSpec('', '', '', name='x', instead='a.b', options=Options)", "'a.b' is not of the form"),
     ],
 )
 def test_what_a_report_may_not_be(site, spec, reason):

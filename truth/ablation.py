@@ -161,7 +161,11 @@ LIMITS = tuple(
         (f"{_LOCATE}.rounding.quantised", "_DROWNED", "share of numbers beside masks whose loss drowns them"),
         (f"{_LOCATE}.rounding.quantised", "_MEASURED", "by how many times what was measured steps may be off"),
         (f"{_LOCATE}.rounding.quantised", "_LEAST", "least factor that is taken for that of a scale"),
-        (f"{_LOCATE}.rounding.thresholds", "MARGIN", "by how many times its noise an operator's error may be larger"),
+        (
+            f"{_LOCATE}.rounding.thresholds",
+            "OPERATOR_MARGIN",
+            "by how many times its noise an operator's error may be larger",
+        ),
         (f"{_LOCATE}.rounding.thresholds", "BEYOND_EIGHT_BITS", "error that no type of eight bits explains"),
         (f"{_LOCATE}.rounding.thresholds", "TIE_WIDTH", "units by which a quotient may be off"),
         (f"{_LOCATE}.rounding.thresholds", "_TIES_AT_MOST", "share of a tensor that ties are"),

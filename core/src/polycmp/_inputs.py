@@ -156,9 +156,9 @@ class PlanSource(DataSource):
 
     def _other_sizes(self) -> str:
         """Return the option to give where sizes were chosen without a trial; empty if none were."""
-        said = any("--input-shapes" in note for note in self._notes)
+        is_noted = any("--input-shapes" in note for note in self._notes)
         open_ones = {name: entry.shape for name, entry in self._inputs.items() if entry.shape and entry.is_dynamic()}
-        if not (self._free and open_ones) or said:
+        if not (self._free and open_ones) or is_noted:
             return ""
         shapes = " ".join(
             f"{name}:{format_shape(dim if isinstance(dim, int) and dim >= 0 else 'N' for dim in shape)}"
@@ -179,8 +179,8 @@ class PlanSource(DataSource):
         options = self._plan.loader.options
         mappings = [item for item in fields_of(options) if item.kind == "mapping"]
         given = {item.name: getattr(options, item.name) for item in mappings}
-        made = {name: self._by_own_names(inputs, values) for name, values in given.items()}
-        return options if made == given else dataclasses.replace(options, **made)
+        renamed = {name: self._by_own_names(inputs, values) for name, values in given.items()}
+        return options if renamed == given else dataclasses.replace(options, **renamed)
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
         """Return the feeds for a model's inputs; whether they reach the outputs is tried on the quickest backend."""
@@ -200,8 +200,8 @@ class PlanSource(DataSource):
 
         merged = self._merged(inputs)
         if not self._free:
-            theirs = {own: name for names in self._other_names(merged) for own, name in names.items()}
-            return renamed_source(self._make, self._plan.map_input, theirs)(merged)
+            feed_names = {input_name: name for names in self._other_names(merged) for input_name, name in names.items()}
+            return renamed_source(self._make, self._plan.map_input, feed_names)(merged)
         self._inputs = merged
         if self._instead is not None:
             return self._instead(self._asked(merged))
@@ -220,11 +220,11 @@ class PlanSource(DataSource):
         if reach is None or (outputs is not None and not self._silent(outputs)):
             return None
         asked = self._asked(self._merged(inputs))
-        found = reach(asked, feed, self._plan.iterations, self._silent)
-        if found is None:
+        samples = reach(asked, feed, self._plan.iterations, self._silent)
+        if samples is None:
             return None
-        self._instead, self._notes = found.feeds, list(found.notes)
-        return found.feeds(asked)
+        self._instead, self._notes = samples.feeds, list(samples.notes)
+        return samples.feeds(asked)
 
     def _may_give_way(self) -> bool:
         """Return whether the data loader leaves its place to real samples, and no values to draw were asked for."""
@@ -237,8 +237,10 @@ class PlanSource(DataSource):
         """Merge the input metadata of a backend and of the models' files."""
         from polycmp.data.dimensions import merge_inputs
 
-        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._parts(inputs))
-        return merge_inputs([inputs, *known])
+        described = (
+            TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._parts(inputs)
+        )
+        return merge_inputs([inputs, *described])
 
     def _parts(self, inputs: TensorMetadata) -> list[TensorMetadata]:
         """Return the inputs of each model's file by the names that they have in a feed."""
@@ -282,7 +284,7 @@ class PlanSource(DataSource):
         with OthersCode(PluginError, "its remarks cannot be read", whose=self.loader.spec.name):
             drawn = tools.remarks(self._options(chosen.inputs), chosen.inputs)
         for text in dict.fromkeys(drawn.values()):
-            self._note(f"{', '.join(name for name, said in drawn.items() if said == text)}: {text}")
+            self._note(f"{', '.join(name for name, remark in drawn.items() if remark == text)}: {text}")
         return chosen.inputs
 
     def _made_by_loader(self, options: Any) -> Source:
@@ -319,8 +321,12 @@ class RenamedFeeds:
 
     def __iter__(self) -> Iterator[Feed]:
         for loaded in self._feeds:
-            moved = {name: own for own, name in self._theirs.items() if own in loaded and name not in loaded}
-            feed = {**loaded, **{name: loaded[own] for name, own in moved.items()}} if moved else loaded
+            moved = {
+                name: input_name
+                for input_name, name in self._theirs.items()
+                if input_name in loaded and name not in loaded
+            }
+            feed = {**loaded, **{name: loaded[input_name] for name, input_name in moved.items()}} if moved else loaded
             for given, wanted in self._names.items():
                 if given not in feed and wanted not in feed:
                     raise UsageError(f"--map-input: there is no input {given!r}", why=did_you_mean(given, feed))
@@ -358,20 +364,22 @@ def asked_shapes(
     from polycmp.data.names import by_names_of, dimensions_of
     from polycmp.data.shapes import apply_input_shapes
 
-    mine = description.inputs
-    known = [item.inputs for item in others if item is not None]
-    names = [pair_inputs(inputs, mine, plan.map_input).names for inputs in known]
-    shapes = by_names_of(mine, plan.input_shapes, names)
-    own = {name: shape for name, shape in shapes.items() if not unknown_names([name], mine)}
-    parts = [renamed(inputs, pairs) for inputs, pairs in zip(known, names, strict=True)]
-    sizes = dimensions_of(mine, plan.dimensions, parts)
-    foreign = {dim for inputs in known for entry in inputs.values() for dim in entry.shape or ()}
-    foreign -= {dim for entry in mine.values() for dim in entry.shape or ()}
-    made = apply_input_shapes(mine, own, {name: size for name, size in sizes.items() if name not in foreign})
+    model_inputs = description.inputs
+    other_inputs = [item.inputs for item in others if item is not None]
+    names = [pair_inputs(inputs, model_inputs, plan.map_input).names for inputs in other_inputs]
+    shapes = by_names_of(model_inputs, plan.input_shapes, names)
+    input_shapes = {name: shape for name, shape in shapes.items() if not unknown_names([name], model_inputs)}
+    parts = [renamed(inputs, pairs) for inputs, pairs in zip(other_inputs, names, strict=True)]
+    sizes = dimensions_of(model_inputs, plan.dimensions, parts)
+    foreign = {dim for inputs in other_inputs for entry in inputs.values() for dim in entry.shape or ()}
+    foreign -= {dim for entry in model_inputs.values() for dim in entry.shape or ()}
+    shaped = apply_input_shapes(
+        model_inputs, input_shapes, {name: size for name, size in sizes.items() if name not in foreign}
+    )
     follow = {
-        name: made[name].static_shape()
-        for name, entry in mine.items()
-        if entry.is_dynamic() and not made[name].is_dynamic()
+        name: shaped[name].static_shape()
+        for name, entry in model_inputs.items()
+        if entry.is_dynamic() and not shaped[name].is_dynamic()
     }
     return {**follow, **shapes}
 
@@ -379,11 +387,11 @@ def asked_shapes(
 def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> SizedInputs:
     from polycmp.data.shapes import usual_sizes
 
-    made = usual_sizes(inputs)
+    sized = usual_sizes(inputs)
     shapes = " ".join(
-        f"{n}:{format_shape(made[n].shape)}" for n, entry in inputs.items() if entry.shape != made[n].shape
+        f"{n}:{format_shape(sized[n].shape)}" for n, entry in inputs.items() if entry.shape != sized[n].shape
     )
-    return SizedInputs(made, f"{shapes}, the default where a model leaves dimensions open" if shapes else "")
+    return SizedInputs(sized, f"{shapes}, the default where a model leaves dimensions open" if shapes else "")
 
 
 def _saved_source(plan: DataPlan, registry: Registry) -> Source:

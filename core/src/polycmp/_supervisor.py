@@ -97,8 +97,8 @@ def _next_signal(numbers: set[int]) -> tuple[int, bool]:
     if sys.platform == "darwin":  # it does not tell who sent a signal
         number = signal.sigwait(numbers)
         return number, number == signal.SIGINT and os.isatty(0)
-    found = signal.sigwaitinfo(numbers)
-    return found.si_signo, found.si_code > 0
+    received = signal.sigwaitinfo(numbers)
+    return received.si_signo, received.si_code > 0
 
 
 def _how(status: int) -> str:

@@ -48,19 +48,19 @@ def keyword_aliases(*without_effect: str, **names: str) -> Callable[[type[_T]], 
         def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
             for keyword in without_effect:
                 kwargs.pop(keyword, None)
-            for other, own in names.items():
+            for other, argument in names.items():
                 if other in kwargs:
-                    if own in kwargs:
-                        raise TypeError(f"{cls.__name__}() got both {own!r} and {other!r}, which mean the same")
-                    kwargs[own] = kwargs.pop(other)
+                    if argument in kwargs:
+                        raise TypeError(f"{cls.__name__}() got both {argument!r} and {other!r}, which mean the same")
+                    kwargs[argument] = kwargs.pop(other)
             init(self, *args, **kwargs)
 
-        own = inspect.signature(init)
+        signature = inspect.signature(init)
         others = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in (*names, *without_effect)
         ]
-        parameters = sorted([*own.parameters.values(), *others], key=lambda parameter: parameter.kind)
-        setattr(accepting, "__signature__", own.replace(parameters=parameters))  # noqa: B010 - a type checker refuses it
+        parameters = sorted([*signature.parameters.values(), *others], key=lambda parameter: parameter.kind)
+        setattr(accepting, "__signature__", signature.replace(parameters=parameters))  # noqa: B010 - a type checker refuses it
         setattr(cls, "__init__", accepting)  # noqa: B010 - likewise
         return cls
 

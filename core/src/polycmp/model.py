@@ -274,7 +274,7 @@ class Model:
                 f"several loaders read {path}: {', '.join(sorted(item.spec.name for item in claims))}",
                 hint="choose one with --model-type NAME",
             )
-        known = sorted(
+        suffixes = sorted(
             {
                 name
                 for item in readers
@@ -284,7 +284,7 @@ class Model:
         what = "folders known by a file in them" if path.is_dir() else "files known by their suffix"
         raise ModelError(
             f"no installed loader reads {path}",
-            why=f"{what}: {', '.join(known) or 'none'}",
+            why=f"{what}: {', '.join(suffixes) or 'none'}",
             hint=explain_model(path) or "give --model-type NAME, or install the plugin that reads it",
         )
 
@@ -294,9 +294,9 @@ def _by_kind(readers: list[Contributed[LoaderSpec]], kind: str, registry: Regist
     also = [] if named else [item for item, tools in registry.equipped(readers) if kind in tools.aliases]
     if named or also:
         return (named or also)[0]
-    known = [item.spec.kind for item in readers]
+    kinds = [item.spec.kind for item in readers]
     raise ModelError(
-        f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, known), hint=explain_kind(kind)
+        f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, kinds), hint=explain_kind(kind)
     )
 
 

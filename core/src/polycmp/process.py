@@ -152,11 +152,11 @@ class ChildProcess:
         """
         pipes = [[beside_standard(end) for end in os.pipe()] for _ in range(3)]
         (its_in, self._writing), (from_out, its_out), (from_err, its_err) = pipes
-        ours = (self._writing, from_out, from_err)
+        descriptors = (self._writing, from_out, from_err)
         try:
-            self._process = start((its_in, its_out, its_err), ours)
+            self._process = start((its_in, its_out, its_err), descriptors)
         except BaseException:
-            for descriptor in ours:
+            for descriptor in descriptors:
                 os.close(descriptor)
             raise
         finally:
@@ -175,7 +175,7 @@ class ChildProcess:
         return self._process.poll() is None
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message.
+        """Write a message to the child, as a line of JSON.
 
         Raises:
             BrokenPipeError: The child is gone.
@@ -394,7 +394,7 @@ class Connection:
         os.write(self._writing, b"\n")  # ends what was printed before
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message.
+        """Write a message to the parent, as a line of JSON.
 
         Raises:
             BrokenPipeError: The parent is gone.

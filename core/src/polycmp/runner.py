@@ -144,10 +144,10 @@ class Runner(Recorded):
             self.__measured = time.perf_counter() - start
         if not isinstance(outputs, Mapping):
             raise BackendError(f"infer_impl returned {type(outputs).__name__} instead of a dict", whose=self.name)
-        made = dict(outputs)
+        outputs_by_name = dict(outputs)
         if any(is_torch(value) for value in feed_dict.values()):
-            return {name: as_torch(array) for name, array in made.items()}
-        return made
+            return {name: as_torch(array) for name, array in outputs_by_name.items()}
+        return outputs_by_name
 
     def last_inference_time(self) -> float:
         """Return the duration of the last `infer` in seconds: the backend's own figure if it gave one.

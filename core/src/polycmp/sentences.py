@@ -2,7 +2,7 @@
 
 Every command ends with one line, `WORD: sentence`. The word is one of the seven in `MEANINGS`; the sentence says what
 happened and, where the word leaves that open, whether it is good or bad. Reasons stand beside an output or below it.
-Functions here take plain values and decide nothing. What only a plugin says has a module of this name in the plugin.
+Functions here take plain values and decide nothing. What only one plugin says stands where the plugin decides it.
 """
 
 from __future__ import annotations

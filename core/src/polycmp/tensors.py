@@ -169,8 +169,8 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     try:
         return as_dtype(np.dtype(dtype))
     except TypeError:
-        known = [*_LOW_BIT, "float16", "float32", "float64", "int8", "int16", "int32", "int64", "bool", "string"]
-        raise DataError(f"unknown element type {dtype!r}", why=did_you_mean(str(dtype), known)) from None
+        names = [*_LOW_BIT, "float16", "float32", "float64", "int8", "int16", "int32", "int64", "bool", "string"]
+        raise DataError(f"unknown element type {dtype!r}", why=did_you_mean(str(dtype), names)) from None
 
 
 def is_low_bit(dtype: np.dtype[Any]) -> bool:
@@ -258,7 +258,8 @@ class TensorEntry:
         if self.shape is None:
             return True
         return len(dims) == len(self.shape) and all(
-            not isinstance(known, int) or known < 0 or known == dim for known, dim in zip(self.shape, dims, strict=True)
+            not isinstance(declared, int) or declared < 0 or declared == dim
+            for declared, dim in zip(self.shape, dims, strict=True)
         )
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from toymodels import node, number, residual, small, write
+from toymodels import node, number, small, write
 
 from polycmp.cli.completion import completion_command
 from polycmp.results.files import open_inputs, open_runs
@@ -221,21 +221,6 @@ def test_logging(run, tmp_path):
     assert done.err == ""
     done, _ = run(*TWO, "--verbosity", "error")
     assert "inputs: x:[1,8]" not in done.err
-
-
-# --- many outputs
-
-
-@pytest.mark.parametrize("memory", [(), ("--max-memory", "1")])
-def test_every_tensor(run, tmp_path, memory):
-    residual(tmp_path / "m.toy")
-    bad = "toy:name=bad,fault=add,at=b"
-    done, found = run("-b", bad, "-b", "plain", "--toy-mark-all", "--iterations", "2", *memory)
-    assert done.status == 1
-    [pair] = found["comparison_results"]
-    assert len(pair["outputs"]) == 10
-    assert {name for name, item in pair["outputs"].items() if not item["passed"]} == {"b", "c", "y"}
-    assert found["inference_results"]["bad"]["iterations"] == 2
 
 
 # --- wrong words

@@ -28,6 +28,8 @@ def graph(loader):
     return ["graph", loader]
 def inside(model, options):
     return "none"
+def complete(result, registry, plan, model):
+    return result, model
 """
 
 
@@ -154,6 +156,15 @@ class TestFormerFields:
         with pytest.warns(DeprecationWarning, match="CompareFuncSpec"):
             tools = tools_of(site, source, "compare_funcs")
         assert (tools.rejudges, tools.detail, tools.groups) == (True, False, ("all",))
+
+    def test_of_a_report(self, site):
+        source = (
+            "from polycmp.spec import ReportSpec\n@hookimpl\ndef polycmp_reports():\n"
+            "    yield ReportSpec('', 'x', 'mine_heavy:make', 'mine', when='CI', completes='mine_heavy:complete')\n"
+        )
+        with pytest.warns(DeprecationWarning, match="ReportSpec"):
+            tools = tools_of(site, source, "reports")
+        assert (tools.when, tools.instead, tools.completes("found", None, None, "m")) == ("CI", None, ("found", "m"))
 
     def test_the_table_of_plugins_says_what_to_change(self, site):
         site.plugin("mine", HEAD + RUNNER.format("threads='fast'"))

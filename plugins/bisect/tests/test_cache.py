@@ -11,7 +11,7 @@ import pytest
 from in_process import plugins_installed
 
 from polycmp_bisect.environments.cache import Cache
-from polycmp_bisect.environments.packages import Asked, held_release, parse_version, runtimes_of
+from polycmp_bisect.environments.packages import ReleaseRequest, held_release, parse_version, runtimes_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of files")
 
@@ -122,7 +122,7 @@ def test_a_backend_with_two_runtimes_takes_releases_of_each():
     runtimes = dict(runtimes_of(plugins_installed(), "tf"))
     assert runtimes == {"tensorflow": "tensorflow", "ai-edge-litert": "ai_edge_litert.interpreter"}
     asked = parse_version("ai_edge_litert==1.4.0,numpy==1.26.4,python==3.10", list(runtimes))
-    assert asked == Asked("ai-edge-litert", "1.4.0", ("numpy==1.26.4",), "3.10")
+    assert asked == ReleaseRequest("ai-edge-litert", "1.4.0", ("numpy==1.26.4",), "3.10")
     assert parse_version("2.16", ["tensorflow", "ai-edge-litert"]).package == "tensorflow"
 
 

@@ -11,7 +11,7 @@ from polycmp_checks.invariants.batch import Batch, DoesNotApplyError, find_batch
 from polycmp_checks.invariants.bench import _grown as grown_axis
 from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
 from polycmp_checks.invariants.findings import Check, Findings, Subject
-from polycmp_checks.invariants.settings import Settings
+from polycmp_checks.invariants.settings import CheckSettings
 
 
 def inputs(**shapes):
@@ -129,5 +129,5 @@ def test_what_the_statuses_come_to(statuses, error, exit_code):
 
 
 def test_programs_get_the_same_defaults_as_the_command_line():
-    assert (Settings().repeat, Settings().batch, Settings().exact) == (5, 4, False)
-    assert set(Settings().checks) == set(CHECK_FUNCTIONS)
+    assert (CheckSettings().repeat, CheckSettings().batch, CheckSettings().exact) == (5, 4, False)
+    assert set(CheckSettings().checks) == set(CHECK_FUNCTIONS)

@@ -15,6 +15,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+from onnxrt_models import FLOAT, FakeModel, double, model, value
 from packaging.version import Version
 
 from polycmp.cli.main import main
@@ -29,22 +30,6 @@ from polycmp_onnxrt.plugin import Options
 from polycmp_onnxrt.runner import make_runner
 from polycmp_onnxrt.source import path_of
 
-FLOAT = TensorProto.FLOAT
-
-
-def value(name, kind=FLOAT, shape=("n",)):
-    return helper.make_tensor_value_info(name, kind, shape)
-
-
-def model(nodes, inputs, outputs, opset=21, **graph):
-    made = helper.make_graph(nodes, "graph", inputs, outputs, **graph)
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.domain", 1)]
-    return helper.make_model(made, opset_imports=imports, ir_version=10)
-
-
-def double():
-    return model([helper.make_node("Add", ["x", "x"], ["y"], name="add")], [value("x")], [value("y")])
-
 
 def identity(kind, shape=("n",)):
     node = helper.make_node("Identity", ["x"], ["y"])
@@ -54,17 +39,6 @@ def identity(kind, shape=("n",)):
 def infer(made, **feed):
     with OnnxrtRunner(SessionFromOnnx(made)) as runner:
         return {name: np.array(array) for name, array in runner.infer(feed).items()}
-
-
-class FakeModel:
-    """What the core hands to a runner's factory."""
-
-    def __init__(self, made):
-        self.made, self.path, self.kind = made, None, "onnx"
-
-    def load(self, kind):
-        assert kind == "onnx"
-        return lambda: self.made
 
 
 # --- running ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
+from onnxrt_models import FLOAT, FakeModel, double, model, value
 
 from polycmp.errors import BackendError, PluginError, UsageError
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
@@ -19,34 +20,6 @@ from polycmp_onnxrt.optimizers import optimizers
 from polycmp_onnxrt.plugin import Options, polycmp_runners
 from polycmp_onnxrt.providers import resolve_providers
 from polycmp_onnxrt.runner import make_runner
-
-FLOAT = TensorProto.FLOAT
-
-
-def value(name, kind=FLOAT, shape=("n",)):
-    return helper.make_tensor_value_info(name, kind, shape)
-
-
-def model(nodes, inputs, outputs, opset=21, **graph):
-    made = helper.make_graph(nodes, "graph", inputs, outputs, **graph)
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.domain", 1)]
-    return helper.make_model(made, opset_imports=imports, ir_version=10)
-
-
-def double():
-    return model([helper.make_node("Add", ["x", "x"], ["y"], name="add")], [value("x")], [value("y")])
-
-
-class FakeModel:
-    """What the core hands to a runner's factory."""
-
-    def __init__(self, made):
-        self.made, self.path, self.kind = made, None, "onnx"
-
-    def load(self, kind):
-        assert kind == "onnx"
-        return lambda: self.made
-
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
@@ -125,6 +98,13 @@ def test_threads_do_not_spin_unless_asked_to():
     entry = "session.intra_op.allow_spinning"
     spins = [session_from_onnx(double(), config=config) for config in ({}, {entry: "1"})]
     assert [s.get_session_options().get_session_config_entry(entry) for s in spins] == ["0", "1"]
+
+
+@pytest.mark.parametrize(("config", "shared"), [({}, "1"), ({"session.use_env_allocators": "0"}, "0")])
+def test_sessions_share_an_arena_unless_told_otherwise(config, shared):
+    options = session_from_onnx(double(), config=config).get_session_options()
+    assert options.get_session_config_entry("session.use_env_allocators") == shared
+    assert options.enable_mem_pattern is (shared == "0")
 
 
 def test_a_session_configuration_entry_and_a_bad_one():

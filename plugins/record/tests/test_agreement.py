@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polycmp_record.startup.polycmp_record_hook.imports import after_import
-from polycmp_record.startup.polycmp_record_hook.spool import Model, Settings, Spool
+from polycmp_record.startup.polycmp_record_hook.spool import Model, RecordingSettings, Spool
 
 
 def saved(folder):
@@ -17,7 +17,7 @@ def saved(folder):
 
 def spool(folder, **settings):
     given = {"every": 1, "max_calls": 100, "max_size": 10**6, "duplicates": False, **settings}
-    (settings,) = Settings.from_text(Settings(str(folder), **given).to_text())
+    (settings,) = RecordingSettings.from_text(RecordingSettings(str(folder), **given).to_text())
     return Spool(settings)
 
 

@@ -122,23 +122,23 @@ class CommandGroup(click.Group):
 
     def _summaries(self, registry: Registry) -> dict[str, str]:
         """Return the next words, each with its line of help: the core's own first."""
-        found: dict[str, str] = {}
+        summaries: dict[str, str] = {}
         for item in _below(self.path, registry):
             word, *further = item.spec.path[len(self.path) :]
             line = item.spec.summary
             if further:
-                line = found.get(word) or item.spec.group or f"Commands: {' '.join((*self.path, word))} …."
-            found[word] = line
-        return found
+                line = summaries.get(word) or item.spec.group or f"Commands: {' '.join((*self.path, word))} …."
+            summaries[word] = line
+        return summaries
 
 
 def _purposes(registry: Registry) -> dict[str, str]:
     """Return what the commands that begin with a word are for, by the word."""
-    found: dict[str, str] = {}
+    purposes: dict[str, str] = {}
     for item in registry.commands.values():
         word = item.spec.path[0]
-        found[word] = found.get(word) or item.spec.purpose
-    return found
+        purposes[word] = purposes.get(word) or item.spec.purpose
+    return purposes
 
 
 def _registry(ctx: click.Context) -> Registry:
@@ -172,8 +172,8 @@ def _completed(command: click.Command, words: list[str], ctx: click.Context) -> 
 
     if isinstance(command, (click.Group, BackendCommand)):
         return words
-    with click.Context(command, info_name=command.name, parent=ctx) as own:
-        return completed(words, own)
+    with click.Context(command, info_name=command.name, parent=ctx) as command_context:
+        return completed(words, command_context)
 
 
 def _refuse_empty_values(command: click.Command, words: Sequence[str], ctx: click.Context) -> None:

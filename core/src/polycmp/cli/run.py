@@ -28,16 +28,17 @@ def _run(call: Invocation) -> int:
 
     plan = call.plan()
     reports = {name: call.registry.find_report(name) for name in plan.report_options}
-    instead = [item for item in reports.values() if item.spec.instead]
+    instead = {name: write for name, item in reports.items() if (write := call.registry.tools(item).instead)}
     path = call.section(ResultSection).write_config
     if path:
-        options = {name: given for name, given in plan.report_options.items() if reports[name] not in instead}
+        options = {name: given for name, given in plan.report_options.items() if name not in instead}
         call.write_run_file(replace(plan, report_options=options), path)
     if instead:
         call.start_messages()
-    for item in instead:
-        call.registry.require(item)
-        call.registry.load(item, item.spec.instead)(plan.report_options[item.name], plan, call.registry)
+    for name, write in instead.items():
+        call.registry.require(reports[name])
+        with call.registry.explained(reports[name]):
+            write(plan.report_options[name], plan, call.registry)
     if instead:
         call.tell_written()
         return 0

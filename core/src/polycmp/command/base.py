@@ -88,10 +88,10 @@ class BackendCommand(click.Command):
         self.run = run
         self._kinds, self._unfolded, self._exports = tuple(plugins), tuple(unfolded), exports
         # The key of a command's own section is the name of its class; the core's are lower case.
-        own = {item.__name__: item for item in options if isinstance(item, type)}
+        sections = {item.__name__: item for item in options if isinstance(item, type)}
         self._chosen = tuple(item if isinstance(item, str) else item.__name__ for item in options)
         named = dict.fromkeys(item.partition(".")[0] for item in self._chosen)
-        every = {**SECTIONS, **own}
+        every = {**SECTIONS, **sections}
         if unknown := [item for item in named if item not in every]:
             raise ValueError(f"{name}: there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
         self.sections: dict[str, type] = {owner: every[owner] for owner in (*named, *every)}

@@ -267,7 +267,7 @@ class Invocation:
             return
         asked = [item for item in self.registry.commands.values() if words in item.spec.after]
         driven = [
-            item for item in plan.backends if (known := self.registry.runners.get(item.backend)) and known.spec.needs
+            item for item in plan.backends if (runner := self.registry.runners.get(item.backend)) and runner.spec.needs
         ]
         if not asked or not driven or len({item.backend for item in plan.backends}) < 2:
             return

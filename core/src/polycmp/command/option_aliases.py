@@ -24,8 +24,8 @@ def flags_of(ctx: click.Context, table: FlagTable | None = None) -> list[tuple[l
         table: Options from plugins, where the command has them.
     """
     options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
-    found = [([*param.opts, *param.secondary_opts], param.hidden) for param in options]
-    return [*found, *(([flag], False) for flag in (table.backends if table is not None else ()))]
+    flags = [([*param.opts, *param.secondary_opts], param.hidden) for param in options]
+    return [*flags, *(([flag], False) for flag in (table.backends if table is not None else ()))]
 
 
 def former_option(word: str, following: Sequence[str], ctx: click.Context) -> tuple[list[str], int] | None:
@@ -37,13 +37,13 @@ def former_option(word: str, following: Sequence[str], ctx: click.Context) -> tu
         ctx: Context of the command.
     """
     command = " ".join(ctx.command_path.split()[1:])
-    known = {**known_names().former.get("", {}), **known_names().former.get(command, {})}
+    former = {**known_names().former.get("", {}), **known_names().former.get(command, {})}
     flag, equals, value = word.partition("=")
     for text, taken in ((f"{flag} {value}", 0), (f"{flag} {next(iter(following), '')}", 1), (flag, 0)):
-        if (bool(equals) and taken) or text not in known:
+        if (bool(equals) and taken) or text not in former:
             continue
-        note_later(ctx, f"{text} of earlier versions: {known[text] or 'nothing is left of it to do'}")
-        return known[text].split(), taken
+        note_later(ctx, f"{text} of earlier versions: {former[text] or 'nothing is left of it to do'}")
+        return former[text].split(), taken
     return None
 
 
@@ -73,14 +73,14 @@ def complete_option(flag: str, options: Iterable[tuple[list[str], bool]], ctx: c
         first = next((item for item in flags if item.startswith(flag)), "")
         if first:
             fitting[hidden][first] = None
-    found = list(fitting[False] or fitting[True])
-    found = [item for item in found if not any(item.startswith(f"{other}-") for other in found)]
-    if len(found) > 1:
-        names = f"{', '.join(found[:-1])} and {found[-1]}"
-        raise UsageError(f"{flag} is short for several options", why=f"{names} begin so", hint=found[0])
-    if found:
-        note_later(ctx, f"{flag} is taken for {found[0]}")
-    return next(iter(found), "")
+    matching = list(fitting[False] or fitting[True])
+    matching = [item for item in matching if not any(item.startswith(f"{other}-") for other in matching)]
+    if len(matching) > 1:
+        names = f"{', '.join(matching[:-1])} and {matching[-1]}"
+        raise UsageError(f"{flag} is short for several options", why=f"{names} begin so", hint=matching[0])
+    if matching:
+        note_later(ctx, f"{flag} is taken for {matching[0]}")
+    return next(iter(matching), "")
 
 
 def completed(words: Sequence[str], ctx: click.Context) -> list[str]:
@@ -90,13 +90,13 @@ def completed(words: Sequence[str], ctx: click.Context) -> list[str]:
         UsageError: Several options begin with what was typed.
     """
     options = flags_of(ctx)
-    known = {flag for flags, _ in options for flag in flags}
+    long_flags = {flag for flags, _ in options for flag in flags}
     result: list[str] = []
     for index, word in enumerate(words):
         if word == "--":
             return [*result, *words[index:]]
         flag, equals, value = word.partition("=")
-        full = complete_option(flag, options, ctx) if flag[:1] == "-" and flag not in known else ""
+        full = complete_option(flag, options, ctx) if flag[:1] == "-" and flag not in long_flags else ""
         result.append(f"{full}{equals}{value}" if full else word)
     if not any(param.name == "verbose" for param in ctx.command.params):  # it sets no messages up
         for text in ctx.meta.pop(_REMARKS, ()):

@@ -66,7 +66,7 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
     """
     # For a short option click first makes an error with names that are like it among all the long ones.
     options = (param.opts for param in ctx.command.params if isinstance(param, click.Option))
-    own = {option: names[-1] for names in options for option in names}
+    long_names = {option: names[-1] for names in options for option in names}
     result: list[str] = []
     queue = list(words)
     while queue:
@@ -79,13 +79,15 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:
-            if flag not in own and flag not in table.by_flag:  # what is in the table comes here with `=` and a value
+            if (
+                flag not in long_names and flag not in table.by_flag
+            ):  # what is in the table comes here with `=` and a value
                 meant = _meant(word, queue, ctx, table)
                 if meant is not None:
                     queue[:0] = meant
                     continue
                 _refuse(flag, ctx, table, words)
-            result.append(own.get(word, word))
+            result.append(long_names.get(word, word))
             if word in TAKES_A_WORD and queue:
                 result.append(queue.pop(0))
     return _with_model(result, table, registry)
@@ -158,7 +160,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
             hint="use the long form --NAME-FIELD: polycmp run --help",
         )
     options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
-    if flag in (known := {name for param in options for name in (*param.opts, *param.secondary_opts)}):
+    if flag in (flags := {name for param in options for name in (*param.opts, *param.secondary_opts)}):
         return
     registry = registry_of(ctx)
     _refuse_missing(flag, registry)
@@ -169,7 +171,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
 
     installed = {item.name for item in registry.contributions if item.kind == "runner"}
     missing = sorted(known_names().backends.keys() - installed)
-    if missing and not get_close_matches(flag, known, n=1, cutoff=_SLIP):
+    if missing and not get_close_matches(flag, flags, n=1, cutoff=_SLIP):
         raise UsageError(
             f"there is no option {flag}",
             why=f"options come with backends, and these are not available here: {', '.join(missing)}",
@@ -221,18 +223,18 @@ def _with_files(words: Iterable[str]) -> list[str]:
     Raises:
         FileError: It cannot be read.
     """
-    found: list[str] = []
+    words_read: list[str] = []
     for word in words:
         path = Path(word[1:])
         if not word.startswith("@") or not path.is_file():
-            found.append(word)
+            words_read.append(word)
             continue
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeError) as error:
             raise FileError("cannot be read", whose=str(path), why=describe_exception(error)) from error
-        found += [line.strip() for line in lines if line.strip()]
-    return found
+        words_read += [line.strip() for line in lines if line.strip()]
+    return words_read
 
 
 class TableOption(click.Option):
@@ -363,7 +365,7 @@ def write_sections(
             kind, _, name = heading.rpartition(" ")
             names.setdefault(kind, []).append(name)
         title = f"More options, from plugins: see {ctx.command_path} --help NAME, or --help all"
-        sections[title] = [(kind, ", ".join(found)) for kind, found in names.items()]
+        sections[title] = [(kind, ", ".join(values)) for kind, values in names.items()]
     else:
         sections = {heading: rows for heading, rows in sections.items() if heading.endswith(f" {topic}")}
     if not sections:

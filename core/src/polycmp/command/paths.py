@@ -94,11 +94,11 @@ def written_paths(values: OptionValues, table: FlagTable) -> Iterator[str]:
 
 def was_written(path: str, since: float) -> bool:
     """Return whether there is a file, or a folder with one in it, that was written since a time."""
-    found = located(path)
+    located_path = located(path)
     with suppress(OSError):
-        if found.is_dir():
-            return any(item.is_file() and item.stat().st_mtime >= since - _GRAIN for item in found.rglob("*"))
-        return found.stat().st_mtime >= since - _GRAIN
+        if located_path.is_dir():
+            return any(item.is_file() and item.stat().st_mtime >= since - _GRAIN for item in located_path.rglob("*"))
+        return located_path.stat().st_mtime >= since - _GRAIN
     return False
 
 

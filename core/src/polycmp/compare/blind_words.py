@@ -37,8 +37,8 @@ def why_passed(kind: str, output: str, asked: Impostors, verdicts: Collection[Ve
 
 def tolerances_of(verdicts: Collection[Verdict]) -> dict[str, float]:
     """Return the largest of the absolute and of the relative tolerances of verdicts; NaN where one has none."""
-    known = [item.tolerance for item in verdicts if isinstance(item, DetailedVerdict)]
-    return {key: max(item.get(key, math.nan) for item in known) for key in ("atol", "rtol") if known}
+    tolerances = [item.tolerance for item in verdicts if isinstance(item, DetailedVerdict)]
+    return {key: max(item.get(key, math.nan) for item in tolerances) for key in ("atol", "rtol") if tolerances}
 
 
 def why_scaled(kind: str, output: str, scale: float, tolerance: Mapping[str, float]) -> str:

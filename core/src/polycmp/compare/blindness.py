@@ -84,10 +84,10 @@ class Watch:
             if _PART in self._alive:
                 self._keep(_PART, why_part_passes(self._functions, self._output, reference, verdicts))
             for kind in [kind for kind in IMPOSTORS if kind in self._alive]:
-                said = asked.passes(kind)
-                if said is False:
+                passes = asked.passes(kind)
+                if passes is False:
                     del self._alive[kind]
-                elif said:
+                elif passes:
                     self._alive[kind] = self._alive[kind] or why_passed(
                         kind, self._output, asked, list(verdicts.values())
                     )
@@ -179,16 +179,16 @@ def said_of(
         watches: The watch over each output's comparison, by output.
         accepted: Names or patterns of outputs that pass all the same.
     """
-    said = {}
+    remarked = {}
     for name, item in outputs.items():
         watch = watches.get(name)
         if watch is None or not item.passed:
-            said[name] = item
+            remarked[name] = item
         elif watch.blind:
-            said[name] = blind(item, watch.blind, accepted)
+            remarked[name] = blind(item, watch.blind, accepted)
         else:
-            said[name] = replace(item, reason="; ".join(filter(None, (item.reason, watch.remark))))
-    return said
+            remarked[name] = replace(item, reason="; ".join(filter(None, (item.reason, watch.remark))))
+    return remarked
 
 
 def blind(item: OutputComparison, why: str, accepted: Iterable[str]) -> OutputComparison:
@@ -246,8 +246,8 @@ def blind_by_figures(function: Any, verdict: Verdict, output: str) -> str:
     if quick is None or stats is None or not stats.scale or not verdict.passed:
         return ""
     kinds = [kind for kind in SCALED if kind not in ignored_by(function)]
-    found = next((kind for kind in kinds if quick(SCALED[kind][0], verdict, output=output)), "")
-    return why_scaled(found, output, stats.scale, getattr(verdict, "tolerance", {})) if found else ""
+    impostor = next((kind for kind in kinds if quick(SCALED[kind][0], verdict, output=output)), "")
+    return why_scaled(impostor, output, stats.scale, getattr(verdict, "tolerance", {})) if impostor else ""
 
 
 def impostors_judge(function: Callable[..., Any]) -> Callable[[], PairFunction]:
@@ -278,9 +278,9 @@ class PairImpostors:
             return
         self._left -= 1
         for kind, before in list(self._alive.items()):
-            found = _passing_outputs(self._make, reference, kind)
-            if found is not None:
-                self._alive[kind] = found if before is None else before & found
+            passing = _passing_outputs(self._make, reference, kind)
+            if passing is not None:
+                self._alive[kind] = passing if before is None else before & passing
             if self._alive[kind] == set():
                 del self._alive[kind]
 
@@ -297,7 +297,7 @@ class PairImpostors:
 
 def _passing_outputs(make: Callable[[], PairFunction], reference: Mapping[str, Any], kind: str) -> set[str] | None:
     """Return the outputs that pass although they are impostors; None where there is no impostor of this kind."""
-    made: dict[str, Any] = copy.copy(reference) if isinstance(reference, dict) else dict(reference)
+    impostors: dict[str, Any] = copy.copy(reference) if isinstance(reference, dict) else dict(reference)
     others = set()
     for name, given in reference.items():
         array = to_numpy(given)
@@ -305,13 +305,15 @@ def _passing_outputs(make: Callable[[], PairFunction], reference: Mapping[str, A
             continue
         impostor = constant_like(array, kind)
         if impostor is not None:
-            made[name] = impostor
+            impostors[name] = impostor
             others.add(name)
     if not others:
         return None
     try:
         with np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
-            found = make()(made, reference)
+            comparisons = make()(impostors, reference)
     except (Exception, SystemExit):  # noqa: BLE001 - whatever it raises, it does not let the impostor pass
         return set()
-    return {item.output for item in found if item.passed and (item.output in others or item.output not in made)}
+    return {
+        item.output for item in comparisons if item.passed and (item.output in others or item.output not in impostors)
+    }

@@ -62,8 +62,8 @@ def why_part_passes(functions: Functions, output: str, reference: Array, verdict
                 _passes(others, kind, output, reference, scales, index)
             ):
                 why = _WORDS[kind].format(repr(output)) if others else ""
-                said = would_have_passed(why) if others else why_scaled(kind, output, top, tolerance)
-                return said + scales.where(index)
+                sentence = would_have_passed(why) if others else why_scaled(kind, output, top, tolerance)
+                return sentence + scales.where(index)
     most = float(sample[-1 - int(_LEAST_OF_SAMPLE * sample.size)])
     if others or not all(item.options.atol for item in told.values()):
         return ""
@@ -109,20 +109,20 @@ def _passes(
     axis, positions = scales.axis or 0, list(scales.members[index])
     where = (slice(None),) * axis + (positions,)
     part = reference[where]
-    made = np.roll(part, 1, axis) if kind == "row" else part * np.asarray(SCALED[kind][1], part.dtype)
-    if same_but_rounding(made, part):
+    altered = np.roll(part, 1, axis) if kind == "row" else part * np.asarray(SCALED[kind][1], part.dtype)
+    if same_but_rounding(altered, part):
         yield False
         return
-    impostor = reference.copy()
-    impostor[where] = made
+    judged = reference.copy()
+    judged[where] = altered
     for item in functions.values():
-        yield bool(item(impostor, reference, output=output).passed)
+        yield bool(item(judged, reference, output=output).passed)
 
 
 def _magnitudes(array: Array) -> NDArray[np.float64]:
     """Return the magnitudes of the finite numbers of an array."""
-    found: NDArray[np.float64] = np.abs(wide(array))
-    return found[np.isfinite(found)]
+    magnitudes: NDArray[np.float64] = np.abs(wide(array))
+    return magnitudes[np.isfinite(magnitudes)]
 
 
 def _some_magnitudes(array: Array) -> NDArray[np.float64]:
@@ -130,5 +130,5 @@ def _some_magnitudes(array: Array) -> NDArray[np.float64]:
     if array.size > _SAMPLE:
         places = np.unravel_index(np.random.default_rng(0).integers(0, array.size, _SAMPLE), array.shape)
         array = array[places]
-    found = _magnitudes(array)
-    return found[found > 0.0]
+    magnitudes = _magnitudes(array)
+    return magnitudes[magnitudes > 0.0]

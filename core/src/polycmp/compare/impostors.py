@@ -132,7 +132,7 @@ class Impostors:
             return None
         if kind in SCALED and (self._kind != "integer" or SCALED[kind][1].is_integer()):  # 1.1 times 5 is 6
             told = {name: self._told_by_figures(kind, name, item) for name, item in asked.items()}
-            if not all(said is None or said for said in told.values()):
+            if not all(answer is None or answer for answer in told.values()):
                 return False
             asked = {name: item for name, item in asked.items() if told[name] is None}
             if not asked:
@@ -193,9 +193,9 @@ class Impostors:
             return rounded.astype(dtype)
         low, high = _ends(dtype)
         with np.errstate(invalid="ignore"):
-            made = np.atleast_1d(rounded.astype(dtype))
-        made[np.atleast_1d(rounded <= low)], made[np.atleast_1d(rounded >= high)] = low, high
-        return made.reshape(rounded.shape)
+            typed = np.atleast_1d(rounded.astype(dtype))
+        typed[np.atleast_1d(rounded <= low)], typed[np.atleast_1d(rounded >= high)] = low, high
+        return typed.reshape(rounded.shape)
 
     def _all_pass(self, asked: Functions, impostor: Array, reference: Array) -> bool:
         return all(self._lets_pass(name, item, impostor, reference) for name, item in asked.items())
@@ -203,8 +203,8 @@ class Impostors:
     def _lets_pass(self, name: str, function: Any, impostor: Array, reference: Array) -> bool:
         quick = getattr(function, "lets_pass", None)
         verdict = self._verdicts.get(name)
-        said = quick(impostor, reference, verdict, output=self._output) if quick is not None else None
-        return _ask(function, impostor, reference, self._output) if said is None else bool(said)
+        answer = quick(impostor, reference, verdict, output=self._output) if quick is not None else None
+        return _ask(function, impostor, reference, self._output) if answer is None else bool(answer)
 
 
 def sample_of(array: Array) -> Array:
@@ -232,8 +232,8 @@ def same_but_rounding(one: Array, two: Array, least: float = 0.0) -> bool:
 def constant_like(array: Array, kind: str) -> Array | None:
     """Return an array of zeros, or of the mean of another one; None if that is the same array."""
     mean = 0 if kind == "zeros" else _mean(array)
-    made = np.full(array.shape, np.rint(mean) if array.dtype.kind in "iub" else mean).astype(array.dtype)
-    return None if np.array_equal(_wide(made), _wide(array), equal_nan=True) else made
+    constant = np.full(array.shape, np.rint(mean) if array.dtype.kind in "iub" else mean).astype(array.dtype)
+    return None if np.array_equal(_wide(constant), _wide(array), equal_nan=True) else constant
 
 
 def _ask(function: Any, impostor: Array, reference: Array, output: str) -> bool:
@@ -243,8 +243,8 @@ def _ask(function: Any, impostor: Array, reference: Array, output: str) -> bool:
     try:
         asked = function if inspect.isfunction(function) else copy.deepcopy(function)
         with contextlib.redirect_stdout(io.StringIO()):
-            said = asked(impostor, reference, output=output)
-        return bool(said.passed if isinstance(said, Verdict) else said)
+            answer = asked(impostor, reference, output=output)
+        return bool(answer.passed if isinstance(answer, Verdict) else answer)
     except (Exception, SystemExit):  # noqa: BLE001 - whatever it raises, it does not let the impostor pass
         return False
 

@@ -165,7 +165,7 @@ def compare_strings(candidate: NDArray[Any], reference: NDArray[Any]) -> Detaile
 
 
 def require_metric(metrics: Mapping[str, float], name: str, output: str) -> float:
-    """Return a metric.
+    """Return the value of a metric by its name.
 
     Raises:
         ComparisonError: It is not there.

@@ -62,8 +62,8 @@ class BitCounts:
         places &= self.mask
         low = int(places.min())
         places -= low
-        found = np.bincount(places)  # the errors of a block span few exponents: far shorter than all counts
-        self.counts[low : low + found.size] += found
+        counts = np.bincount(places)  # the errors of a block span few exponents: far shorter than all counts
+        self.counts[low : low + counts.size] += counts
 
 
 def count_bits(pair: Pair, make: MakeErrors, level: int = 0, prefix: int = 0) -> Counts:
@@ -109,19 +109,19 @@ def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> floa
 
 def collect(pair: Pair, make: MakeErrors, shift: int = 63, prefix: int = 0) -> Floats:
     """Return the errors whose bits above a shift equal a prefix, sorted."""
-    found: list[Floats] = []
+    errors_above: list[Floats] = []
 
     def worker() -> Callable[[Array, Array, int], None]:
         errors_of = make()
 
         def work(candidate: Array, reference: Array, _offset: int) -> None:
             errors = errors_of(candidate, reference)
-            found.append(errors[errors.view(np.int64) >> shift == prefix])
+            errors_above.append(errors[errors.view(np.int64) >> shift == prefix])
 
         return work
 
     for_each_block(pair, worker)
-    return np.sort(np.concatenate(found))
+    return np.sort(np.concatenate(errors_above))
 
 
 class _Selection:

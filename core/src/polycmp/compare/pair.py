@@ -88,10 +88,10 @@ class PairComparer:
             ComparisonError: A compare function raised, or returned neither a verdict nor a truth value.
         """
         pairs = self._match(candidate, reference)
-        found = [self._compare(name, other, candidate, reference) for name, other in pairs]
-        self._worst.add(found)
+        comparisons = [self._compare(name, other, candidate, reference) for name, other in pairs]
+        self._worst.add(comparisons)
         self.iterations += 1
-        return found
+        return comparisons
 
     def result(
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None
@@ -133,9 +133,9 @@ class PairComparer:
             other = self.map_output.get(name, name)
             if name not in self.map_output and other in self.map_output.values():
                 other = ""  # another output was mapped to that name
-            known = other in reference
-            pairs.append((name, other if known else None))
-            if known:
+            is_output = other in reference
+            pairs.append((name, other if is_output else None))
+            if is_output:
                 taken.add(other)
         pairs += [(None, name) for name in reference if name not in taken]
         return pairs
@@ -143,11 +143,11 @@ class PairComparer:
     def _check_map(self, candidate: Outputs, reference: Outputs) -> None:
         for name, other in self.map_output.items():
             if name not in candidate and other not in reference:
-                known = [*candidate, *reference]
+                names = [*candidate, *reference]
                 raise UsageError(
                     f"--map-output {name}={other}: {self.candidate_label} has no output {name!r} "
                     f"and {self.reference_label} has no output {other!r}",
-                    why=did_you_mean(name, known),
+                    why=did_you_mean(name, names),
                 )
 
     def _compare(self, name: str | None, other: str | None, candidate: Outputs, reference: Outputs) -> OutputComparison:

@@ -109,9 +109,9 @@ def _slice_sizes(array: Array, axes: list[int]) -> list[NDArray[np.float64]]:
 def _clusters(sizes: NDArray[np.float64]) -> tuple[tuple[tuple[int, ...], ...], float]:
     """Return the positions of slices by scale, and how far apart two neighbouring scales are at most."""
     order = [int(position) for position in np.argsort(sizes, kind="stable")]
-    known = [position for position in order if sizes[position] > 0.0]
+    nonzero = [position for position in order if sizes[position] > 0.0]
     clusters: list[list[int]] = []
-    for position in known:
+    for position in nonzero:
         if clusters and sizes[position] < _APART * sizes[clusters[-1][-1]]:
             clusters[-1].append(position)
         else:
@@ -125,6 +125,6 @@ def _clusters(sizes: NDArray[np.float64]) -> tuple[tuple[tuple[int, ...], ...], 
             joined.append(cluster)
     if not joined:
         return (), 0.0
-    joined[0] = [*order[: len(order) - len(known)], *joined[0]]
+    joined[0] = [*order[: len(order) - len(nonzero)], *joined[0]]
     gaps = [sizes[two[0]] / sizes[one[-1]] for one, two in pairwise(joined) if sizes[one[-1]]]
     return tuple(tuple(sorted(cluster)) for cluster in joined), float(max(gaps, default=0.0))

@@ -146,13 +146,13 @@ def as_pair_function(function: Callable[..., Any]) -> PairFunction | None:
     def judge(candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> list[OutputComparison]:
         sides = read_only_outputs(candidate), read_only_outputs(reference)
         with OthersCode(ComparisonError, "the compare function failed"):
-            found = function(*sides)
-        if not isinstance(found, Mapping):
+            verdict = function(*sides)
+        if not isinstance(verdict, Mapping):
             raise ComparisonError(
-                f"the compare function returned {type(found).__name__}",
+                f"the compare function returned {type(verdict).__name__}",
                 hint="return a mapping from output name to True or False",
             )
-        return [_comparison(str(name), value, candidate, reference) for name, value in found.items()]
+        return [_comparison(str(name), value, candidate, reference) for name, value in verdict.items()]
 
     return judge
 

@@ -124,11 +124,11 @@ class Simple(OutputJudge):
             return None
         return share <= verdict.tolerance["rtol"] or share * verdict.stats.scale <= verdict.tolerance["atol"]
 
-    def lets_pass(self, made: Array, expected: Array, verdict: Verdict | None, *, output: str) -> bool | None:
+    def lets_pass(self, array: Array, expected: Array, verdict: Verdict | None, *, output: str) -> bool | None:
         """Return whether each element of an array is within the tolerances, from the first ones on.
 
         Args:
-            made: The array.
+            array: The array.
             expected: The array to compare it with.
             verdict: The verdict on the candidate, whose tolerances count.
             output: The output's name.
@@ -136,13 +136,13 @@ class Simple(OutputJudge):
         Returns:
             Whether it is; None where this is not for single elements to decide.
         """
-        known = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
-        if not self.by_element or "atol" not in known:
+        tolerance = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
+        if not self.by_element or "atol" not in tolerance:
             return None
         limits = Limits(
-            known["atol"], known["rtol"], self.options.nan == "equal", self.options.infinities_compare_equal
+            tolerance["atol"], tolerance["rtol"], self.options.nan == "equal", self.options.infinities_compare_equal
         )
-        pair = Pair(made, expected)
+        pair = Pair(array, expected)
         errors_of = block_errors(pair, limits)()
         with np.errstate(all="ignore"):
             for key, _ in pair.cuts():
@@ -173,11 +173,11 @@ class Simple(OutputJudge):
         if not asked:
             return stats
         points = tuple(point for _, point in asked)
-        found: dict[str, Any] = {}
+        statistics: dict[str, Any] = {}
         for kind, errors in (("abs", absolute_errors), ("rel", relative_errors)):
             values = quantiles(pair, errors(pair, limits), points)
-            found.update({f"{name}_{kind}": value for (name, _), value in zip(asked, values, strict=True)})
-        return replace(stats, **found)
+            statistics.update({f"{name}_{kind}": value for (name, _), value in zip(asked, values, strict=True)})
+        return replace(stats, **statistics)
 
 
 def _detailed(pair: Pair, limits: Limits, sums: Sums, stats: ErrorStats) -> ErrorStats:
@@ -247,12 +247,12 @@ def _nan_reasons(sums: Sums, policy: str) -> list[str]:
 def _largest(array: Array) -> float:
     """Return the largest finite magnitude, 0 where there is none."""
     pair = Pair(array, array)
-    found = 0.0
+    largest = 0.0
     for key, _ in pair.cuts():
         block = pair.reference[key]  # widened first: the smallest int8 has no positive counterpart in its type
         values = np.abs(wide(block))
-        found = max(found, float(values.max(initial=0.0, where=np.isfinite(values))))
-    return found
+        largest = max(largest, float(values.max(initial=0.0, where=np.isfinite(values))))
+    return largest
 
 
 def _dead_channels(candidate: Array, reference: Array, limits: Limits) -> list[str]:
@@ -365,48 +365,49 @@ def _nan_reason(policy: str, metrics: Mapping[str, float], output: str) -> str:
     return f"{text}, {mismatched:g} of them where the other side has a number" if mismatched else ""
 
 
-def _statistic(statistic: str, known: _Figures) -> str:
-    figures = known.pair(statistic)
-    if known.too_small:
+def _statistic(statistic: str, figures: _Figures) -> str:
+    errors = figures.pair(statistic)
+    if figures.too_small:
         if statistic in {"median", "quantile"}:
-            raise _taken_otherwise(known)
+            raise _taken_otherwise(figures)
         return sentences.INFINITIES
-    if all(map(math.isinf, known.pair("max"))) and math.isfinite(figures[0]) and not known.too_large:
+    if all(map(math.isinf, figures.pair("max"))) and math.isfinite(errors[0]) and not figures.too_large:
         return f"an infinite error, which no {statistic} makes good"
-    if known.passes(figures):
+    if figures.passes(errors):
         return ""
-    if known.too_large and (statistic != "max" or math.inf in figures):
-        raise _taken_otherwise(known)
-    return sentences.statistic_too_large(statistic, *figures, known.atol, known.rtol)
+    if figures.too_large and (statistic != "max" or math.inf in errors):
+        raise _taken_otherwise(figures)
+    return sentences.statistic_too_large(statistic, *errors, figures.atol, figures.rtol)
 
 
-def _taken_otherwise(known: _Figures) -> ComparisonError:
+def _taken_otherwise(figures: _Figures) -> ComparisonError:
     return ComparisonError(
-        f"output {known.output!r} cannot be judged with these options from its figures",
+        f"output {figures.output!r} cannot be judged with these options from its figures",
         why="it holds NaN or infinity on both sides, which these options treat differently from those of the run",
         hint="run the models again with these options: polycmp run … --save-accuracy-results FILE",
     )
 
 
-def _elementwise(known: _Figures) -> str:
-    atol, rtol = known.atol, known.rtol
-    if known.too_small:
+def _elementwise(figures: _Figures) -> str:
+    atol, rtol = figures.atol, figures.rtol
+    if figures.too_small:
         return sentences.INFINITIES
-    needed = known.pair("max")
-    if not known.too_large:  # NaN is no part of the largest error, but of what would have to be allowed
-        needed = known.metrics.get("required_abs", needed[0]), known.metrics.get("required_rel", needed[1])
-    if known.passes(needed):
+    needed = figures.pair("max")
+    if not figures.too_large:  # NaN is no part of the largest error, but of what would have to be allowed
+        needed = figures.metrics.get("required_abs", needed[0]), figures.metrics.get("required_rel", needed[1])
+    if figures.passes(needed):
         return ""
-    if known.too_large and math.inf in needed:
-        raise _taken_otherwise(known)
+    if figures.too_large and math.inf in needed:
+        raise _taken_otherwise(figures)
     enough = passing_tolerances(*needed)
     if not enough:
         return "NaN or infinity on one side: no tolerance would do"
-    worst = known.metrics.get("worst_abs", 0.0), known.metrics.get("worst_rel", 0.0)
+    worst = figures.metrics.get("worst_abs", 0.0), figures.metrics.get("worst_rel", 0.0)
     if (worst[0] > atol and worst[1] > rtol) or atol == 0.0 or rtol == 0.0:
         return f"some elements differ by more than both tolerances; {enough} passes"
     raise ComparisonError(
-        f"whether output {known.output!r} passes with atol {atol:g} and rtol {rtol:g} cannot be told from its figures",
+        f"whether output {figures.output!r} passes with atol {atol:g} and rtol {rtol:g} "
+        "cannot be told from its figures",
         why=f"each element may pass by either tolerance; alone, {enough} would do",
         hint=f"give --atol {needed[0]} or more, judge a statistic (--check-error-stat max), or run the models again",
     )

@@ -368,7 +368,7 @@ def relative_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array,
 
 def sorted_errors(pair: Pair, limits: Limits) -> tuple[Floats, Floats]:
     """Return the absolute and the relative errors of all elements, sorted; NaN counts as infinite."""
-    found: list[tuple[Floats, Floats]] = []
+    blocks: list[tuple[Floats, Floats]] = []
     make = block_errors(pair, limits)
 
     def worker() -> Callable[[Array, Array, int], None]:
@@ -376,12 +376,12 @@ def sorted_errors(pair: Pair, limits: Limits) -> tuple[Floats, Floats]:
 
         def work(candidate: Array, reference: Array, _offset: int) -> None:
             block = errors_of(candidate, reference)
-            found.append((_with_nan(block, relative=False).copy(), _with_nan(block, relative=True).copy()))
+            blocks.append((_with_nan(block, relative=False).copy(), _with_nan(block, relative=True).copy()))
 
         return work
 
     for_each_block(pair, worker)
-    absolute, relative = (np.sort(np.concatenate(parts)) for parts in zip(*found, strict=True))
+    absolute, relative = (np.sort(np.concatenate(parts)) for parts in zip(*blocks, strict=True))
     return absolute, relative
 
 

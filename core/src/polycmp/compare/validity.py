@@ -32,8 +32,8 @@ class InvalidValues:
 
 def find_invalid(outputs: Mapping[str, Any]) -> list[InvalidValues]:
     """Return the outputs that hold NaN or infinity."""
-    found = [_examine(name, to_numpy(array)) for name, array in outputs.items()]
-    return [item for item in found if item is not None]
+    invalid = [_examine(name, to_numpy(array)) for name, array in outputs.items()]
+    return [item for item in invalid if item is not None]
 
 
 def _examine(name: str, array: Any) -> InvalidValues | None:

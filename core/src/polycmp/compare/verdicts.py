@@ -99,8 +99,8 @@ class OutputComparison(Figures):
 
     def figure(self, metric: str) -> float | None:
         """Return a metric of the worst iteration; None where no compare function computed it."""
-        found = (verdict.metrics[metric] for verdict in self.verdicts.values() if metric in verdict.metrics)
-        return next(found, None)
+        values = (verdict.metrics[metric] for verdict in self.verdicts.values() if metric in verdict.metrics)
+        return next(values, None)
 
     @property
     def stats(self) -> ErrorStats | None:
@@ -160,17 +160,17 @@ class WorstIterations:
         return verdict_over(self.outputs.values())
 
     def _keep(self, item: OutputComparison) -> None:
-        known = self.outputs.get(item.output)
-        if known is None:
+        worst = self.outputs.get(item.output)
+        if worst is None:
             self.outputs[item.output] = replace(item, failed_iterations=int(not item.passed))
             return
         # What could have failed in one iteration, and did not, has been compared.
-        kept = item if _severity(item) > _severity(known) else known
+        kept = item if _severity(item) > _severity(worst) else worst
         self.outputs[item.output] = replace(
             kept,
-            iterations=known.iterations + 1,
-            failed_iterations=known.failed_iterations + int(not item.passed),
-            is_empty=known.is_empty and item.is_empty,
+            iterations=worst.iterations + 1,
+            failed_iterations=worst.failed_iterations + int(not item.passed),
+            is_empty=worst.is_empty and item.is_empty,
         )
 
 
@@ -205,15 +205,15 @@ def _severity(item: OutputComparison) -> tuple[int, bool, int, float]:
 
 def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
     """Merge the comparisons of one pair's windows into one."""
-    found = list(parts)
-    outputs = {name: item for part in found for name, item in part.outputs.items()}
-    reasons = [part.reason for part in found if part.reason and part.outputs]
-    verdict = verdict_over(part for part in found if part.outputs)
+    windows = list(parts)
+    outputs = {name: item for part in windows for name, item in part.outputs.items()}
+    reasons = [part.reason for part in windows if part.reason and part.outputs]
+    verdict = verdict_over(part for part in windows if part.outputs)
     return replace(
-        found[0],
+        windows[0],
         passed=verdict == "passed",
         inconclusive=inconclusive(verdict),
         outputs=outputs,
-        iterations=max(part.iterations for part in found),
+        iterations=max(part.iterations for part in windows),
         reason=reasons[0] if reasons else "",
     )

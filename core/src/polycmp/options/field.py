@@ -179,19 +179,19 @@ class OptionField:
             PluginError: No text means this value.
         """
         if self.several and self.bare and not value:
-            found = []  # the flag without a value would mean another thing
+            texts = []  # the flag without a value would mean another thing
         elif self.kind == "groups":
-            found = [[spell(self._text(item), inline=inline) for item in group] for group in value]
+            texts = [[spell(self._text(item), inline=inline) for item in group] for group in value]
         elif self.kind == "list":
-            found = [[spell(self._text(item), inline=inline) for item in value]]
+            texts = [[spell(self._text(item), inline=inline) for item in value]]
         elif self.kind == "mapping":
             pairs = ((name, item) for name, items in value.items() for item in (items if self.accumulates else [items]))
-            found = [[spell(self._text(item), name, named=True, inline=inline) for name, item in pairs]]
+            texts = [[spell(self._text(item), name, named=True, inline=inline) for name, item in pairs]]
         else:
-            found = [[spell(self._text(value), inline=inline)]]
-        if self.format is None and not self._comes_back(found, value):
+            texts = [[spell(self._text(value), inline=inline)]]
+        if self.format is None and not self._comes_back(texts, value):
             raise self._unspeakable(value)
-        return found
+        return texts
 
     def _comes_back(self, texts: list[list[str]], value: Any) -> bool:
         try:

@@ -41,16 +41,16 @@ class OptionValues:
 
     def __post_init__(self) -> None:
         given = self.of_kind("core")
-        made = {owner: make_options(of, given.get(owner, {}), "polycmp run") for owner, of in self.classes.items()}
-        object.__setattr__(self, "sections", made)
+        instances = {owner: make_options(of, given.get(owner, {}), "polycmp run") for owner, of in self.classes.items()}
+        object.__setattr__(self, "sections", instances)
 
     def of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
         """Return the values of all options of one kind, by owner."""
-        found: dict[str, dict[str, Any]] = {}
+        values: dict[str, dict[str, Any]] = {}
         for key, value in self.values.items():
             if key.kind == kind:
-                found.setdefault(key.owner, {})[key.field] = value
-        return found
+                values.setdefault(key.owner, {})[key.field] = value
+        return values
 
     def of(self, kind: str, owner: str) -> dict[str, Any]:
         """Return the values of the options of one owner."""
@@ -58,8 +58,8 @@ class OptionValues:
 
     def section(self, options: type[T]) -> T:
         """Return the values of a section of the core or of the command, defaults included."""
-        found: T = next(item for item in self.sections.values() if type(item) is options)
-        return found
+        section: T = next(item for item in self.sections.values() if type(item) is options)
+        return section
 
     def replaced(self, kind: str, owner: str, values: Mapping[str, Any]) -> OptionValues:
         """Return a copy with other values for the options of one owner."""

@@ -47,7 +47,6 @@ def _of_kind(field: OptionField, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _one(field: OptionField) -> dict[str, Any]:
-    """Return the schema of one value."""
     if field.parse is not None:
         return {"type": ["string", "number", "boolean", "array"]}
     if field.choices is not None:

@@ -77,16 +77,16 @@ def read_words(words: Mapping[str, Any] | Sequence[str], table: FlagTable) -> Op
     """Return the values of options given as words, or as in a run file; errors as in `read_plain`."""
     if isinstance(words, Mapping):
         return read_plain(words, table)
-    found: dict[str, list[str]] = {}
+    words_by_flag: dict[str, list[str]] = {}
     values: list[str] = []
     for word in words:
         if is_flag(word):
             flag, equals, value = word.removeprefix("--").partition("=")
-            values = found.setdefault(flag, [])
+            values = words_by_flag.setdefault(flag, [])
             values += [value] if equals else []
         else:
             values.append(word)
-    plain = {flag: (texts if len(texts) > 1 else texts[0]) if texts else True for flag, texts in found.items()}
+    plain = {flag: (texts if len(texts) > 1 else texts[0]) if texts else True for flag, texts in words_by_flag.items()}
     return read_plain(plain, table)
 
 
@@ -131,9 +131,9 @@ def _flag(key: str) -> str:
 def _find(key: str, table: FlagTable, whose: str) -> Target:
     target = table.by_flag.get(_flag(key))
     if target is None:
-        known = [flag.removeprefix("--") for flag in table.by_flag]
+        flags = [flag.removeprefix("--") for flag in table.by_flag]
         raise UsageError(
-            f"there is no option {key!r}", whose=whose, why=did_you_mean(key, [*known, "backend", "model"])
+            f"there is no option {key!r}", whose=whose, why=did_you_mean(key, [*flags, "backend", "model"])
         )
     if target.key == CONFIG:
         raise UsageError(

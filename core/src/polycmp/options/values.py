@@ -99,8 +99,8 @@ def spell(value: str, name: str = "", *, named: bool = False, inline: bool = Fal
 
 
 def _means(text: str, value: str, name: str, named: bool) -> bool:
-    found, rest = split_name(text) if named else ("", text)
-    return (found, unquote(rest)) == (name, value)
+    prefix, rest = split_name(text) if named else ("", text)
+    return (prefix, unquote(rest)) == (name, value)
 
 
 def _fits_inline(text: str) -> bool:
@@ -343,9 +343,9 @@ def pick(values: Mapping[str, T], name: str, default: T) -> T:
     return values.get("", default)
 
 
-def unknown_names(values: Iterable[str], known: Iterable[str]) -> list[str]:
+def unknown_names(values: Iterable[str], names_known: Iterable[str]) -> list[str]:
     """Return the names and patterns among `values` that match none of the known names."""
-    names = list(known)
+    names = list(names_known)
     return [
         name for name in values if name and name not in names and not any(fnmatchcase(item, name) for item in names)
     ]

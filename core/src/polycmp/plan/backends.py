@@ -249,7 +249,7 @@ def plain_backends(backends: Iterable[BackendPlan]) -> list[str | dict[str, Any]
         PluginError: An option has a value that they cannot hold.
     """
     labels: list[str] = []
-    found: list[str | dict[str, Any]] = []
+    plain: list[str | dict[str, Any]] = []
     for item in backends:
         options = {field.name: field.plain(value) for field, value in _changed(item.options)}
         more = {
@@ -261,9 +261,9 @@ def plain_backends(backends: Iterable[BackendPlan]) -> list[str | dict[str, Any]
         }
         table = {"backend": item.backend, "name": item.label, **{key: value for key, value in more.items() if value}}
         bare = len(table) == 2 and unique_label(item.backend, labels) == item.label
-        found.append(item.backend if bare else table)
+        plain.append(item.backend if bare else table)
         labels.append(item.label)
-    return found
+    return plain
 
 
 def instance_texts(text: str) -> list[list[str]]:

@@ -81,14 +81,14 @@ _PARTS = {"": Plan, "data.": DataPlan, "compare.": ComparePlan, "files.": FilesP
 def _places() -> dict[tuple[str, str], PlanLocation]:
     """Map each of the core's options, by section and name, to its place in a plan."""
     attributes = {item.name: part + item.name for part, of in _PARTS.items() for item in fields(of)}
-    found = {}
+    places = {}
     for section, options in SECTIONS.items():
         for item in fields(options):
             if (section, item.name) in _ELSEWHERE:
-                found[section, item.name] = _ELSEWHERE[section, item.name]
+                places[section, item.name] = _ELSEWHERE[section, item.name]
             elif item.name in attributes and Key("core", section, item.name) not in {SHAPES, DATA_LOADER, COMPARE}:
-                found[section, item.name] = PlanLocation(attributes[item.name])
-    return found
+                places[section, item.name] = PlanLocation(attributes[item.name])
+    return places
 
 
 def make_plan(values: OptionValues, registry: Registry) -> Plan:
@@ -145,10 +145,10 @@ def _changed_instances(
     find: Callable[[str], Contribution],
     wanted: Callable[[Any], bool] = lambda _: True,
 ) -> dict[str, Any]:
-    found = {name: (find(name).spec, given) for name, given in values.of_kind(kind).items()}
+    specs = {name: (find(name).spec, given) for name, given in values.of_kind(kind).items()}
     instances = {
         name: make_options(spec.options, given, f"{kind.replace('_', ' ')} {name}")
-        for name, (spec, given) in found.items()
+        for name, (spec, given) in specs.items()
         if wanted(spec)
     }
     return {name: options for name, options in instances.items() if changed_options(options)}
@@ -204,9 +204,9 @@ def _functions(values: OptionValues, loader: DataLoaderTools, registry: Registry
     given = values.of_kind("compare_func")
     asked = values.sections["compare"].compare
     wanted = dict.fromkeys(name for group in asked for name in _group(group, registry))
-    found = [registry.find_compare_func(name) for name in wanted]
+    functions = [registry.find_compare_func(name) for name in wanted]
     return tuple(
-        Choice(item.name, _compare_options(item, registry, given.get(item.name, {}), loader)) for item in found
+        Choice(item.name, _compare_options(item, registry, given.get(item.name, {}), loader)) for item in functions
     )
 
 
@@ -262,14 +262,14 @@ def log_values(section: LogSection) -> dict[Key, Any]:
 
 def core_values(plan: Plan) -> dict[Key, Any]:
     """Return the values of the core's own options that differ from the defaults, in the order of the help text."""
-    found = {Key("core", *option): place.back(attrgetter(place.path)(plan)) for option, place in _places().items()}
+    core = {Key("core", *option): place.back(attrgetter(place.path)(plan)) for option, place in _places().items()}
     sizes = tuple(dimension_text(*item) for item in plan.data.dimensions.items())
-    found[SHAPES] = sizes + _shape_texts((plan.data.input_shapes, *plan.data.further_shapes))
-    found[DATA_LOADER] = plan.data.loader.name
-    found[COMPARE] = tuple(choice.name for choice in plan.compare.functions)
+    core[SHAPES] = sizes + _shape_texts((plan.data.input_shapes, *plan.data.further_shapes))
+    core[DATA_LOADER] = plan.data.loader.name
+    core[COMPARE] = tuple(choice.name for choice in plan.compare.functions)
     order = [Key("core", owner, item.name) for owner, options in SECTIONS.items() for item in option_fields(options)]
     defaults = {owner: options() for owner, options in SECTIONS.items()}
-    return {key: found[key] for key in order if key in found and found[key] != getattr(defaults[key.owner], key.field)}
+    return {key: core[key] for key in order if key in core and core[key] != getattr(defaults[key.owner], key.field)}
 
 
 def _add(values: dict[Key, Any], kind: str, owner: str, given: Mapping[str, Any]) -> None:
@@ -280,9 +280,9 @@ def _asked(options: Any, make: Callable[[Mapping[str, Any]], Any]) -> dict[str, 
     """Return the minimal arguments from which `make` reproduces these options."""
     asked = changed_options(options)
     while options is not None:
-        made = make(asked)
+        instance = make(asked)
         wanted = {item.name: getattr(options, item.name) for item in fields_of(options)}
-        missing = {name: value for name, value in wanted.items() if getattr(made, name) != value}
+        missing = {name: value for name, value in wanted.items() if getattr(instance, name) != value}
         if not missing.keys() - asked.keys():
             break
         asked.update(missing)

@@ -27,15 +27,15 @@ def core_targets(sections: Mapping[str, type] = SECTIONS, chosen: Collection[str
         sections: The dataclasses that declare the options, by section.
         chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
     """
-    found = []
+    targets = []
     for owner, options in sections.items():
         for item in option_fields(options):
             if chosen is not None and not {owner, f"{owner}.{item.name}"} & set(chosen):
                 continue
             flags = ("--" + item.name.replace("_", "-"), *item.aliases)
             heading = (options.__doc__ or owner).rstrip(".")
-            found.append(Target(Key("core", owner, item.name), item, flags, heading))
-    return found
+            targets.append(Target(Key("core", owner, item.name), item, flags, heading))
+    return targets
 
 
 def build_table(
@@ -70,8 +70,10 @@ def build_table(
         elif claim.contribution is not None and "runner" in kinds:
             backends[flag] = claim.contribution.name
     headings, folded = {}, []
+    equipped = () if exports or "report" not in kinds else registry.equipped(registry.reports.values())
+    exporting = [item for item, tools in equipped if tools.instead is not None]
     for item in contributions:
-        if item.kind not in kinds or (item.kind == "report" and item.spec.instead and not exports):
+        if item.kind not in kinds or item in exporting:
             continue
         heading = f"{HEADINGS[item.kind]} {item.name}"
         headings[heading] = item.spec.summary
@@ -97,7 +99,7 @@ def _with_negative(target: Target, taken: Container[str]) -> Target:
 
 
 def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, str], list[str]]) -> list[Target]:
-    found = []
+    targets = []
     for option in option_fields(item.spec.options):
         flags = owned.get((id(item), option.name), [])
         generated = flag_of(item.name, option.name)
@@ -106,5 +108,5 @@ def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, 
         order = (*option.aliases, generated) if bare else (generated, *option.aliases)
         flags = sorted(flags, key=order.index)
         if flags:
-            found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
-    return found
+            targets.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
+    return targets

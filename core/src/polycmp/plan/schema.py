@@ -43,13 +43,13 @@ def run_file_schema(table: FlagTable, registry: Registry) -> dict[str, Any]:
 
 def key_schemas(table: FlagTable) -> dict[str, dict[str, Any]]:
     """Return the JSON Schema of each key that a run file of a command may have beside `model` and `backend`."""
-    found = {}
+    schemas = {}
     for flag, target in table.by_flag.items():
         if flag.startswith("--") and target.key != CONFIG:
             schema = option_schema(target.field)
             shown = flag == target.flags[0] and not target.field.hidden
-            found[flag.removeprefix("--")] = schema if shown else _unlisted(schema)
-    return found
+            schemas[flag.removeprefix("--")] = schema if shown else _unlisted(schema)
+    return schemas
 
 
 def table_schema(keys: Mapping[str, Mapping[str, Any]], place: str) -> dict[str, Any]:

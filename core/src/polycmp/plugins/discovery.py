@@ -212,8 +212,8 @@ def discover(environ: Mapping[str, str]) -> list[Candidate]:
         environ: Environment variables. `POLYCMP_PLUGINS=none` turns all plugins off, `POLYCMP_PLUGINS=a,b` all but
             those named; built-in plugins always stay.
     """
-    found = sorted(_installed(), key=lambda item: (item.record.name, item.record.distribution))
-    marked = [_check_metadata(item) for item in _mark_duplicates(found)]
+    candidates = sorted(_installed(), key=lambda item: (item.record.name, item.record.distribution))
+    marked = [_check_metadata(item) for item in _mark_duplicates(candidates)]
     builtin = [
         Candidate(PluginRecord(name, "polycmp", polycmp.__version__, module))
         for name, module in BUILTIN_PLUGINS.items()

@@ -52,8 +52,8 @@ def list_plugins(
             for item in culprits:
                 reason = f"while it was imported, the process {death.how}"
                 dead[item.record.name] = _row_of(replace(item.record, state="broken", reason=reason))
-    found = {**rows, **{_key(row): row for row in dead.values()}}
-    return [found[key] for item in candidates if (key := _key_of(item)) in found]
+    all_rows = {**rows, **{_key(row): row for row in dead.values()}}
+    return [all_rows[key] for item in candidates if (key := _key_of(item)) in all_rows]
 
 
 def _key(row: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ FOLDER_SUFFIX = ".npz"
 """What the files are of which a folder of inputs or outputs is made, one for each iteration."""
 
 
-class Known(NamedTuple):
+class KnownNames(NamedTuple):
     """The tables of `known.toml`, by what is asked for.
 
     Attributes:
@@ -42,7 +42,7 @@ class Known(NamedTuple):
 
 
 @lru_cache
-def known_names() -> Known:
+def known_names() -> KnownNames:
     """Return the tables of known names; the first call reads them."""
     content = parse_toml(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     packages, backends = content["install"], content["backend"]
@@ -58,7 +58,7 @@ def known_names() -> Known:
     def of_backends(key: str) -> Mapping[str, str]:
         return _turned({name: entry.get(key, ()) for name, entry in backends.items()})
 
-    return Known(
+    return KnownNames(
         brought,
         {name: install(name) for name in backends},
         of_backends("names"),

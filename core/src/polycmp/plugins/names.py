@@ -51,9 +51,9 @@ def assign_flags(
         The owner of each flag that was assigned, and all that want each one that was refused to at least one of them.
     """
     items = list(contributions)
-    own = [item for item in items if item.plugin in BUILTIN_PLUGINS]
+    builtin = [item for item in items if item.plugin in BUILTIN_PLUGINS]
     foreign = [item for item in items if item.plugin not in BUILTIN_PLUGINS]
-    steps = [_generated(own), _aliases(own), _generated(foreign), _aliases(foreign)]
+    steps = [_generated(builtin), _aliases(builtin), _generated(foreign), _aliases(foreign)]
     assigned: dict[str, FlagOwner] = {}
     refused: dict[str, tuple[FlagOwner, ...]] = {}
     taken: dict[str, tuple[FlagOwner, ...]] = {flag: (FlagOwner(None, ""),) for flag in reserved}
@@ -122,11 +122,11 @@ class NameOwners:
         refused_to_core = _nested(path for path, item in commands if item.plugin in BUILTIN_PLUGINS)
         self.owners: dict[Kind, dict[str, Contribution]] = {kind: {} for kind in KINDS.values()}
         for (kind, name), claimants in self.claims.items():
-            own = [item for item in claimants if item.plugin in BUILTIN_PLUGINS]
-            if kind == "command" and claimants[0].spec.path in (refused_to_core if own else refused):
+            builtin = [item for item in claimants if item.plugin in BUILTIN_PLUGINS]
+            if kind == "command" and claimants[0].spec.path in (refused_to_core if builtin else refused):
                 continue
-            if own or len(claimants) == 1:
-                self.owners[kind][name] = (own or claimants)[0]
+            if builtin or len(claimants) == 1:
+                self.owners[kind][name] = (builtin or claimants)[0]
 
     def all_owners(self) -> Iterator[Contribution]:
         """Yield everything that can be asked for by name, hidden backends included."""
@@ -136,8 +136,8 @@ class NameOwners:
 
 def _nested(paths: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
     """Return the paths that begin another one, and those that begin with another one."""
-    known = set(paths)
-    pairs = [(path[:length], path) for path in known for length in range(1, len(path)) if path[:length] in known]
+    taken = set(paths)
+    pairs = [(path[:length], path) for path in taken for length in range(1, len(path)) if path[:length] in taken]
     return {path for pair in pairs for path in pair}
 
 

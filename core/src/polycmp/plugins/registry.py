@@ -46,6 +46,7 @@ from polycmp.spec import (
     PairingSpec,
     ReportFactory,
     ReportSpec,
+    ReportTools,
     RunnerFactory,
     RunnerSpec,
     RunnerTools,
@@ -104,16 +105,16 @@ class Registry:
     @cached_property
     def core(self) -> Registry:
         """The built-in contributions alone; no other plugin is imported for them."""
-        own = [item for item in self.candidates if item.record.is_builtin]
-        return self if len(own) == len(self.candidates) else Registry(own)
+        builtin = [item for item in self.candidates if item.record.is_builtin]
+        return self if len(builtin) == len(self.candidates) else Registry(builtin)
 
     @cached_property
     def _checked(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first, without notes."""
-        own = () if self.core is self else self.core._checked  # noqa: SLF001 - its own
+        checked = () if self.core is self else self.core._checked  # noqa: SLF001 - its own
         manager = new_manager()
-        others = (item for item in self.candidates if not own or not item.record.is_builtin)
-        return (*own, *(validate(item, manager) for item in others))
+        others = (item for item in self.candidates if not checked or not item.record.is_builtin)
+        return (*checked, *(validate(item, manager) for item in others))
 
     @cached_property
     def _names(self) -> NameOwners:
@@ -326,6 +327,8 @@ class Registry:
     def tools(self, contribution: Contributed[DataLoaderSpec]) -> DataLoaderTools: ...
     @overload
     def tools(self, contribution: Contributed[CompareFuncSpec]) -> CompareFuncTools: ...
+    @overload
+    def tools(self, contribution: Contributed[ReportSpec]) -> ReportTools: ...
     def tools(self, contribution: Contribution) -> Any:
         """Return what a contribution can do besides what every one of its kind does; made once.
 
@@ -358,6 +361,10 @@ class Registry:
     def equipped(
         self, contributions: Iterable[Contributed[CompareFuncSpec]]
     ) -> Iterator[tuple[Contributed[CompareFuncSpec], CompareFuncTools]]: ...
+    @overload
+    def equipped(
+        self, contributions: Iterable[Contributed[ReportSpec]]
+    ) -> Iterator[tuple[Contributed[ReportSpec], ReportTools]]: ...
     def equipped(self, contributions: Iterable[Contribution]) -> Iterator[tuple[Contribution, Any]]:
         """Yield contributions with their tools, without those whose tools are broken: asked for by name, they say so.
 

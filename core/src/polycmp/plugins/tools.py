@@ -15,6 +15,8 @@ from polycmp.spec import (
     DataLoaderTools,
     LoaderSpec,
     LoaderTools,
+    ReportSpec,
+    ReportTools,
     RunnerSpec,
     RunnerTools,
     Switch,
@@ -27,6 +29,7 @@ BASES = {
     LoaderSpec: LoaderTools,
     DataLoaderSpec: DataLoaderTools,
     CompareFuncSpec: CompareFuncTools,
+    ReportSpec: ReportTools,
 }
 """The class of the tools of each kind of descriptor that may have some."""
 
@@ -43,29 +46,37 @@ def make_tools(spec: Any, load: Callable[[str], Any]) -> Any:
         ValueError: Something in it does not fit the descriptor.
     """
     base: Any = next(base for kind, base in BASES.items() if isinstance(spec, kind))
-    made = load(spec.tools)() if spec.tools else base()
-    if not isinstance(made, base):
+    tools = load(spec.tools)() if spec.tools else base()
+    if not isinstance(tools, base):
         raise TypeError(f"{spec.tools} is no class derived from polycmp.spec.{base.__name__}")
-    known = {name for name in dir(base) if not name.startswith("_")}
-    for name in dir(made):
-        if not name.startswith("_") and name not in known:
-            raise ValueError(f"{base.__name__} has no {name!r}; {did_you_mean(name, known)}")
+    names = {name for name in dir(base) if not name.startswith("_")}
+    for name in dir(tools):
+        if not name.startswith("_") and name not in names:
+            raise ValueError(f"{base.__name__} has no {name!r}; {did_you_mean(name, names)}")
     for name, value in spec.former.items():
         if name in spec.former_functions:
             if value:
-                setattr(made, name, _imported(load, value))
+                setattr(tools, name, _imported(load, value))
             if value and name == "graph":
-                made.graph_modules = (value.partition(":")[0],)
+                tools.graph_modules = (value.partition(":")[0],)
             continue
         now, change = CHANGED.get(name, (name, None))
-        setattr(made, now, value if change is None else change(value))
-    if isinstance(made, RunnerTools):
-        check_switches(spec, made)
-    return made
+        setattr(tools, now, value if change is None else change(value))
+    if isinstance(tools, RunnerTools):
+        check_switches(spec, tools)
+    elif isinstance(tools, ReportTools):
+        _check_report(spec, tools)
+    return tools
 
 
 def _imported(load: Callable[[str], Any], target: str) -> Callable[..., Any]:
-    """Return a function that is imported when it is first called."""
+    """Return a function that is imported when it is first called.
+
+    Raises:
+        ValueError: It is not named as functions are.
+    """
+    if not IMPORT_STRING.match(target):
+        raise ValueError(f"{target!r} is not of the form 'package.module:attribute'")
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return load(target)(*args, **kwargs)
@@ -84,12 +95,22 @@ def check_switches(spec: RunnerSpec, tools: RunnerTools) -> None:
         TypeError: A switch is none.
         ValueError: Something in it does not fit the descriptor.
     """
-    known = {field.name for field in dataclasses.fields(spec.options)} if spec.options is not None else set()
+    options = {field.name for field in dataclasses.fields(spec.options)} if spec.options is not None else set()
     for switch in tools.switches:
         if not isinstance(switch, Switch):
             raise TypeError(f"a switch of {spec.name!r} is {type(switch).__name__} instead of Switch")
         if switch.values_from and not IMPORT_STRING.match(switch.values_from):
             raise ValueError(f"{switch.values_from!r} of {spec.name!r} is not of the form 'package.module:attribute'")
     for option in filter(None, (*(switch.option for switch in tools.switches), tools.rewritten)):
-        if option not in known:
+        if option not in options:
             raise ValueError(f"{spec.name!r} names an option {option!r} that it does not have")
+
+
+def _check_report(spec: ReportSpec, tools: ReportTools) -> None:
+    name = spec.name or spec.suffix
+    if not (spec.suffix or tools.when or tools.instead):
+        raise ValueError(f"nothing ever asks for the report {name!r}: it has no suffix, `when` or `instead`")
+    if tools.when and not spec.factory:
+        raise ValueError(f"nothing writes the report {name!r}: it has no factory")
+    if tools.instead and spec.options is None:
+        raise ValueError(f"nothing turns the report {name!r} on: it has no options")

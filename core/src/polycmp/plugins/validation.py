@@ -164,14 +164,14 @@ def _check_spec(spec: Any, hook: str) -> None:
     elif not isinstance(spec.name, str) or not NAME_PATTERN.match(spec.name):
         raise _FaultError(f"bad name {spec.name!r} in {hook}: lower case, digits and underscores only")
     target = spec.target if isinstance(spec, CommandSpec) else spec.factory
-    exports = isinstance(spec, ReportSpec) and spec.instead and not (spec.factory or spec.suffix or spec.when)
+    exports = isinstance(spec, ReportSpec) and not (spec.factory or spec.suffix)
     if not exports and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
         raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
     _check_options(spec)
     tools = getattr(spec, "tools", "")
     if tools and (not isinstance(tools, str) or not IMPORT_STRING.match(tools)):
         raise _FaultError(f"{tools!r} in {hook} is not of the form 'package.module:attribute'")
-    if isinstance(spec, RunnerSpec) and spec.former and not tools:
+    if not tools and (isinstance(spec, ReportSpec) or (isinstance(spec, RunnerSpec) and spec.former)):
         try:
             make_tools(spec, importlib.import_module)  # which imports nothing: there is no class
         except (TypeError, ValueError) as error:
@@ -193,13 +193,6 @@ def _check_report(spec: ReportSpec) -> None:
         raise _FaultError(f"the report {spec.name!r} is called after its suffix {spec.suffix!r}; leave the name out")
     if not spec.suffix and not (isinstance(spec.name, str) and NAME_PATTERN.match(spec.name)):
         raise _FaultError(f"bad name {spec.name!r} of a report without suffix: lower case, digits and underscores only")
-    if not (spec.suffix or spec.when or spec.instead):
-        raise _FaultError(f"nothing ever asks for the report {spec.name!r}: it has no suffix, `when` or `instead`")
-    if spec.instead and spec.options is None:
-        raise _FaultError(f"nothing turns the report {spec.name or spec.suffix!r} on: it has no options")
-    for target in filter(None, (spec.completes, spec.instead, spec.inline)):
-        if not IMPORT_STRING.match(target):
-            raise _FaultError(f"{target!r} in polycmp_reports is not of the form 'package.module:attribute'")
 
 
 def _check_options(spec: Any) -> None:

@@ -93,12 +93,12 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
 def _tables(result: Result) -> dict[int, tuple[Table, bool]]:
     """Return the tables to print where one stands, by its identity, and whether its failures come last."""
     joined = [tables for tables in mergeable_tables(result) if len(tables) > 1]
-    found = {id(table): (table, False) for table in result.blocks(Table)}
+    printed = {id(table): (table, False) for table in result.blocks(Table)}
     for tables in joined:
         for table in tables:
-            del found[id(table)]
-        found[id(tables[0])] = (merge_tables(tables, result.title), True)
-    return found
+            del printed[id(table)]
+        printed[id(tables[0])] = (merge_tables(tables, result.title), True)
+    return printed
 
 
 def result_text(result: Result) -> str:

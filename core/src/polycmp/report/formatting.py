@@ -112,7 +112,7 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def backend_failure(label: str, error: str, hint: str = "") -> Problem:
-    """Return the failure of a backend.
+    """Describe a backend that failed as a `Problem` of its label.
 
     Args:
         label: The backend's label.

@@ -14,11 +14,11 @@ def mergeable_tables(result: Result) -> list[list[Table]]:
     Args:
         result: The result that holds them.
     """
-    found: dict[object, list[Table]] = {}
+    groups: dict[object, list[Table]] = {}
     for table in result.blocks(Table):
         if table.judged and table.subject_title and table.problem is None:
-            found.setdefault((table.subject_title, table.columns, table.name_title), []).append(table)
-    return list(found.values())
+            groups.setdefault((table.subject_title, table.columns, table.name_title), []).append(table)
+    return list(groups.values())
 
 
 def merge_tables(tables: Sequence[Table], title: str = "") -> Table:

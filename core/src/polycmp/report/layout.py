@@ -123,7 +123,6 @@ def _joined(
     widths: Sequence[int],
     behind: Text | None,
 ) -> Iterator[Text]:
-    """Yield the lines of a row."""
     for number in range(max(len(parts) for parts in texts)):
         line = Text()
         for place, (at, parts) in enumerate(zip(kept, texts, strict=True)):

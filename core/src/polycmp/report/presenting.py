@@ -42,10 +42,10 @@ def result_as_html(result: Result, registry: Registry, row: str = "") -> str:
     Raises:
         PluginError: The plugin that brings it is broken.
     """
-    for item in registry.reports.values():
-        if item.spec.inline:
-            made: str = registry.load(item, item.spec.inline)(result, row)
-            return made
+    for item, tools in registry.equipped(registry.reports.values()):
+        if tools.inline is not None:
+            with registry.explained(item):
+                return tools.inline(result, row)
     return ""
 
 

@@ -12,7 +12,7 @@ SCHEMA = 1
 
 
 def document_of(outcome: Outcome) -> dict[str, Any]:
-    """Return the document."""
+    """Return the JSON report of a run, of schema 1."""
     return {
         **outcome.extra,
         "schema": SCHEMA,

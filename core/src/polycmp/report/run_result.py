@@ -108,15 +108,15 @@ def _remark(text: str) -> Note:
 
 
 def _not_finite(item: Invalid) -> Problem:
-    found, first = f"{item.nan} NaN and {item.inf} infinite values", f"the first at {list(item.first)}"
+    count, first = f"{item.nan} NaN and {item.inf} infinite values", f"the first at {list(item.first)}"
     return Problem(
         f"{item.label}: {item.output} is not finite",
-        f"{found}, {first}",
+        f"{count}, {first}",
         state="failed",
         subject=item.label,
         case=f"{item.output} is finite",
         iteration=item.iteration,
-        line=f"{item.label}: output {item.output!r} holds {found} in iteration {item.iteration}, {first}",
+        line=f"{item.label}: output {item.output!r} holds {count} in iteration {item.iteration}, {first}",
     )
 
 
@@ -245,16 +245,16 @@ def _asked_metrics(outputs: Iterable[OutputComparison]) -> list[tuple[str, str]]
 
     A function judges by the metric that it puts first.
     """
-    found: dict[str, str] = {}
+    metrics: dict[str, str] = {}
     for output in outputs:
         for name, verdict in output.verdicts.items():
             if "max_abs" not in verdict.metrics and verdict.metrics:
-                found.setdefault(name, next(iter(verdict.metrics)))
+                metrics.setdefault(name, next(iter(verdict.metrics)))
             if "quantile_abs" in verdict.metrics:
-                found.setdefault(name, "quantile_abs")
+                metrics.setdefault(name, "quantile_abs")
             elif "median_abs" in verdict.metrics and output.stats is not None and output.stats.p90 is None:
-                found.setdefault(name, "median_abs")  # beside percentiles it is one of many figures for a page
-    return list(found.items())
+                metrics.setdefault(name, "median_abs")  # beside percentiles it is one of many figures for a page
+    return list(metrics.items())
 
 
 def _metrics(output: OutputComparison, asked: Sequence[tuple[str, str]]) -> Iterator[CellValue]:
@@ -360,5 +360,5 @@ def _differences(outcome: Outcome) -> str:
 
 def _counts(outputs: Iterable[OutputComparison]) -> dict[str, int]:
     """Count the outputs that did not pass by verdict, the gravest first."""
-    found = [output.verdict for output in outputs]
-    return {verdict: found.count(verdict) for verdict in VERDICTS if verdict != "passed" and verdict in found}
+    verdicts = [output.verdict for output in outputs]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict != "passed" and verdict in verdicts}

@@ -54,7 +54,7 @@ def standard_output() -> Screen:
 
 
 def make_console(width: int | None = None, stream: TextIO | None = None) -> Console:
-    """Return a console.
+    """Return a console of rich that leaves a closed pipe to the command line.
 
     Args:
         width: Columns; by default as wide as the terminal, or 120 where there is none.
@@ -106,7 +106,6 @@ class Sentence:
         self._text = Text(visible_lines(shorten(text)), style=style)
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines for a console."""
         return self.lines(options.max_width)
 
     def lines(self, width: int) -> Iterator[Text]:

@@ -51,14 +51,15 @@ def find_writers(
         PluginError: The plugin that would write it is not installed or broken, or lacks a module.
     """
     wanted = [(_find(path, registry), path) for path in paths]
-    wanted += [(item, "") for item in registry.reports.values() if item.spec.when and os.environ.get(item.spec.when)]
-    found = []
+    equipped = registry.equipped(registry.reports.values())
+    wanted += [(item, "") for item, tools in equipped if tools.when and os.environ.get(tools.when)]
+    writers = []
     for contribution, path in wanted:
         registry.require(contribution)
         spec = contribution.spec
         chosen = () if spec.options is None else ((options or {}).get(contribution.name) or spec.options(),)
-        found.append(Writer(contribution, path, chosen))
-    return found
+        writers.append(Writer(contribution, path, chosen))
+    return writers
 
 
 def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:
@@ -120,30 +121,31 @@ def write_reports(result: Result, writers: Iterable[Writer], registry: Registry,
         FileError: A file cannot be written; the other reports are written all the same.
         PluginError: A report cannot be imported or fails; likewise.
     """
-    completed: dict[str, Result] = {"": result}
+    completed: dict[Any, Result] = {}
     errors = [_write(result, completed, writer, registry, about) for writer in writers]
     for error in filter(None, errors):
         raise error
 
 
 def _write(
-    result: Result, completed: dict[str, Result], writer: Writer, registry: Registry, about: Subject
+    result: Result, completed: dict[Any, Result], writer: Writer, registry: Registry, about: Subject
 ) -> PolycmpError | None:
     """Write one report; return what went wrong.
 
     Args:
         result: The result to write.
-        completed: The same, as completed for reports before, by what completed it.
+        completed: The same, as completed for reports before, by the method that completed it.
         writer: The report.
         registry: The plugins.
         about: The plan and the model that the result is about.
     """
     item = writer.contribution
-    completes = item.spec.completes
     try:
-        if completes not in completed:
-            completed[completes] = registry.load(item, completes)(result, registry, about.plan, about.model)
-        registry.load(item)(completed[completes], writer.path, *writer.options)
+        completes = registry.tools(item).completes
+        method = getattr(completes, "__func__", completes)  # classes that inherit it have it in common
+        if method not in completed:
+            completed[method] = completes(result, registry, about.plan, about.model)
+        registry.load(item)(completed[method], writer.path, *writer.options)
     except PolycmpError as error:
         return error
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the other reports shall be written

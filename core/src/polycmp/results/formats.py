@@ -126,8 +126,8 @@ class Formats:
         suffix = path.suffix.lower()
         if suffix == TEXT_SUFFIX:
             return self._find(path, TEXT_SUFFIX)
-        known = self._registry.formats.get(suffix.removeprefix("."))
-        only_read = known is not None and not known.spec.writer
+        contribution = self._registry.formats.get(suffix.removeprefix("."))
+        only_read = contribution is not None and not contribution.spec.writer
         try:
             if not only_read:
                 return self.find(path)
@@ -209,8 +209,8 @@ class Formats:
         """
         make = self._registry.load(contribution, contribution.spec.writer)
         with format_code("cannot write it", contribution.label, path):
-            made: FormatWriter = make(file, kind, path)
-        return made
+            writer: FormatWriter = make(file, kind, path)
+        return writer
 
 
 def _holds_json(path: Path) -> bool:

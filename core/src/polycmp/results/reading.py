@@ -175,8 +175,8 @@ def _files_of(path: Path, formats: Formats) -> list[Path]:
     if not path.is_dir():
         return [path]
     suffixes = formats.suffixes()
-    found = (file for file in path.iterdir() if file.suffix in suffixes and not file.name.startswith("."))
-    files = sorted(found, key=_turn)
+    iterations = (file for file in path.iterdir() if file.suffix in suffixes and not file.name.startswith("."))
+    files = sorted(iterations, key=_turn)
     if not files:
         raise FileError(
             "this folder holds no saved iterations", whose=str(path), why=f"no file ends in {', '.join(suffixes)}"

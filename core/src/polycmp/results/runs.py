@@ -34,8 +34,8 @@ class LazyArray:
         return to_numpy(self.arr)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        made = np.asarray(self.arr, dtype)
-        return made.copy() if copy else made
+        array = np.asarray(self.arr, dtype)
+        return array.copy() if copy else array
 
 
 class IterationResult(dict[str, Any]):
@@ -71,9 +71,9 @@ class IterationResult(dict[str, Any]):
 
     def holding(self, outputs: Mapping[str, Any]) -> IterationResult:
         """Return the same iteration with its outputs in another form."""
-        made = IterationResult(outputs, self.runtime, self.runner_name)
-        made.insensitive = self.insensitive
-        return made
+        result = IterationResult(outputs, self.runtime, self.runner_name)
+        result.insensitive = self.insensitive
+        return result
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, IterationResult):

@@ -67,11 +67,11 @@ class _Writer:
         return self._formats.writer(self._format, file, self._kind, located(self.path))
 
     def _add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
-        made = {
+        plain = {
             name: native(array) if isinstance(array, np.ndarray) else array  # formats have no place for the byte order
             for name, array in arrays.items()
         }
-        arrays = arrays.holding(made) if isinstance(arrays, IterationResult) else made
+        arrays = arrays.holding(plain) if isinstance(arrays, IterationResult) else plain
         self.added.setdefault(label, 0)
         with format_code("cannot save to it", self._format.label, self.path):
             if self._writer is not None:
@@ -129,9 +129,9 @@ class _Writer:
         if not folder.is_dir():
             raise FileError("the folder to save to is a file", whose=str(folder), hint=f"rm {folder}, or add a suffix")
         present = sorted(folder.iterdir())
-        ours = re.compile(rf"\d{{{_DIGITS}}}(\.\d+)?" + re.escape(self._format.spec.suffix))
-        left_over = re.compile(rf"\.{ours.pattern}\..+\.part")  # of a run that was killed while it wrote
-        saved = [file for file in present if ours.fullmatch(file.name)]
+        iteration_name = re.compile(rf"\d{{{_DIGITS}}}(\.\d+)?" + re.escape(self._format.spec.suffix))
+        left_over = re.compile(rf"\.{iteration_name.pattern}\..+\.part")  # of a run that was killed while it wrote
+        saved = [file for file in present if iteration_name.fullmatch(file.name)]
         strangers = [file for file in present if file not in saved and not left_over.fullmatch(file.name)]
         if strangers or (saved and self._formats.read(saved[0]).kind != self._kind):
             odd = (strangers or saved)[0].name
@@ -166,19 +166,7 @@ class InputsWriter(_Writer):
 
 
 class OutputsWriter(_Writer):
-    """Saves outputs as they come; a single file appears, whole, only when the block ends well and there were outputs.
-
-    Args:
-        path: A file with the suffix of a format, or a folder without a suffix.
-        registry: The plugins that bring the formats; by default those that are installed.
-        lasting: Whether it is to be there after a loss of power, too.
-        first: Number of the first iteration, in a folder that holds those before it.
-
-    Raises:
-        UsageError: The suffix is unknown.
-        PluginError: The package that brings the format is not installed, broken, or lacks a module.
-        FileError: On entering: the path cannot be written, or is a folder with other things in it.
-    """
+    """Saves outputs as they come, as `InputsWriter` saves feeds, with the same arguments and errors."""
 
     _kind = OUTPUTS
 

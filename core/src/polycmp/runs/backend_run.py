@@ -89,10 +89,10 @@ class BackendRun:
         runner, inputs = self._runner, self.inputs()
         if runner is None or inputs is None:
             return None
-        mine = self._own_names(feed.by_run.get(self.label, feed) if isinstance(feed, FeedPerRun) else feed)
+        named = self._own_names(feed.by_run.get(self.label, feed) if isinstance(feed, FeedPerRun) else feed)
 
         def call() -> Mapping[str, Any]:
-            outputs = infer(runner, coerce_feed(mine, inputs, self.label))
+            outputs = infer(runner, coerce_feed(named, inputs, self.label))
             self._record(runner, outputs, measure)
             return copy_outputs(outputs) if self.shares_memory else outputs
 
@@ -118,8 +118,11 @@ class BackendRun:
 
     def _own_names(self, feed: Feed) -> Feed:
         """Return a feed in which arrays have the names of this model's inputs."""
-        found = {own: next((name for name in names if name in feed), "") for own, names in self.input_names.items()}
-        return {**feed, **{own: feed[name] for own, name in found.items() if name}} if found else feed
+        sources = {
+            input_name: next((name for name in names if name in feed), "")
+            for input_name, names in self.input_names.items()
+        }
+        return {**feed, **{input_name: feed[name] for input_name, name in sources.items() if name}} if sources else feed
 
     def start_again(self) -> None:
         """Forget the iterations so far: they were made with inputs that others take the place of."""

@@ -10,20 +10,20 @@ import numpy as np
 _Span = tuple[int, int]
 
 
-def sharing_memory(made: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def sharing_memory(latest: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the keys of those outputs that lie in the same memory as some of these.
 
     Bounds of memory are compared, so it may be that no element is shared. Only NumPy arrays are looked at, and among
     them those that can be written to: inputs and a model's constants may well be shared.
 
     Args:
-        made: The outputs of the last call.
+        latest: The outputs of the last call.
         others: Outputs of earlier calls.
     """
     if not others:
         return []
-    mine = _spans(array for array in made.values() if not _is_constant(array))
-    return [key for key, outputs in others.items() if _overlap(mine, _spans(outputs.values()))]
+    spans = _spans(array for array in latest.values() if not _is_constant(array))
+    return [key for key, outputs in others.items() if _overlap(spans, _spans(outputs.values()))]
 
 
 def _spans(arrays: Iterable[Any]) -> list[_Span]:

@@ -110,16 +110,16 @@ def comparer_maker(
             )
 
     def make(candidate: str, reference: str, *, final: Collection[str] | None = None) -> Comparer:
-        mine, any_shape = functions, planned.any_shape
+        judges, any_shape = functions, planned.any_shape
         if tolerances is not None:
             options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
             judge = tolerances.judge(options, candidate, reference, detail=plan.detail)
-            mine = {**functions, DEFAULT_COMPARE: judge}
+            judges = {**functions, DEFAULT_COMPARE: judge}
             any_shape = plan.shape_check and getattr(judge, "any_shape", False)
         return PairComparer(
             candidate,
             reference,
-            mine,
+            judges,
             map_output=plan.map_output,
             shape_check=plan.shape_check,
             any_shape=any_shape,
@@ -164,10 +164,10 @@ class ScriptedComparer:
         """
         if self._impostors is not None:
             self._impostors.look(reference)
-        found = [replace(item, worst_iteration=self._iterations) for item in self._judge(candidate, reference)]
-        self._worst.add(found)
+        comparisons = [replace(item, worst_iteration=self._iterations) for item in self._judge(candidate, reference)]
+        self._worst.add(comparisons)
         self._iterations += 1
-        return found
+        return comparisons
 
     def result(
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None

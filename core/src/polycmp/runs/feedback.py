@@ -83,8 +83,8 @@ class FeedbackObserver(RunObserver):
 
     def on_step(self, step: RunStep) -> None:
         """Hand on the verdicts."""
-        for candidate, found in step.compared.items():
-            self._feedback.add(step.index, candidate, step.reference, found)
+        for candidate, comparisons in step.compared.items():
+            self._feedback.add(step.index, candidate, step.reference, comparisons)
 
     def finish(self, outcome: Outcome) -> None:
         """Hand on the outcome."""
@@ -120,14 +120,14 @@ def open_feedback(following: FeedbackContext, resolved: Resolved) -> Feedback | 
         UsageError: Options contradict each other.
         PluginError: The plugin is broken.
     """
-    found: Feedback | None = None
+    feedback: Feedback | None = None
     followers = following.data.followers
     for name, options in followers.items():
         contribution = resolved.registry.find_data_loader(name)
-        if found is not None:
+        if feedback is not None:
             raise UsageError(f"only one of {' and '.join(followers)} can go on from the outputs")
         resolved.registry.require(contribution)
         factory: Any = resolved.registry.load(contribution)
         with OthersCode(PluginError, "outputs cannot be fed back", whose=contribution.label):
-            found = factory(options, following, resolved)
-    return found
+            feedback = factory(options, following, resolved)
+    return feedback

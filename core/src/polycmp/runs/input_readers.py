@@ -44,22 +44,22 @@ class _Readers:
             if op_type in _PASSING:
                 yield from self._behind(outputs[0], depth) if place == 0 else ()
             else:
-                yield op_type, place, tuple(self.behind(made, depth - 1) for made in outputs)
+                yield op_type, place, tuple(self.behind(output, depth - 1) for output in outputs)
 
 
 def _whole_ways(graph: ModelGraph) -> Callable[[str], object]:
     """Return the function that hashes everything computed from a tensor, down to the model's outputs."""
-    found: dict[str, list[int]] = {name: [hash(("output", place))] for place, name in enumerate(graph.outputs)}
+    hashes: dict[str, list[int]] = {name: [hash(("output", place))] for place, name in enumerate(graph.outputs)}
 
     def way(name: str) -> int:
-        return hash(tuple(sorted(found.get(name, ()))))
+        return hash(tuple(sorted(hashes.get(name, ()))))
 
     for node in reversed(graph.nodes):
         if node.op_type in _PASSING:
-            found.setdefault(node.inputs[0], []).extend(found.get(node.outputs[0], ()))
+            hashes.setdefault(node.inputs[0], []).extend(hashes.get(node.outputs[0], ()))
             continue
-        made = tuple(map(way, node.outputs))
+        output_hashes = tuple(map(way, node.outputs))
         for place, name in enumerate(node.inputs):
             at = 0 if node.op_type in _COMMUTATIVE else place
-            found.setdefault(name, []).append(hash((node.op_type, at, made)))
+            hashes.setdefault(name, []).append(hash((node.op_type, at, output_hashes)))
     return way

@@ -57,13 +57,13 @@ def outputs_alone(candidate: Ends, reference: Ends, to_reference: Mapping[str, s
         to_reference: The reference's names of tensors, by the candidate's, where they are called otherwise.
     """
     paired = {to_reference.get(name, name) for name in candidate.offered}
-    mine = (
+    of_candidate = (
         name
         for name in candidate.wanted
         if name not in reference.offered and to_reference.get(name) not in reference.offered
     )
-    other = (name for name in reference.wanted if name not in paired and name not in candidate.offered)
-    return Alone(tuple(mine), tuple(other))
+    of_reference = (name for name in reference.wanted if name not in paired and name not in candidate.offered)
+    return Alone(tuple(of_candidate), tuple(of_reference))
 
 
 def with_lacking_outputs(
@@ -83,17 +83,23 @@ def with_lacking_outputs(
     Raises:
         ModelError: A file cannot be read.
     """
-    mine, other = (model.describe_file() for model in (candidate, reference))
-    if mine is None or other is None:
+    of_candidate, of_reference = (model.describe_file() for model in (candidate, reference))
+    if of_candidate is None or of_reference is None:
         return pair
-    alone = outputs_alone(ends_of(candidate, mine), ends_of(reference, other), to_reference)
-    rows = [_lacking(pair.reference, name, mine.outputs, other, mine=True) for name in alone.candidate]
+    alone = outputs_alone(ends_of(candidate, of_candidate), ends_of(reference, of_reference), to_reference)
+    rows = [
+        _lacking(pair.reference, name, of_candidate.outputs, of_reference, of_candidate=True)
+        for name in alone.candidate
+    ]
     for name in alone.reference:
-        row = _lacking(pair.candidate, name, other.outputs, mine, mine=False)
+        row = _lacking(pair.candidate, name, of_reference.outputs, of_candidate, of_candidate=False)
         taken = name in pair.outputs and to_reference.get(name, name) != name  # the candidate's of that name is another
         rows.append(replace(row, output=f"{name} ({pair.reference})") if taken else row)
     if verdict_of(pair) != "failed":  # a run may stop at the first difference, before it comes to the outputs
-        rows += [_uncompared(name) for name in _passed_over(pair, mine, other, ends_of(candidate, mine), to_reference)]
+        rows += [
+            _uncompared(name)
+            for name in _passed_over(pair, of_candidate, of_reference, ends_of(candidate, of_candidate), to_reference)
+        ]
     if not rows:
         return pair
     outputs = {**pair.outputs, **{row.output: row for row in rows}}
@@ -102,13 +108,17 @@ def with_lacking_outputs(
 
 
 def _passed_over(
-    pair: PairComparison, mine: ModelDescription, other: ModelDescription, ends: Ends, to_reference: Mapping[str, str]
+    pair: PairComparison,
+    of_candidate: ModelDescription,
+    of_reference: ModelDescription,
+    ends: Ends,
+    to_reference: Mapping[str, str],
 ) -> Iterator[str]:
     """Yield the tensors that both files have as outputs of one name, and that were not compared."""
     compared = {*pair.outputs, *(to_reference.get(name, name) for name in pair.outputs)}
     for name in ends.wanted:
-        entry = other.outputs.get(name)
-        is_tensor = entry is not None and entry.dtype is not None and mine.outputs[name].dtype is not None
+        entry = of_reference.outputs.get(name)
+        is_tensor = entry is not None and entry.dtype is not None and of_candidate.outputs[name].dtype is not None
         if is_tensor and name not in compared:
             yield name
 
@@ -121,7 +131,7 @@ def _uncompared(name: str) -> OutputComparison:
 
 
 def _lacking(
-    label: str, name: str, outputs: TensorMetadata, lacks: ModelDescription, *, mine: bool
+    label: str, name: str, outputs: TensorMetadata, lacks: ModelDescription, *, of_candidate: bool
 ) -> OutputComparison:
     """Return the verdict on an output that a run's model lacks.
 
@@ -130,17 +140,17 @@ def _lacking(
         name: The output.
         outputs: Those of the model that has it.
         lacks: The model that lacks it.
-        mine: Whether the candidate has it.
+        of_candidate: Whether the candidate has it.
     """
     inside = "; a tensor inside its model is called so" if name in lacks.tensors else ""
     entry = outputs[name]
     kind = "" if entry.dtype is None else f"{dtype_name(entry.dtype)}{format_shape(entry.shape)}"
     return OutputComparison(
         name,
-        None if mine else name,
+        None if of_candidate else name,
         passed=False,
         reason=f"{label} has no output {name!r}{inside}",
-        candidate_type=kind if mine else "",
-        reference_type="" if mine else kind,
+        candidate_type=kind if of_candidate else "",
+        reference_type="" if of_candidate else kind,
         failed_iterations=1,
     )

@@ -102,12 +102,12 @@ def _streaming(runs: Sequence[BackendRun], source: Source, schedule: Schedule, p
         if inputs is None:
             return
         start = time.monotonic()
-        for index, (feed, made) in enumerate(_begun(runs, source, inputs, schedule)):
+        for index, (feed, first_outputs) in enumerate(_begun(runs, source, inputs, schedule)):
             if index == 0:
                 start = time.monotonic() - sum(run.last_seconds for run in runs)
-            if made is None:
+            if first_outputs is None:
                 schedule.tell(index, time.monotonic() - start)
-            outputs = _infer_all(runs, feed) if made is None else made
+            outputs = _infer_all(runs, feed) if first_outputs is None else first_outputs
             step = Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
             yield _repeatable(step, runs, schedule) if index == 0 else step
             if not any(run.is_active for run in runs):
@@ -116,10 +116,10 @@ def _streaming(runs: Sequence[BackendRun], source: Source, schedule: Schedule, p
 
 def _repeatable(step: Step, runs: Sequence[BackendRun], schedule: Schedule) -> Step:
     """Return a step whose fastest run can be asked again, with its outputs copied if that would overwrite them."""
-    made = [run for run in runs if run.label in step.outputs and run.is_active]
-    if not made:
+    succeeded = [run for run in runs if run.label in step.outputs and run.is_active]
+    if not succeeded:
         return step
-    fastest = min(made, key=lambda run: run.last_seconds)
+    fastest = min(succeeded, key=lambda run: run.last_seconds)
 
     def again(feed: Feed) -> Mapping[str, Any] | None:
         for run in runs:
@@ -200,15 +200,15 @@ def _sequential(
                 continue
             if feeds is None:
                 feeds = [copy_feed(feed) for feed in open_feeds(source, inputs)]
-                made: list[dict[str, Mapping[str, Any]]] = [{} for _ in feeds]
-                collected = [Step(index, feed, made[index], {}) for index, feed in enumerate(feeds)]
+                outputs: list[dict[str, Mapping[str, Any]]] = [{} for _ in feeds]
+                collected = [Step(index, feed, outputs[index], {}) for index, feed in enumerate(feeds)]
             if feeds:
                 _warm_up([run], feeds[0], schedule)
             for step in collected:
                 result = run.infer(step.feed)
                 if result is None:
                     break
-                made[step.index][run.label] = copy_outputs(result)
+                outputs[step.index][run.label] = copy_outputs(result)
                 step.seconds[run.label] = run.last_seconds
         if collected:
             yield _repeatable(collected.pop(0), runs[-1:], schedule)

@@ -57,8 +57,8 @@ class RunStep:
 
     def pairs(self) -> Iterator[Compared]:
         """Yield each two arrays that were compared."""
-        for candidate, (made, expected) in self.sides.items():
-            for name, array in made.items():
+        for candidate, (output, expected) in self.sides.items():
+            for name, array in output.items():
                 other = self.output_names.get(name, name)
                 if other in expected:
                     yield Compared(self.index, candidate, self.reference, name, array, expected[other])
@@ -107,8 +107,8 @@ class Observers:
             PluginError: One that is asked for is not there, is broken, or is no observer.
             UsageError: The plan's options for one cannot be right.
         """
-        found = sorted(resolved.registry.observers.values(), key=lambda item: not item.spec.changes)
-        return cls._made(found, resolved)
+        contributions = sorted(resolved.registry.observers.values(), key=lambda item: not item.spec.changes)
+        return cls._made(contributions, resolved)
 
     @classmethod
     def changing(cls, resolved: Resolved) -> Observers:
@@ -116,24 +116,24 @@ class Observers:
         return cls._made([item for item in resolved.registry.observers.values() if item.spec.changes], resolved)
 
     @classmethod
-    def _made(cls, found: Iterable[Contributed[ObserverSpec]], resolved: Resolved) -> Observers:
+    def _made(cls, contributions: Iterable[Contributed[ObserverSpec]], resolved: Resolved) -> Observers:
         for name, option in _asked_for(resolved.plan):
             _check_present(name, option, resolved.registry)
-        made = (_make(item, resolved) for item in found)
-        return cls(item for item in made if item is not None)
+        observers = (_make(item, resolved) for item in contributions)
+        return cls(item for item in observers if item is not None)
 
     @classmethod
     def of_search(cls, resolved: Resolved) -> Observers:
         """Return the observers that have something to do where a command searches inside models; errors as of `of`."""
-        made = (_make(item, resolved) for item in resolved.registry.observers.values() if item.spec.searches)
-        return cls(item for item in made if item is not None)
+        observers = (_make(item, resolved) for item in resolved.registry.observers.values() if item.spec.searches)
+        return cls(item for item in observers if item is not None)
 
     @classmethod
     def with_options(cls, resolved: Resolved) -> Observers:
         """Return the observers that the plan holds options for, and no others; errors as of `of`."""
         asked = resolved.plan.observer_options
-        made = (_make(item, resolved) for item in resolved.registry.observers.values() if item.name in asked)
-        return cls(item for item in made if item is not None)
+        observers = (_make(item, resolved) for item in resolved.registry.observers.values() if item.name in asked)
+        return cls(item for item in observers if item is not None)
 
     def __bool__(self) -> bool:
         """Whether any observer takes part."""
@@ -175,8 +175,8 @@ class Observers:
             with item.fence("cannot change the outputs"):
                 changed = item.observer.transform(step)
                 if changed is not None:
-                    made = {label: _result(outputs, step.outputs[label]) for label, outputs in changed.items()}
-                    step = replace(step, outputs={**step.outputs, **made})
+                    results = {label: _result(outputs, step.outputs[label]) for label, outputs in changed.items()}
+                    step = replace(step, outputs={**step.outputs, **results})
         return step
 
     def sides(self, step: RunStep, candidate: str) -> tuple[IterationResult, IterationResult]:
@@ -185,17 +185,17 @@ class Observers:
         Raises:
             PolycmpError: An observer cannot say which are compared as they were made.
         """
-        mine, expected = step.outputs[candidate], step.outputs[step.reference]
+        outputs, expected = step.outputs[candidate], step.outputs[step.reference]
         names: set[str] = set()
         for item in self._observing:
             with item.fence("cannot change the outputs"):
                 names.update(item.observer.as_made(step, candidate))
         if names:
-            mine, expected = _result(mine, mine), _result(expected, expected)
+            outputs, expected = _result(outputs, outputs), _result(expected, expected)
         for name in names:
             other = step.output_names.get(name, name)
-            mine[name], expected[other] = step.made[candidate][name], step.made[step.reference][other]
-        return mine, expected
+            outputs[name], expected[other] = step.made[candidate][name], step.made[step.reference][other]
+        return outputs, expected
 
     def on_step(self, step: RunStep) -> None:
         """Show a step that was compared; an observer that fails takes part no longer."""
@@ -251,13 +251,13 @@ def _make(item: Contributed[ObserverSpec], resolved: Resolved) -> ActiveObserver
     factory = resolved.registry.load(item)
     check = f"polycmp plugins check {item.plugin}"
     with OthersCode(PluginError, "cannot observe this run", whose=item.label, hint=check):
-        made = factory(resolved) if options is None else factory(resolved, options)
-    if made is None:
+        observer = factory(resolved) if options is None else factory(resolved, options)
+    if observer is None:
         return None
-    if not isinstance(made, RunObserver):
-        why = f"its factory gave {type(made).__name__}, which is not derived from polycmp.spec.RunObserver"
+    if not isinstance(observer, RunObserver):
+        why = f"its factory gave {type(observer).__name__}, which is not derived from polycmp.spec.RunObserver"
         raise PluginError("cannot observe this run", whose=item.label, why=why, hint=check)
-    return ActiveObserver(made, item.label, check)
+    return ActiveObserver(observer, item.label, check)
 
 
 def _result(outputs: Outputs, of: IterationResult) -> IterationResult:

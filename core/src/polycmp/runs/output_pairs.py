@@ -30,25 +30,25 @@ def suggest_output_names(candidate: Outputs, reference: Outputs, known: Mapping[
         known: Names in the candidate to names in the reference that the user gave.
     """
     taken = {known.get(name, name) for name in candidate}
-    mine = {name: to_numpy(array) for name, array in candidate.items() if known.get(name, name) not in reference}
-    other = {name: to_numpy(array) for name, array in reference.items() if name not in taken}
-    if not mine or not other or max(len(mine), len(other)) > _MOST:
+    unpaired = {name: to_numpy(array) for name, array in candidate.items() if known.get(name, name) not in reference}
+    unpaired_reference = {name: to_numpy(array) for name, array in reference.items() if name not in taken}
+    if not unpaired or not unpaired_reference or max(len(unpaired), len(unpaired_reference)) > _MOST:
         return {}
-    errors = sorted(_errors(mine, other), key=lambda item: item[0])
-    found: dict[str, str] = {}
+    errors = sorted(_errors(unpaired, unpaired_reference), key=lambda item: item[0])
+    suggested: dict[str, str] = {}
     for error, one, two in errors:
-        if error <= _ALIKE and one not in found and two not in found.values():
-            found[one] = two
-    left = [(one, two) for _, one, two in errors if one not in found and two not in found.values()]
+        if error <= _ALIKE and one not in suggested and two not in suggested.values():
+            suggested[one] = two
+    left = [(one, two) for _, one, two in errors if one not in suggested and two not in suggested.values()]
     ones, twos = ([pair[side] for pair in left] for side in (0, 1))
-    found.update({one: two for one, two in left if ones.count(one) == twos.count(two) == 1})
-    return {name: found[name] for name in mine if name in found}
+    suggested.update({one: two for one, two in left if ones.count(one) == twos.count(two) == 1})
+    return {name: suggested[name] for name in unpaired if name in suggested}
 
 
-def _errors(mine: Outputs, other: Outputs) -> Iterator[tuple[float, str, str]]:
+def _errors(candidate: Outputs, reference: Outputs) -> Iterator[tuple[float, str, str]]:
     """Yield for each two outputs of the same kind and shape the largest error as a part of the largest value."""
-    for one, left in mine.items():
-        for two, right in other.items():
+    for one, left in candidate.items():
+        for two, right in reference.items():
             if left.shape == right.shape and dtype_class(dtype_of(left)) == dtype_class(dtype_of(right)):
                 yield _error(left, right), one, two
 

@@ -86,16 +86,16 @@ class InputPairing:
         Raises:
             UsageError: It is not certain which input is which, or a name that was given is no input.
         """
-        known = {run.label: (run, inputs) for run in runs if (inputs := run.inputs()) is not None}
-        if not known:
+        inputs_by_label = {run.label: (run, inputs) for run in runs if (inputs := run.inputs()) is not None}
+        if not inputs_by_label:
             return None
         if self._anchor is None:
-            self._of_anchor = self._chosen([run for run, _ in known.values()])
-            self.take_names(self._of_anchor.result, known[self._of_anchor.label][1])
-        if len(known) > 1 and not self._own_data:
-            check_given(self._given, (name for _, inputs in known.values() for name in inputs))
+            self._of_anchor = self._chosen([run for run, _ in inputs_by_label.values()])
+            self.take_names(self._of_anchor.result, inputs_by_label[self._of_anchor.label][1])
+        if len(inputs_by_label) > 1 and not self._own_data:
+            check_given(self._given, (name for _, inputs in inputs_by_label.values() for name in inputs))
         merged = []
-        for run, inputs in known.values():
+        for run, inputs in inputs_by_label.values():
             pairs = self._pairs(run, inputs)
             if pairs.names or self._own_data:
                 self._name(run, pairs)
@@ -122,10 +122,10 @@ class InputPairing:
     def _name(self, run: BackendRun, pairs: InputPairs) -> None:
         """Tell a run, and where the data are the user's the reference, too, under which names to find its inputs."""
         anchor = self._of_anchor
-        for own, name in pairs.names.items():
-            run.input_names[own] = (own, name) if self._own_data else (name,)
+        for input_name, name in pairs.names.items():
+            run.input_names[input_name] = (input_name, name) if self._own_data else (name,)
             if self._own_data and anchor is not None:
-                anchor.input_names[name] = (*anchor.input_names.get(name, (name,)), own)
+                anchor.input_names[name] = (*anchor.input_names.get(name, (name,)), input_name)
 
     def _note(self, notes: Iterable[str]) -> None:
         self.notes += [note for note in notes if note not in self.notes]
@@ -137,12 +137,12 @@ def check_given(given: Mapping[str, str], inputs: Iterable[str]) -> None:
     Raises:
         UsageError: One is not.
     """
-    known = dict.fromkeys(inputs) if given else {}
+    names = dict.fromkeys(inputs) if given else {}
     for one, two in given.items():
         for name in (one, two):
-            if name not in known:
+            if name not in names:
                 raise UsageError(
-                    f"--map-input {one}={two}: no model has an input {name!r}", why=did_you_mean(name, known)
+                    f"--map-input {one}={two}: no model has an input {name!r}", why=did_you_mean(name, names)
                 )
 
 
@@ -155,14 +155,14 @@ def renamed_input_notes(pairs: InputPairs, candidate: str, reference: str) -> It
         reference: Label of the reference.
     """
     by_how: dict[str, list[tuple[str, str]]] = {}
-    for own, name in pairs.names.items():
-        by_how.setdefault(pairs.how[own], []).append((own, name))
+    for input_name, name in pairs.names.items():
+        by_how.setdefault(pairs.how[input_name], []).append((input_name, name))
     for how, names in by_how.items():
-        (own, name), more = names[0], names[1:_SHOWN]
-        said = f"{own!r} of {candidate} is fed what {name!r} of {reference} gets"
-        said += "".join(f", {own!r} what {name!r} gets" for own, name in more)
-        said += f" and {len(names) - _SHOWN} more likewise" if len(names) > _SHOWN else ""
-        yield said if how == GIVEN else f"{said} ({how})"
+        (input_name, name), more = names[0], names[1:_SHOWN]
+        note = f"{input_name!r} of {candidate} is fed what {name!r} of {reference} gets"
+        note += "".join(f", {input_name!r} what {name!r} gets" for input_name, name in more)
+        note += f" and {len(names) - _SHOWN} more likewise" if len(names) > _SHOWN else ""
+        yield note if how == GIVEN else f"{note} ({how})"
 
 
 def unmatched_input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
@@ -189,17 +189,17 @@ def ambiguous_inputs(
         pairs: The pairs that are certain.
         command: The command line.
     """
-    (one, mine), (two, other) = candidate, reference
+    (one, inputs), (two, reference_inputs) = candidate, reference
     guess, free = {}, [*pairs.missing]
     for name in pairs.alone:
-        target = next((item for item in free if fits(mine[name], other[item])), None)
+        target = next((item for item in free if fits(inputs[name], reference_inputs[item])), None)
         if target is not None:
             guess[name] = target
             free.remove(target)
-    shown = f"{one} has {_described(pairs.alone, mine)}, {two} has {_described(pairs.missing, other)}"
+    shown = f"{one} has {_described(pairs.alone, inputs)}, {two} has {_described(pairs.missing, reference_inputs)}"
     if guess:
         why = f"{shown}: neither names nor types and shapes nor what reads them tell more; they may be in this order"
-        words = shlex.join(f"{own}={name}" for own, name in guess.items())
+        words = shlex.join(f"{input_name}={name}" for input_name, name in guess.items())
         hint = f"{command} --map-input {words}".strip()
     else:
         why = f"{shown}: none of them can be the same one"

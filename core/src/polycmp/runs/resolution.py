@@ -68,19 +68,19 @@ class Resolved:
         given = self.plan.compare.map_output
         absent: set[str] = set()
         for model in self.models.values() if given else ():
-            file, made = model.describe_file(), model.describe()
-            if file is not None and made is not None:
+            file, loaded = model.describe_file(), model.describe()
+            if file is not None and loaded is not None:
                 untyped = {name for name, entry in file.outputs.items() if entry.dtype is None}
-                absent |= untyped - made.outputs.keys()
+                absent |= untyped - loaded.outputs.keys()
         return {name: other for name, other in given.items() if name not in absent}
 
     @cached_property
     def source(self) -> DataSource:
         """The data source, which also knows the inputs that the models' files describe."""
-        known = [item for item in self.descriptions.values() if item is not None]
+        descriptions = [item for item in self.descriptions.values() if item is not None]
         sizes = ShapeSearch(self.backends, self.registry)
         return self._source.with_descriptions(
-            known, sizes, open_sample_finder(self.backends, self.registry), self._silent
+            descriptions, sizes, open_sample_finder(self.backends, self.registry), self._silent
         )
 
     def _silent(self, outputs: Mapping[str, Any]) -> list[str]:

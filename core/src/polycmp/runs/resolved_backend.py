@@ -68,8 +68,8 @@ class ResolvedBackend:
         if self.contribution is None:
             return "none"
         with self.model.registry.explained(self.contribution):
-            found = self.tools.inside(self.model, self.plan.options)
-        return found if self.make_worker is None or isinstance(found, str) else "none"
+            view = self.tools.inside(self.model, self.plan.options)
+        return view if self.make_worker is None or isinstance(view, str) else "none"
 
     @property
     def compiles(self) -> bool:

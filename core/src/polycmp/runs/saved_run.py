@@ -51,7 +51,7 @@ def open_saved(paths: Iterable[str], taken: Iterable[str], registry: Registry) -
         FileError: A file is missing, damaged, or holds no runs.
     """
     used = set(taken)
-    found = []
+    saved = []
     for path in paths:
         from polycmp.results.files import open_runs  # not needed without files
 
@@ -66,8 +66,8 @@ def open_saved(paths: Iterable[str], taken: Iterable[str], registry: Registry) -
         for run in runs:
             label = unique_label(run.label, used)
             used.add(label)
-            found.append(SavedBackendRun(run, label))
-    return found
+            saved.append(SavedBackendRun(run, label))
+    return saved
 
 
 def next_outputs(saved: Iterable[SavedBackendRun]) -> dict[str, Mapping[str, Any]]:
@@ -76,5 +76,5 @@ def next_outputs(saved: Iterable[SavedBackendRun]) -> dict[str, Mapping[str, Any
     Raises:
         FileError: A file is damaged.
     """
-    made = {run.result.label: run.next() for run in saved}
-    return {label: outputs for label, outputs in made.items() if outputs is not None}
+    iterations = {run.result.label: run.next() for run in saved}
+    return {label: outputs for label, outputs in iterations.items() if outputs is not None}

@@ -66,15 +66,15 @@ class ShapeSearch:
             wanted: Sizes to try before the common ones: `image` for heights and widths, `series` for the length of
                 what has no other dimension but a batch.
         """
-        found = open_dimensions(inputs)
-        if not found:
+        dimensions = open_dimensions(inputs)
+        if not dimensions:
             return SizedInputs(inputs)
-        hints = self._hints(inputs, found)
-        usual = filled(inputs, {key: dim.usual for key, dim in found.items()})
-        if not hints and all(dim.kind == "batch" or dim.index for dim in found.values()):
+        hints = self._hints(inputs, dimensions)
+        usual = filled(inputs, {key: dim.usual for key, dim in dimensions.items()})
+        if not hints and all(dim.kind == "batch" or dim.index for dim in dimensions.values()):
             return SizedInputs(usual, _note(inputs, usual, "the default where a model leaves dimensions open"))
-        first = {key: _wanted(dim, inputs, wanted or {}) for key, dim in found.items()}
-        sizes = chain(_with_cache(found, inputs), _candidates(found, hints, first))
+        first = {key: _wanted(dim, inputs, wanted or {}) for key, dim in dimensions.items()}
+        sizes = chain(_with_cache(dimensions, inputs), _candidates(dimensions, hints, first))
         candidates = [filled(inputs, item) for item in islice(sizes, MOST)]
         with open_trial(self._backends, self._registry, inputs) as trial:
             if trial is None:
@@ -82,13 +82,13 @@ class ShapeSearch:
                 return SizedInputs(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
             return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed, made), hints)
 
-    def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
+    def _hints(self, inputs: TensorMetadata, dimensions: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
         """Return the constraints that operators put on dimensions, by the key of each dimension."""
         models = {backend.model.path: backend.model for backend in self._backends}.values()
-        known = [sizes for model in models if (sizes := _sizes(model, inputs)) is not None]
+        sizes_by_model = [sizes for model in models if (sizes := _sizes(model, inputs)) is not None]
         joined = {}
-        for key, dim in found.items():
-            some = [sizes[place] for sizes in known for place in dim.places if place in sizes]
+        for key, dim in dimensions.items():
+            some = [sizes[place] for sizes in sizes_by_model for place in dim.places if place in sizes]
             if some:
                 joined[key] = max(some, key=lambda hint: (bool(hint.likely), hint.least, hint.multiple))
         return joined
@@ -101,8 +101,8 @@ def _sizes(model: Model, inputs: TensorMetadata) -> Mapping[tuple[str, int], Siz
         return None
     described = model.describe()
     names = pair_inputs(described.inputs, inputs).names if described is not None else {}
-    found = hints.sizes(renamed(inputs, {name: own for own, name in names.items()}))
-    return {(names.get(name, name), axis): hint for (name, axis), hint in found.items()}
+    sizes = hints.sizes(renamed(inputs, {name: described_name for described_name, name in names.items()}))
+    return {(names.get(name, name), axis): hint for (name, axis), hint in sizes.items()}
 
 
 def _problem(trial: Trial, make_feed: Callable[[TensorMetadata], Feed], inputs: TensorMetadata) -> tuple[str, Arrays]:
@@ -130,23 +130,25 @@ _DEGENERATE = "it runs, but "
 _CACHE = re.compile(r"past|cache|present", re.IGNORECASE)
 
 
-def _with_cache(found: Mapping[str, OpenDimension], inputs: TensorMetadata) -> Iterator[dict[str, int]]:
+def _with_cache(dimensions: Mapping[str, OpenDimension], inputs: TensorMetadata) -> Iterator[dict[str, int]]:
     """Yield the sizes of a decoder with a cache: as many tokens in each part, and a mask over those and new ones."""
     cached = {
-        key for key, dim in found.items()
+        key for key, dim in dimensions.items()
         if dim.kind != "batch" and not dim.index and all(_CACHE.search(name) for name, _ in dim.places)
     }  # fmt: skip
     fed = next((name for name, entry in inputs.items() if _is_words(name, entry)), None)
     if not cached or fed is None:
         return
     new = (inputs[fed].shape or ())[1]
-    ahead = next((key for key, dim in found.items() if (fed, 1) in dim.places), None)
-    length = found[ahead].usual if ahead is not None else new
-    sizes = {key: dim.usual for key, dim in found.items()}
-    sizes |= {key: found[key].limited(USUAL["sequence"]) for key in cached}
-    over = [key for key, dim in found.items() if any("mask" in name.lower() and axis for name, axis in dim.places)]
+    ahead = next((key for key, dim in dimensions.items() if (fed, 1) in dim.places), None)
+    length = dimensions[ahead].usual if ahead is not None else new
+    sizes = {key: dim.usual for key, dim in dimensions.items()}
+    sizes |= {key: dimensions[key].limited(USUAL["sequence"]) for key in cached}
+    over = [key for key, dim in dimensions.items() if any("mask" in name.lower() and axis for name, axis in dim.places)]
     if isinstance(length, int):
-        sizes |= {key: found[key].limited(USUAL["sequence"] + length) for key in over if key not in {ahead, *cached}}
+        sizes |= {
+            key: dimensions[key].limited(USUAL["sequence"] + length) for key in over if key not in {ahead, *cached}
+        }
     yield sizes
 
 
@@ -156,16 +158,16 @@ def _is_words(name: str, entry: Any) -> bool:
 
 
 def _candidates(
-    found: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint], first: Sizes
+    dimensions: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint], first: Sizes
 ) -> Iterator[dict[str, int]]:
     """Yield sizes to try: dimensions of one kind alike first, then what single operators demand in all combinations."""
-    ladders = {key: _ladder(dim, hints.get(key), first[key]) for key, dim in found.items()}
+    ladders = {key: _ladder(dim, hints.get(key), first[key]) for key, dim in dimensions.items()}
     longest = max(map(len, ladders.values()))
     seen: list[dict[str, int]] = []
-    plain = [key for key, dim in found.items() if not dim.name and not dim.kind and key not in hints]
+    plain = [key for key, dim in dimensions.items() if not dim.name and not dim.kind and key not in hints]
     together = (
         # What says nothing of itself may also be the batch of a state.
-        {key: dim if key not in plain or not one else found[key].limited(1) for key, dim in sizes.items()}
+        {key: dim if key not in plain or not one else dimensions[key].limited(1) for key, dim in sizes.items()}
         for turn in range(longest)
         for sizes in [{key: ladder[min(turn, len(ladder) - 1)] for key, ladder in ladders.items()}]
         for one in (False, True)
@@ -216,14 +218,14 @@ def _first_working(
     inputs: TensorMetadata, candidates: Sequence[TensorMetadata], problem: Try, hints: Mapping[str, SizeHint]
 ) -> SizedInputs:
     fallback, last = None, ""
-    for made in candidates:
-        said, outputs = problem(made)
-        if not said:
+    for sized in candidates:
+        reason, outputs = problem(sized)
+        if not reason:
             why = _reasons(hints.values()) or "chosen by what is common"
-            return SizedInputs(made, _note(inputs, made, f"{why}; tried, and it works"), True, outputs)
-        if said.startswith(_DEGENERATE):
-            fallback = fallback or (made, said)
-        last = last or said
+            return SizedInputs(sized, _note(inputs, sized, f"{why}; tried, and it works"), True, outputs)
+        if reason.startswith(_DEGENERATE):
+            fallback = fallback or (sized, reason)
+        last = last or reason
     if fallback is not None:
         single = [name for name, entry in fallback[0].items() if math.prod(entry.static_shape()) == 1]
         options = f"--val-range {single[0]}:[LOW,HIGH]" if single else ""
@@ -238,12 +240,12 @@ def _first_working(
     return SizedInputs(first, f"{note}; give one that does: --input-shapes {shapes}")
 
 
-def _changed(inputs: TensorMetadata, made: TensorMetadata) -> list[str]:
-    return [name for name, entry in inputs.items() if entry.shape != made[name].shape]
+def _changed(inputs: TensorMetadata, sized: TensorMetadata) -> list[str]:
+    return [name for name, entry in inputs.items() if entry.shape != sized[name].shape]
 
 
-def _note(inputs: TensorMetadata, made: TensorMetadata, why: str) -> str:
-    shapes = " ".join(f"{name}:{format_shape(made[name].shape)}" for name in _changed(inputs, made))
+def _note(inputs: TensorMetadata, sized: TensorMetadata, why: str) -> str:
+    shapes = " ".join(f"{name}:{format_shape(sized[name].shape)}" for name in _changed(inputs, sized))
     return f"{shapes}, {why}"
 
 

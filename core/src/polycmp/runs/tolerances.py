@@ -68,8 +68,8 @@ def open_tolerances(resolved: Resolved, reference: str) -> Tolerances | None:
         raise UsageError(f"--tolerance {name} needs a file", hint=f"--tolerance FILE{suffix}")
     make = registry.load(item)
     with OthersCode(PluginError, "cannot find tolerances", whose=item.label):
-        made: Tolerances = make(resolved, reference, name) if suffix else make(resolved, reference)
-    return made
+        tolerances: Tolerances = make(resolved, reference, name) if suffix else make(resolved, reference)
+    return tolerances
 
 
 def is_measured(plan: ComparePlan) -> bool:

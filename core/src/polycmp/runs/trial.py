@@ -43,7 +43,7 @@ class Trial:
     def run(self, feed: Feed) -> Arrays | str:
         """Return the outputs for a feed, or the reason, in words, why it does not run."""
         try:
-            feed = {**feed, **{own: feed[name] for own, name in self._names.items()}}
+            feed = {**feed, **{input_name: feed[name] for input_name, name in self._names.items()}}
             outputs = infer(self._runner, coerce_feed(feed, input_metadata(self._runner), self._runner.name))
             arrays = {name: to_numpy(array) for name, array in outputs.items()}
             if self._runner.outputs_stay_valid:
@@ -76,10 +76,10 @@ def open_trial(
         yield None
         return
     try:
-        known = input_metadata(runner)
-        names = pair_inputs(known, inputs).names
+        model_inputs = input_metadata(runner)
+        names = pair_inputs(model_inputs, inputs).names
         with only_errors():
-            yield Trial(runner, names) if all(name in names or name in inputs for name in known) else None
+            yield Trial(runner, names) if all(name in names or name in inputs for name in model_inputs) else None
     finally:
         runner.deactivate()
 
@@ -93,9 +93,9 @@ def quickest(backends: Sequence[ResolvedBackend], registry: Registry) -> Resolve
         backends: The backends of the run.
         registry: The plugins.
     """
-    own = [item for item in backends if item.contribution is not None and not item.make_worker]
-    others = _others(backends, registry) if len(own) == len(backends) else ()
-    quick = [item for item in (*own, *others) if _cost(item)]
+    here = [item for item in backends if item.contribution is not None and not item.make_worker]
+    others = _others(backends, registry) if len(here) == len(backends) else ()
+    quick = [item for item in (*here, *others) if _cost(item)]
     return min(quick, key=_cost, default=None)
 
 

@@ -66,13 +66,13 @@ def _in_environment(make_worker: MakeWorker, registry: Registry, option: str) ->
     The environment is looked for when the first of them is made, so that what fails there is the backend's failure.
     """
     environments = open_environments(registry, option)
-    known: dict[str, str] = {}
+    interpreters: dict[str, str] = {}
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
         plan = backend.plan
-        if plan.version not in known:
-            known[plan.version] = environments(plan.backend, plan.version)
-        there = replace(plan, python=known[plan.version], version="")
+        if plan.version not in interpreters:
+            interpreters[plan.version] = environments(plan.backend, plan.version)
+        there = replace(plan, python=interpreters[plan.version], version="")
         return make_worker(replace(backend, plan=there), part, same_inputs)
 
     return make

@@ -109,10 +109,10 @@ def judge_outputs(
         prepared = Prepared([], resolved.source, names_checked=True, pairing=names)
         with closing(_Session(resolved, prepared, (), observers, outcome)) as session:
             observers.start(outcome)
-            for index, (feed, made, expected) in enumerate(cases):
+            for index, (feed, outputs, expected) in enumerate(cases):
                 for run in runs:
                     run.iterations += 1
-                if not session.take(Step(index, feed, {candidate: made, reference: expected})):
+                if not session.take(Step(index, feed, {candidate: outputs, reference: expected})):
                     break
             outcome = session.judged()
         observers.finish(outcome)
@@ -291,7 +291,7 @@ class _Session:
             self._tolerances.begin(step.feed, shown)
         compared = self._compare(changed)
         self.outcome.invalid += compared.invalid
-        same = all(item.verdict != "failed" for found in compared.compared.values() for item in found)
+        same = all(item.verdict != "failed" for comparisons in compared.compared.values() for item in comparisons)
         self._differs = self._differs or not same or bool(compared.invalid)
         self._observers.on_step(self._marked(step, compared))
         return not self._differs or not self._compare_plan.fail_fast
@@ -322,8 +322,8 @@ class _Session:
             names = {
                 name: self._to_reference.get(name, name) for pair in self.outcome.comparisons for name in pair.outputs
             }
-            found = self._sensitivity.explain(names.values())
-            why = {name: found[other] for name, other in names.items() if other in found}
+            unmoved = self._sensitivity.explain(names.values())
+            why = {name: unmoved[other] for name, other in names.items() if other in unmoved}
             self.outcome.comparisons = [blind_pair(pair, why, accepted) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [self._with_lacking(pair) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [without_invented_nan(pair, self._invented) for pair in self.outcome.comparisons]
@@ -352,23 +352,23 @@ class _Session:
 
     def _with_lacking(self, pair: PairComparison) -> PairComparison:
         """Return a verdict that also says which outputs one of two files lacks, where options make others outputs."""
-        known = {backend.label: backend for backend in self._resolved.backends}
-        if pair.candidate not in known or pair.reference not in known or not pair.outputs:
+        backends = {backend.label: backend for backend in self._resolved.backends}
+        if pair.candidate not in backends or pair.reference not in backends or not pair.outputs:
             return pair
-        sides = [known[label] for label in (pair.candidate, pair.reference)]
+        sides = [backends[label] for label in (pair.candidate, pair.reference)]
         if not may_need_pairs(sides):
             return pair
         return with_lacking_outputs(pair, sides[0].model, sides[1].model, self._to_reference)
 
     def _observed(self, step: Step, reference: str) -> RunStep:
         """Return a step as observers see it, with nothing changed and nothing compared yet."""
-        made: dict[str, IterationResult] = {}
+        results: dict[str, IterationResult] = {}
         for label, outputs in step.outputs.items():
             seconds = step.seconds.get(label, getattr(outputs, "runtime", None))
-            made[label] = IterationResult(outputs, seconds, label)
+            results[label] = IterationResult(outputs, seconds, label)
         names = self._compare_plan.map_output
         return RunStep(
-            step.index, step.window, step.feed, step.outputs, made, step.seconds, reference, output_names=names
+            step.index, step.window, step.feed, step.outputs, results, step.seconds, reference, output_names=names
         )
 
     def _suggest_shapes(self) -> None:
@@ -394,7 +394,7 @@ class _Session:
         if not self._names_checked and step.outputs:
             self._names_checked = True
             check_output_names(
-                self._compare_plan, dict.fromkeys(name for made in step.outputs.values() for name in made)
+                self._compare_plan, dict.fromkeys(name for outputs in step.outputs.values() for name in outputs)
             )
 
     def _compare(self, step: RunStep) -> RunStep:
@@ -402,18 +402,18 @@ class _Session:
         reference, names = step.reference, self._compare_plan.map_output
         compared: dict[str, list[OutputComparison]] = {}
         sides: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-        for label, made in step.outputs.items() if reference else ():
+        for label, outputs in step.outputs.items() if reference else ():
             if label == reference:
                 continue
             both = self._observers.sides(step, label)
-            mine, expected = self._shown(both[0], reference), self._shown(both[1], label)
-            if not mine and not expected and made:
+            candidate, expected = self._shown(both[0], reference), self._shown(both[1], label)
+            if not candidate and not expected and outputs:
                 continue  # one of the two shows nothing of this part of the model
             if not step.window and label not in self._comparers:
-                guessed = suggest_output_names(mine, expected, names)
+                guessed = suggest_output_names(candidate, expected, names)
                 self.outcome.output_names.update({label: guessed} if guessed else {})
-            compared[label] = self._comparer(label, reference, step.window).add(mine, expected)
-            sides[label] = mine, expected
+            compared[label] = self._comparer(label, reference, step.window).add(candidate, expected)
+            sides[label] = candidate, expected
         invalid = self._invalid(step) if self._compare_plan.validate else []
         return replace(step, compared=compared, sides=sides, invalid=invalid)
 
@@ -421,8 +421,8 @@ class _Session:
         """Return the outputs that hold NaN or infinity as the runs made them: a change may hide what is not finite."""
         return [
             Invalid(label, item.output, step.index, item.nan, item.inf, item.first)
-            for label, made in step.made.items()
-            for item in find_invalid(made)
+            for label, outputs in step.made.items()
+            for item in find_invalid(outputs)
         ]
 
     def _shown(self, outputs: Mapping[str, Any], other: str) -> Mapping[str, Any]:
@@ -449,6 +449,6 @@ class _Session:
         windows = self._comparers.setdefault(label, {})
         if window not in windows:
             judge = self._prepared.windows.judge if self._prepared.windows is not None else None
-            made = self._make_comparer(label, reference, final=self._final)
-            windows[window] = made if judge is None else judge(made)
+            comparer = self._make_comparer(label, reference, final=self._final)
+            windows[window] = comparer if judge is None else judge(comparer)
         return windows[window]

@@ -21,14 +21,14 @@ def check_names(data: DataPlan, compare: ComparePlan, resolved: Resolved) -> boo
         ModelError: A model file cannot be read.
     """
     descriptions = list(resolved.descriptions.values())
-    known = [description for description in descriptions if description is not None]
-    if not known or len(known) < len(descriptions):
+    described = [description for description in descriptions if description is not None]
+    if not described or len(described) < len(descriptions):
         return False
-    inputs = dict.fromkeys(name for item in known for name in item.inputs)
+    inputs = dict.fromkeys(name for item in described for name in item.inputs)
     if not (data.files or data.script):
         check_given(data.map_input, inputs)
     check_input_names(data, inputs)
-    check_output_names(compare, dict.fromkeys(name for item in known for name in item.outputs))
+    check_output_names(compare, dict.fromkeys(name for item in described for name in item.outputs))
     return True
 
 
@@ -40,11 +40,11 @@ def check_input_names(data: DataPlan, inputs: Iterable[str]) -> None:
     Raises:
         UsageError: The model has no such input.
     """
-    known = list(inputs)
+    names = list(inputs)
     for shapes in (data.input_shapes, *data.further_shapes):
-        _check(shapes, known, "--input-shapes", "input")
+        _check(shapes, names, "--input-shapes", "input")
     if not data.files and not data.script:
-        _check_choice(data.loader, known, "input")
+        _check_choice(data.loader, names, "input")
 
 
 def check_output_names(compare: ComparePlan, outputs: Iterable[str]) -> None:
@@ -55,25 +55,25 @@ def check_output_names(compare: ComparePlan, outputs: Iterable[str]) -> None:
     Raises:
         UsageError: The model has no such output.
     """
-    known = [*outputs, *compare.map_output, *compare.map_output.values()]
+    names = [*outputs, *compare.map_output, *compare.map_output.values()]
     for choice in compare.functions:
-        _check_choice(choice, known, "output")
-    _check(compare.postprocess, known, "--postprocess", "output")
-    _check(dict.fromkeys(compare.allow_blind), known, "--allow-blind", "output")
+        _check_choice(choice, names, "output")
+    _check(compare.postprocess, names, "--postprocess", "output")
+    _check(dict.fromkeys(compare.allow_blind), names, "--allow-blind", "output")
 
 
-def _check_choice(choice: Choice, known: list[str], what: str) -> None:
+def _check_choice(choice: Choice, names: list[str], what: str) -> None:
     for field in fields_of(choice.options):
         if field.kind == "mapping":
             flag = field.aliases[0] if field.aliases else f"--{choice.name}-{field.name}".replace("_", "-")
-            _check(getattr(choice.options, field.name), known, flag, what)
+            _check(getattr(choice.options, field.name), names, flag, what)
 
 
-def _check(values: Mapping[str, Any], known: list[str], option: str, what: str) -> None:
-    unknown = unknown_names(values, known)
+def _check(values: Mapping[str, Any], names: list[str], option: str, what: str) -> None:
+    unknown = unknown_names(values, names)
     if unknown:
         raise UsageError(
             f"{option}: the model has no {what} {unknown[0]!r}",
-            why=did_you_mean(unknown[0], known),
-            hint=f"its {what}s are: {', '.join(known)}",
+            why=did_you_mean(unknown[0], names),
+            hint=f"its {what}s are: {', '.join(names)}",
         )

@@ -28,8 +28,8 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
     """Yield the commands that compare on inputs which show something, or accept that these show nothing."""
     if outcome.verdict != "blind" or not plan.command:
         return
-    found = [item for pair in outcome.comparisons for item in pair.outputs.values() if item.inconclusive == "blind"]
-    stricter = _with_default_tolerances(plan) if all(map(_passes_anything, found)) else None
+    blind = [item for pair in outcome.comparisons for item in pair.outputs.values() if item.inconclusive == "blind"]
+    stricter = _with_default_tolerances(plan) if all(map(_passes_anything, blind)) else None
     made_up = not (plan.data.files or plan.data.script) and plan.data.loader.name == DEFAULT_DATA_LOADER
     if stricter is not None:
         yield NextStep(to_command(stricter, registry), "Compare with tolerances that an error could exceed.")
@@ -42,7 +42,7 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
             to_command(others, registry) if given else f"{plan.command} --load-inputs FILE",
             "Compare on your own inputs; polycmp data from-images makes such a file from pictures.",
         )
-    names = shlex.join(dict.fromkeys(item.output for item in found))
+    names = shlex.join(dict.fromkeys(item.output for item in blind))
     yield NextStep(f"{plan.command} --allow-blind {names}", "Accept it: these outputs hold next to nothing.")
 
 

@@ -127,10 +127,10 @@ def _check_names_in_common(resolved: Resolved, option: str) -> None:
         UsageError: They have other names.
     """
     plan = resolved.plan
-    known = [item for item in resolved.descriptions.values() if item is not None]
-    if not may_need_pairs(resolved.backends) or len(known) < 2:
+    described = [item for item in resolved.descriptions.values() if item is not None]
+    if not may_need_pairs(resolved.backends) or len(described) < 2:
         return
-    names = [{plan.compare.map_output.get(name, name) for name in item.outputs} for item in known]
+    names = [{plan.compare.map_output.get(name, name) for name in item.outputs} for item in described]
     alone = sorted(names[0].union(*names[1:]) - names[0].intersection(*names[1:]))
     if alone:
         others = replace(plan, compare=replace(plan.compare, tolerance=""))

@@ -106,7 +106,9 @@ class Sensitivity:
         elif self._unmoved is None and settle and bool(step.index) == self._several:
             self._settle_beside()
         blind = self._blind()
-        return {label: [own for own in step.outputs[label] if self._name(own) in blind] for label in live if blind}
+        return {
+            label: [output for output in step.outputs[label] if self._name(output) in blind] for label in live if blind
+        }
 
     def explain(self, compared: Iterable[str]) -> dict[str, str]:
         """Explain in words of each output that could not have differed why not.
@@ -125,8 +127,8 @@ class Sensitivity:
         blind = {name: sentences.UNMOVED if saved >= names else sentences.unmoved(name) for name in saved}
         return {name: why for name, why in {**blind, **self._blind()}.items() if name in names}
 
-    def _name(self, own: str) -> str:
-        return self._names.get(own, own)
+    def _name(self, output: str) -> str:
+        return self._names.get(output, output)
 
     def _looks_inside(self, names: Iterable[str]) -> bool:
         return self._final is not None and not {*names} <= {*map(self._name, self._final)}
@@ -143,15 +145,15 @@ class Sensitivity:
 
     def _by_name(self, outputs: Outputs) -> dict[str, Array]:
         """Return arrays by the outputs' names in the reference's model; those without elements say nothing."""
-        arrays = {self._name(own): to_numpy(array) for own, array in outputs.items()}
+        arrays = {self._name(output): to_numpy(array) for output, array in outputs.items()}
         return {name: array for name, array in arrays.items() if array.size}
 
     def _compare(self, first: Mapping[str, Array], feed: Feed, outputs: Outputs) -> None:
         """Note which inputs are others than the first, and which outputs."""
         self._changed |= _different(self._feed, feed)
-        made = self._by_name(outputs)
+        arrays = self._by_name(outputs)
         self._moved |= {
-            name for name in self._still(first) if name in made and not same_but_rounding(first[name], made[name])
+            name for name in self._still(first) if name in arrays and not same_but_rounding(first[name], arrays[name])
         }
 
     def _still(self, first: Mapping[str, Array]) -> list[str]:
@@ -177,9 +179,9 @@ class Sensitivity:
         for backend in (quickest(self._resolved.backends, self._resolved.registry), last):
             plain = with_plain_model(backend or last, last.model)
             with _running(plain) as run:
-                made = run.infer_beside(self._feed)
-                if made is not None:
-                    self._settle(plain, run.infer_beside, self._by_name(made))
+                outputs = run.infer_beside(self._feed)
+                if outputs is not None:
+                    self._settle(plain, run.infer_beside, self._by_name(outputs))
                     return
         self._unmoved = {name: sentences.untried(name) for name in (self._still(self._first) or names)}
 
@@ -192,9 +194,9 @@ class Sensitivity:
             first: Its outputs for the first inputs.
         """
         for feed in _other_feeds(self._feed):
-            made = again(feed) if self._still(first) else None
-            if made is not None:
-                self._compare(first, feed, made)
+            outputs = again(feed) if self._still(first) else None
+            if outputs is not None:
+                self._compare(first, feed, outputs)
         self._unmoved, self._decisions = {}, {name for name, array in first.items() if not _is_real(array)}
         still = self._still(first)
         graph = backend.model.graph() if still else None
@@ -216,33 +218,35 @@ class Sensitivity:
             graph: Its model.
             again: Runs it.
         """
-        own = {self._name(name): name for name in graph.outputs}
+        graph_names = {self._name(name): name for name in graph.outputs}
         upstream = _Upstream(graph)
-        reads = {name: upstream.inputs(own.get(name, name)) for name in still}
+        reads = {name: upstream.inputs(graph_names.get(name, name)) for name in still}
         # A fault of an operator shows in what it makes of these inputs, but not that of a table without their texts.
         texts = {name for name, array in _arrays(self._feed).items() if dtype_class(array.dtype) == "string"}
         asked = [
             name for name in still
-            if reads[name] and (reads[name] <= texts or upstream.has_matrices(own.get(name, name)))
+            if reads[name] and (reads[name] <= texts or upstream.has_matrices(graph_names.get(name, name)))
         ]  # fmt: skip
-        found = {name: "" for name in asked if self._has(reads[name], self._changed)}
-        untried = {name: still[name] for name in asked if name not in found}
+        unreached = {name: "" for name in asked if self._has(reads[name], self._changed)}
+        untried = {name: still[name] for name in asked if name not in unreached}
         if not untried:
-            return found
+            return unreached
         zeros = {name: _elsewhere(array) for name, array in _arrays(self._feed).items() if _is_zero(array)}
-        made = again({**self._feed, **zeros}) if zeros else None
-        if made is not None:
-            other = self._by_name(made)
+        outputs = again({**self._feed, **zeros}) if zeros else None
+        if outputs is not None:
+            other = self._by_name(outputs)
             dead = [
                 name
                 for name in untried
                 if self._has(reads[name], zeros) and same_but_rounding(still[name], other[name])
             ]
-            found.update(dict.fromkeys(dead, ""))
-        left = {own.get(name, name): array for name, array in untried.items() if name not in found}
+            unreached.update(dict.fromkeys(dead, ""))
+        left = {graph_names.get(name, name): array for name, array in untried.items() if name not in unreached}
         moved = _moved_by_weights(backend, graph, self._feed, left)
-        found.update({self._name(name): sentences.unreached(self._name(name)) for name in left if name not in moved})
-        return found
+        unreached.update(
+            {self._name(name): sentences.unreached(self._name(name)) for name in left if name not in moved}
+        )
+        return unreached
 
     def _has(self, reads: Collection[str], changed: Collection[str]) -> bool:
         """Return whether an input that was changed is among some; one that no feed names may be any of them."""
@@ -281,12 +285,12 @@ def _other_feeds(feed: Feed) -> Iterator[Feed]:
     Args:
         feed: Arrays by input.
     """
-    made = dict(feed)
+    other = dict(feed)
     for kinds in (_REAL, _WHOLE, {"string"}):
         drawn = {name: _drawn(array) for name, array in _arrays(feed).items() if dtype_class(array.dtype) in kinds}
         if _different(feed, drawn):
-            made.update(drawn)
-            yield dict(made)
+            other.update(drawn)
+            yield dict(other)
 
 
 def _drawn(array: Array) -> Array:
@@ -344,12 +348,12 @@ def _moved_by_weights(
         changed = graph.perturbed(dict.fromkeys(_last_weights(graph), _STEPS), _AT_RANDOM)
     if changed is not None:
         with _running(backend, changed.mark(list(outputs))) as run:
-            made = run.infer_beside(feed)
-        if made is not None:
+            moved_outputs = run.infer_beside(feed)
+        if moved_outputs is not None:
             return {
                 name
                 for name, array in outputs.items()
-                if not same_but_rounding(array, to_numpy(made[name]), _LEAST_MOVE)
+                if not same_but_rounding(array, to_numpy(moved_outputs[name]), _LEAST_MOVE)
             }
     return {name for name, array in outputs.items() if _holds_several(array)}
 
@@ -396,12 +400,12 @@ class _Upstream:
 
     def _names(self, tensor: str) -> set[str]:
         if tensor not in self._known:
-            found, left = {tensor}, [tensor]
+            names, left = {tensor}, [tensor]
             while left:
                 node = self._makers.get(left.pop())
                 if node is not None and node.op_type not in _OF_SHAPES:
-                    more = {name for name in node.inputs if name} - found
-                    found |= more
+                    more = {name for name in node.inputs if name} - names
+                    names |= more
                     left += more
-            self._known[tensor] = found
+            self._known[tensor] = names
         return self._known[tensor]

@@ -65,7 +65,7 @@ from polycmp.spec.interfaces import (
     Verdict,
 )
 from polycmp.spec.lazy import lazy_names
-from polycmp.spec.tools import CompareFuncTools, DataLoaderTools, LoaderTools, RunnerTools
+from polycmp.spec.tools import CompareFuncTools, DataLoaderTools, LoaderTools, ReportTools, RunnerTools
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -98,6 +98,7 @@ __all__ = [
     "RejudgingFunction",
     "ReportFactory",
     "ReportSpec",
+    "ReportTools",
     "RunObserver",
     "RunnerFactory",
     "RunnerSpec",

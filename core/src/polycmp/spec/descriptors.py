@@ -406,6 +406,7 @@ class ObserverSpec:
     searches: bool = False
 
 
+@takes_former("when", functions=("completes", "instead", "inline"))
 @dataclass(frozen=True)
 class ReportSpec:
     """A form in which results are written, whatever the command, chosen by the file's suffix: `--report FILE.md`.
@@ -418,16 +419,9 @@ class ReportSpec:
         name: Name of a report without suffix; one with a suffix is named after it.
         options: Frozen dataclass with `opt()` fields, or None; its options become `--NAME-FIELD`.
         needs: Importable modules without which it cannot write, looked for without importing them.
-        when: An environment variable. Where it is set, the report is also written without being asked for, with an
-            empty path.
-        completes: Optional, called as `completes(result, registry, plan, model) -> Result` before the factory: it adds
-            what such files show besides. `plan` is the `polycmp.plan.Plan` of the run, None for a command without one,
-            which may have a model all the same. Reports that name the same one share its answer.
-        instead: Optional, called as `instead(options, plan, registry)` in place of the run if any of the options was
-            given: it writes the `polycmp.plan.Plan` down. Such options may mean standard output by `-`.
-        inline: Optional, called as `inline(result, row) -> str` where a notebook shows a result: HTML that loads
-            nothing and can stand beside other HTML. `row` names the row whose picture is wanted, and is empty for the
-            whole; the answer is empty where there is none.
+        tools: Optional, `"package.module:attribute"` of a class derived from `ReportTools`: what is true of it
+            besides, and what else it can do.
+        former: Fields that a plugin of an older release gave, by name.
     """
 
     suffix: str
@@ -436,7 +430,6 @@ class ReportSpec:
     name: str = ""
     options: type | None = None
     needs: tuple[str, ...] = ()
-    when: str = ""
-    completes: str = ""
-    instead: str = ""
-    inline: str = ""
+    tools: str = ""
+    former: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    former_functions: ClassVar[tuple[str, ...]] = ()

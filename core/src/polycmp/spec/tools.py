@@ -268,3 +268,34 @@ class CompareFuncTools:
     any_shape: bool = False
     groups: tuple[str, ...] = ()
     python: str = ""
+
+
+class ReportTools:
+    """What a report can do besides writing a result; `ReportSpec.tools` names a class derived from it.
+
+    Attributes:
+        when: An environment variable. Where it is set, the report is also written without being asked for, with an
+            empty path.
+        instead: Method `instead(options, plan, registry)` that writes the `polycmp.plan.Plan` down in place of the run,
+            if any of the report's options was given. Such options may mean standard output by `-`.
+        inline: Method `inline(result, row)` for notebooks: returns HTML that loads nothing and can stand beside other
+            HTML. `row` names the row whose picture is wanted, and is empty for the whole; what it returns is empty
+            where there is none.
+    """
+
+    when: str = ""
+    instead: Callable[[Any, Any, Any], None] | None = None
+    inline: Callable[[Any, str], str] | None = None
+
+    def completes(self, result: Any, registry: Any, plan: Any, model: str) -> Any:
+        """Return a `polycmp.report.Result` with what such files show besides.
+
+        Reports whose classes inherit the same method share what it returns.
+
+        Args:
+            result: The result of a command.
+            registry: The plugins.
+            plan: The `polycmp.plan.Plan` of the run; None for a command without one.
+            model: The model, which a command without a plan may have, too.
+        """
+        return result

@@ -47,6 +47,7 @@ class Contract:
     expected_failures: ClassVar[Mapping[str, Expected]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Check what a test class declares: its capabilities and expected failures must exist."""
         super().__init_subclass__(**kwargs)
         for name in cls.capabilities:
             if name not in cls.KNOWN_CAPABILITIES:

@@ -39,18 +39,21 @@ class DataLoaderContract(Contract):
         raise NotImplementedError
 
     def test_feeds_fit_the_inputs(self) -> None:
+        """Require feeds with an array for each input, of its element type and shape."""
         feeds = list(islice(self.make_data_loader()(self.inputs()), 3))
         assert feeds, "no feed at all"
         for feed in feeds:
             check_feed(feed, self.inputs())
 
     def test_the_inputs_are_not_changed(self) -> None:
+        """Require that the `TensorMetadata` it is given stays as it was: each backend is asked with it."""
         inputs, before = self.inputs(), dict(self.inputs())
         list(islice(self.make_data_loader()(inputs), 2))
         assert dict(inputs) == before
 
     @needs("several")
     def test_it_gives_several_feeds_that_share_no_memory(self) -> None:
+        """Require arrays of its own for each feed: the first is still in use when the second is made."""
         feeds = list(islice(self.make_data_loader()(self.inputs()), 2))
         assert len(feeds) == 2
         for name in self.inputs():
@@ -58,12 +61,14 @@ class DataLoaderContract(Contract):
 
     @needs("dynamic_shapes")
     def test_unknown_dimensions_get_a_size(self) -> None:
+        """Require sizes above 0 where an input leaves dimensions open, by name or by -1."""
         inputs = TensorMetadata().add("x", "float32", ("batch", 3, -1))
         for feed in islice(self.make_data_loader()(inputs), 2):
             check_feed(feed, inputs)
 
     @needs("repeatable")
     def test_it_repeats_itself(self) -> None:
+        """Require equal numbers from a second data loader: runs in other processes draw their own."""
         first, second = (list(islice(self.make_data_loader()(self.inputs()), 3)) for _ in range(2))
         assert len(first) == len(second)
         for one, other in zip(first, second, strict=True):
@@ -72,5 +77,6 @@ class DataLoaderContract(Contract):
 
     @needs("refuses")
     def test_what_it_cannot_serve_is_an_error_in_words(self) -> None:
+        """Require a `PolycmpError` for `impossible_inputs`, before or with the first feed."""
         with pytest.raises(PolycmpError):
             list(islice(self.make_data_loader()(self.impossible_inputs()), 1))

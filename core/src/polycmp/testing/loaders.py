@@ -40,22 +40,27 @@ class LoaderContract(Contract):
         return f"from {made.__module__} import {made.__name__}"
 
     def test_it_is_a_loader(self) -> None:
+        """Require a class derived from `Loader`, which records the arguments for `repr`."""
         assert isinstance(self.make_loader(), Loader)
 
     @needs("broken_source")
     def test_construction_reads_nothing(self) -> None:
+        """Require that a missing source is no error before the loader is called."""
         self.make_broken()
 
     def test_every_call_does_the_work_anew(self) -> None:
+        """Require equal models from two calls; who calls owns what is returned."""
         loader = self.make_loader()
         assert self.same(loader(), loader())
 
     def test_repr_names_the_class(self) -> None:
+        """Require a `repr` of the form `Class(...)`, from which scripts are written."""
         loader = self.make_loader()
         assert repr(loader).startswith(type(loader).__name__ + "(")
 
     @needs("source")
     def test_repr_is_the_code_that_makes_it(self, tmp_path: Path) -> None:
+        """Require that the `repr`, run after `imports`, makes a loader of an equal model (capability `source`)."""
         loader = self.make_loader()
         script = tmp_path / "made.py"
         script.write_text(f"{self.imports()}\n\nloader = {loader!r}\n", encoding="utf-8")
@@ -64,6 +69,7 @@ class LoaderContract(Contract):
         assert self.same(again(), loader())
 
     def test_a_copy_does_the_same(self) -> None:
+        """Require that `copy.deepcopy` copies the arguments, and no open file or model."""
         loader = self.make_loader()
         again = copy.deepcopy(loader)
         assert repr(again) == repr(loader)
@@ -71,6 +77,7 @@ class LoaderContract(Contract):
 
     @needs("broken_source")
     def test_a_broken_source_is_an_error_in_words(self) -> None:
+        """Require a `PolycmpError` where the source is missing or of another format."""
         loader = self.make_broken()
         with pytest.raises(PolycmpError):
             loader()

@@ -233,18 +233,22 @@ class NodeCorpus(Contract):
         return None
 
     def test_there_are_cases(self) -> None:
+        """Require that the installed `onnx` brings its cases, so that the other tests are not empty."""
         assert sum(1 for _ in self.cases()) > 1000
 
     def test_a_refusal_is_an_error_in_words(self, failures: dict[str, Failure]) -> None:
+        """Require a `PolycmpError` for each model that the backend refuses, never the library's own exception."""
         raw = {name: failure for name, failure in failures.items() if not failure.in_words}
         assert not raw, "exceptions that are not polycmp's own:\n" + format_failures(raw)
 
     def test_no_case_fails_without_being_listed(self, failures: dict[str, Failure], listed: Refusals) -> None:
+        """Require that every case that fails is in the file `refusals`, with the reason."""
         self._require_exact_versions(listed)
         unlisted = {name: failure for name, failure in failures.items() if name not in listed.reasons}
         assert not unlisted, f"fail and are not in {self.refusals}:\n{format_failures(unlisted)}"
 
     def test_no_listed_case_passes(self, failures: dict[str, Failure], listed: Refusals) -> None:
+        """Require that what passes, or is gone, leaves the file `refusals`."""
         self._require_exact_versions(listed)
         strict = (name for name, reason in listed.reasons.items() if not reason.startswith("depends"))
         passing = [name for name in strict if name not in failures]

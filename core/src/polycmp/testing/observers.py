@@ -80,21 +80,26 @@ class ObserverContract(Contract):
         return outcome
 
     def test_it_is_derived_from_the_contract(self) -> None:
+        """Require a class derived from `RunObserver`, whose methods do nothing where they are not written."""
         assert isinstance(self.make_observer(), RunObserver)
 
     def test_it_goes_through_a_run_and_writes_to_no_array(self) -> None:
+        """Require that all methods take a run of two steps, whose arrays and list of runs stay as they are."""
         outcome = self.observe()
         assert [result.label for result in outcome.backends] == list(_PAIR), "the runs are not an observer's to change"
 
     def test_it_ends_well_where_no_backend_ran(self) -> None:
+        """Require that `finish` takes an outcome without a single step."""
         self.observe(iterations=0)
 
     def test_it_can_be_closed_after_an_error_and_twice(self) -> None:
+        """Require that `close` works before `start`, and again: it is called in any case."""
         observer = self.make_observer()
         observer.close()
         observer.close()
 
     def test_it_keeps_no_arrays(self) -> None:
+        """Require that a step's arrays can be freed after `on_step`: memory is not to grow with the iterations."""
         observer, outcome = self.make_observer(), Outcome("reference", [BackendResult(label, "any") for label in _PAIR])
         observer.start(outcome)
         made = _made(0)
@@ -109,5 +114,6 @@ class ObserverContract(Contract):
         assert not kept, "the arrays of a step are gone with the next one: copy what is wanted later"
 
     def test_it_says_nothing_on_standard_output(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """Require that it prints nothing: standard output is for the result, notes belong to `outcome.notes`."""
         self.observe()
         assert capfd.readouterr().out == ""

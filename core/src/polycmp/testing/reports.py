@@ -126,34 +126,41 @@ class ReportContract(Contract):
 
     @pytest.mark.parametrize(("name", "result"), list(sample_results()), ids=[name for name, _ in sample_results()])
     def test_it_writes_every_kind_of_result(self, name: str, result: Result, tmp_path: Path) -> None:
+        """Require a file that is not empty for what passed, failed or could not run, and for no tables."""
         assert self.write(result, tmp_path / f"r{self.suffix}"), name
 
     def test_it_makes_the_folder_and_leaves_only_its_file(self, tmp_path: Path) -> None:
+        """Require that missing folders are made, and no temporary file stays."""
         path = tmp_path / "deep" / f"r{self.suffix}"
         self.write(_sample("passed", "PASSED"), path)
         assert list(path.parent.iterdir()) == [path]
 
     def test_it_replaces_an_older_report(self, tmp_path: Path) -> None:
+        """Require that a longer file of the same name is replaced, not written over from its start."""
         path = tmp_path / f"r{self.suffix}"
         path.write_bytes(b"x" * 10_000_000)
         assert len(self.write(_sample("passed", "PASSED"), path)) < 10_000_000
 
     def test_a_file_that_cannot_be_written_is_an_error_of_ours(self, tmp_path: Path) -> None:
+        """Require a `FileError` where the path cannot be a file, as `polycmp.files.atomic_write` raises it."""
         (tmp_path / "taken").write_text("")
         with pytest.raises(FileError):
             self.make_report()(_sample("passed", "PASSED"), str(tmp_path / "taken" / f"r{self.suffix}"))
 
     def test_it_says_nothing_on_standard_output(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        """Require that it prints nothing: standard output holds the result already."""
         self.write(_sample("error", "ERROR"), tmp_path / f"r{self.suffix}")
         assert capfd.readouterr().out == ""
 
     def test_it_does_not_change_the_current_folder(self, tmp_path: Path) -> None:
+        """Require that relative paths mean the same afterwards: other reports are written after it."""
         before = Path.cwd()
         self.write(_sample("passed", "PASSED"), tmp_path / f"r{self.suffix}")
         assert Path.cwd() == before
 
     @needs("text")
     def test_it_names_what_failed_and_why(self, tmp_path: Path) -> None:
+        """Require the row's name, its reason and the run compared with, in UTF-8 (capability `text`)."""
         bad = Row("the_output", "failed", (0.5, 0.1), "it differs by half")
         table = Table("one against two", (bad,), _FIGURES, reason_title="Verdict", subject="one", against="two")
         result = replace(_sample("failed", "FAILED"), content=(table,))
@@ -163,6 +170,7 @@ class ReportContract(Contract):
 
     @needs("drawings")
     def test_it_draws_a_series(self, tmp_path: Path) -> None:
+        """Require that a `Series` with zeros, infinity and NaN adds to the file (capability `drawings`)."""
         points = tuple(Point(f"t{index}", value, "failed", "here", 1e-3) for index, value in enumerate(_VALUES))
         series = Series("Error along the graph", points, ends=("first", "last"))
         plain = replace(_sample("failed", "FAILED"), content=())

@@ -100,6 +100,7 @@ class RunnerContract(Contract):
     # --- life
 
     def test_construction_loads_nothing(self) -> None:
+        """Require that the model is loaded by `activate`: a run makes all runners before it starts the first."""
         watch = _LoadCounter(self.load)
         runner = self.make_runner(watch)
         assert watch.calls == 0, "the model was loaded before activate()"
@@ -109,6 +110,7 @@ class RunnerContract(Contract):
                 pytest.skip("this runner does not take its model from `load`")
 
     def test_use_before_activation_is_an_error(self) -> None:
+        """Require a `BackendError` from `infer` and `get_input_metadata` of a runner that is not active."""
         runner = self.make_runner(self.load)
         with pytest.raises(BackendError):
             runner.infer(self.feeds()[0])
@@ -116,11 +118,13 @@ class RunnerContract(Contract):
             runner.get_input_metadata()
 
     def test_activating_twice_is_an_error(self, runner: Runner) -> None:
+        """Require a `BackendError` from a second `activate`, after which the runner still works."""
         with pytest.raises(BackendError):
             runner.activate()
         runner.infer(self.feeds()[0])
 
     def test_deactivation_ends_its_use(self) -> None:
+        """Require a `BackendError` from `infer` after `deactivate`, which may be called again."""
         runner = self.make_runner(self.load)
         runner.activate()
         runner.deactivate()
@@ -130,6 +134,7 @@ class RunnerContract(Contract):
         runner.deactivate()
 
     def test_deactivation_frees_the_model(self) -> None:
+        """Require that nothing of the runner keeps the model alive after `deactivate`."""
         watch = _LoadCounter(self.load)
         runner = self.make_runner(watch)
         with runner:
@@ -140,6 +145,8 @@ class RunnerContract(Contract):
         assert watch.last() is None, "the model is still alive after deactivate()"
 
     def test_a_failing_load_leaves_it_inactive(self) -> None:
+        """Require that the loader's own error comes through `activate`, and that it can be tried again."""
+
         def fail() -> Any:
             raise BackendError("no model today")
 
@@ -151,12 +158,14 @@ class RunnerContract(Contract):
 
     @needs("broken_model")
     def test_a_broken_model_is_an_error_in_words(self) -> None:
+        """Require a `PolycmpError` from `activate` where `load_broken` gives no model."""
         runner = self.make_runner(self.load_broken)
         with pytest.raises(PolycmpError):
             runner.activate()
         assert not runner.is_active
 
     def test_name_and_repr(self) -> None:
+        """Require that `name` is what the factory was given, and part of `repr`."""
         runner = self.make_runner(self.load)
         assert runner.name
         assert runner.name in repr(runner)
@@ -164,6 +173,7 @@ class RunnerContract(Contract):
     # --- inputs
 
     def test_input_metadata_describes_the_feeds(self, runner: Runner) -> None:
+        """Require the names, element types and shapes of `feeds`; what the backend does not know is None or open."""
         metadata = runner.get_input_metadata()
         for feed in self.feeds():
             assert set(metadata) == set(feed)
@@ -173,6 +183,7 @@ class RunnerContract(Contract):
 
     @pytest.mark.parametrize("fault", ["missing", "unknown", "element type", "rank"])
     def test_wrong_feeds_are_refused(self, runner: Runner, fault: str) -> None:
+        """Require a `DataError` for a feed with a missing or unknown name, another element type or another rank."""
         feed = dict(self.feeds()[0])
         name = next(iter(feed))
         if fault == "missing":
@@ -189,6 +200,7 @@ class RunnerContract(Contract):
             runner.infer(feed)
 
     def test_inputs_are_not_changed(self, runner: Runner) -> None:
+        """Require that `infer` neither writes to the feed's arrays nor changes the mapping: others are fed the same."""
         feed = _copies(self.feeds()[0])
         kept = _copies(feed)
         runner.infer(feed)
@@ -197,10 +209,12 @@ class RunnerContract(Contract):
             assert same_bytes(feed[name], kept[name]), f"infer() wrote to its input {name!r}"
 
     def test_inputs_may_be_strided(self, runner: Runner) -> None:
+        """Require that arrays with gaps between their elements are read as what they hold."""
         feed = {name: _strided(array) for name, array in self.feeds()[0].items()}
         self._check(runner.infer(feed), self.feeds()[0])
 
     def test_inputs_may_be_read_only(self, runner: Runner) -> None:
+        """Require that arrays that cannot be written to are taken, as they come from files and from other runs."""
         feed = _copies(self.feeds()[0])
         for array in feed.values():
             array.flags.writeable = False
@@ -208,6 +222,7 @@ class RunnerContract(Contract):
 
     @needs("torch")
     def test_torch_tensors_are_taken(self, runner: Runner) -> None:
+        """Require the same outputs for torch tensors as for arrays (capability `torch`)."""
         torch = pytest.importorskip("torch")
         feed = {name: torch.from_numpy(array.copy()) for name, array in self.feeds()[0].items()}
         self._check(runner.infer(feed), self.feeds()[0])
@@ -215,28 +230,34 @@ class RunnerContract(Contract):
     # --- outputs
 
     def test_outputs_carry_the_names_of_the_model(self, runner: Runner) -> None:
+        """Require no output under a name that `expected` does not have."""
         feed = self.feeds()[0]
         assert set(runner.infer(feed)) <= set(self.expected(feed))
 
     def test_no_output_is_missing(self, runner: Runner) -> None:
+        """Require as many outputs as `expected` has, also where two of them are equal."""
         feed = self.feeds()[0]
         assert len(runner.infer(feed)) >= len(self.expected(feed))
 
     def test_outputs_have_the_declared_element_types(self, runner: Runner) -> None:
+        """Require the element types of `expected`, bfloat16 and others of `ml_dtypes` included."""
         feed = self.feeds()[0]
         for name, array, wanted in _pairs(runner.infer(feed), self.expected(feed)):
             assert as_dtype(array.dtype) == as_dtype(wanted.dtype), name
 
     def test_outputs_are_right(self, runner: Runner) -> None:
+        """Require outputs within `rtol` and `atol` of `expected`."""
         self._check(runner.infer(self.feeds()[0]), self.feeds()[0])
 
     def test_each_inference_stands_alone(self, runner: Runner) -> None:
+        """Require right outputs in any order of the feeds: nothing of a call may stay for the next."""
         feeds = list(self.feeds())
         assert len(feeds) >= 2, "feeds() must give at least two"
         for feed in [*feeds[1:], *feeds]:
             self._check(runner.infer(_copies(feed)), feed)
 
     def test_outputs_stay_until_the_next_inference(self, runner: Runner) -> None:
+        """Require that outputs do not change before `infer` is called again, even if the feed is freed."""
         given = _copies(self.feeds()[0])
         outputs = runner.infer(given)
         kept = {name: to_numpy(array).copy() for name, array in outputs.items()}
@@ -248,6 +269,7 @@ class RunnerContract(Contract):
             assert same_bytes(to_numpy(array), kept[name]), f"output {name!r} changed by itself"
 
     def test_outputs_stay_for_good_where_that_is_promised(self) -> None:
+        """Require, where `outputs_stay_valid` is true, that neither later calls nor `deactivate` change them."""
         runner = self.make_runner(self.load)
         with runner:
             if not runner.outputs_stay_valid:
@@ -261,11 +283,13 @@ class RunnerContract(Contract):
         self._check_same(outputs, kept, "deactivate()")
 
     def test_outputs_share_no_memory_with_each_other(self, runner: Runner) -> None:
+        """Require memory of its own for each output: who changes one must not change another."""
         outputs = {name: to_numpy(array) for name, array in runner.infer(self.feeds()[0]).items()}
         for one, other in itertools.combinations(outputs, 2):
             assert not np.may_share_memory(outputs[one], outputs[other]), f"{one!r} and {other!r} share memory"
 
     def test_outputs_share_no_memory_with_inputs(self, runner: Runner) -> None:
+        """Require outputs that are no views of the feed, not even where an operator passes it through."""
         feed = _copies(self.feeds()[0])
         for name, array in runner.infer(feed).items():
             for given in feed:
@@ -274,11 +298,13 @@ class RunnerContract(Contract):
 
     @needs("dynamic_shapes")
     def test_other_shapes_without_another_activation(self, runner: Runner) -> None:
+        """Require right outputs for `other_shapes` in between (capability `dynamic_shapes`)."""
         for feed in (self.feeds()[0], self.other_shapes(), self.feeds()[0]):
             self._check(runner.infer(_copies(feed)), feed)
 
     @needs("failing_inference")
     def test_a_failing_inference_is_an_error_and_not_the_end(self, runner: Runner) -> None:
+        """Require a `PolycmpError` for `failing_feed`, after which it still runs (capability `failing_inference`)."""
         with pytest.raises(PolycmpError):
             runner.infer(self.failing_feed())
         self._check(runner.infer(self.feeds()[0]), self.feeds()[0])
@@ -286,12 +312,14 @@ class RunnerContract(Contract):
     # --- state and time
 
     def test_activating_again_gives_the_same(self) -> None:
+        """Require right outputs from a runner that was deactivated and activated again."""
         runner = self.make_runner(self.load)
         for _ in range(2):
             with runner:
                 self._check(runner.infer(self.feeds()[0]), self.feeds()[0])
 
     def test_two_runners_are_independent(self) -> None:
+        """Require right outputs from two active runners of one model, also after one of them is deactivated."""
         first_feed, second_feed = (_copies(feed) for feed in self.feeds()[:2])
         with self.make_runner(self.load) as first, self.make_runner(self.load) as second:
             outputs = first.infer(first_feed)
@@ -301,6 +329,7 @@ class RunnerContract(Contract):
             self._check(first.infer(_copies(self.feeds()[0])), self.feeds()[0])
 
     def test_time_is_measured(self, runner: Runner) -> None:
+        """Require seconds from `last_inference_time`, no more than the call took; an error before the first call."""
         with pytest.raises(BackendError):
             runner.last_inference_time()
         feed = self.feeds()[0]

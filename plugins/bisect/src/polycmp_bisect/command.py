@@ -18,7 +18,7 @@ Exit status: 0 nothing differs, 1 the first bad one was found, 2 wrong usage, 3 
 
 
 def _bisect(call: Invocation) -> int:
-    from polycmp_bisect.engine import bisect
+    from polycmp_bisect.bisection import bisect
 
     return bisect(call, call.section(BisectSection))
 

@@ -10,13 +10,13 @@ from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.explaining import Story
 from polycmp_bisect.judging import words_of
 from polycmp_bisect.locating import words_for
-from polycmp_bisect.passes.engine import labels_of, replaced_words
+from polycmp_bisect.passes.pass_search import labels_of, replaced_words
 from polycmp_bisect.sentences import only_together
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
-    from polycmp_bisect.passes.engine import FoundPasses
+    from polycmp_bisect.passes.pass_search import FoundPasses
     from polycmp_bisect.result import Answer
 
 

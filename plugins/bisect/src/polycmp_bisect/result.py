@@ -15,7 +15,7 @@ from polycmp_bisect.candidates.backwards import Backwards
 from polycmp_bisect.candidates.base import Candidates
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.locating import Operator
-from polycmp_bisect.search import Found, Judgement
+from polycmp_bisect.search import Judgement, TurningPoint
 from polycmp_bisect.sentences import issue_at, itself
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
@@ -35,7 +35,7 @@ class Answer:
     """
 
     candidates: Candidates
-    found: Found
+    found: TurningPoint
     operator: Operator
     made: int
     command: str

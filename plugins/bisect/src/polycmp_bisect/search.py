@@ -63,7 +63,7 @@ class EndError(Exception):
 
 
 @dataclass
-class Found:
+class TurningPoint:
     """Place where the line turns.
 
     Attributes:
@@ -100,7 +100,7 @@ class Search:
         self._tell = tell
         self._judged: dict[int, Judgement] = {}
 
-    def find(self, bad: int, good: int | None, *, bad_given: bool = True) -> Found:
+    def find(self, bad: int, good: int | None, *, bad_given: bool = True) -> TurningPoint:
         """Find the first bad candidate.
 
         Args:
@@ -115,11 +115,11 @@ class Search:
         """
         end = self._bad_end(bad, bad_given)
         if end is None:
-            return Found(judged=self._judged)
+            return TurningPoint(judged=self._judged)
         start = self._good_end(end, good)
         lowest, highest = start
         if lowest is None:
-            return Found(highest, None, self._judged)
+            return TurningPoint(highest, None, self._judged)
         return self._halve(lowest, highest)
 
     def _look(self, place: int, *, twice: bool = False) -> Judgement:
@@ -172,7 +172,7 @@ class Search:
                 return near
         return None
 
-    def _halve(self, good: int, bad: int) -> Found:
+    def _halve(self, good: int, bad: int) -> TurningPoint:
         while True:
             self._tell(good, bad)
             open_places = [place for place in range(good + 1, bad) if place not in self._judged]
@@ -187,4 +187,4 @@ class Search:
                 bad = place
         self._look(good, twice=True)
         self._look(bad, twice=True)
-        return Found(bad, good, self._judged, tuple(range(good + 1, bad)))
+        return TurningPoint(bad, good, self._judged, tuple(range(good + 1, bad)))

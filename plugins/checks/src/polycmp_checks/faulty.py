@@ -102,7 +102,6 @@ class FaultyRunner(Runner):
         del self._graph, self._node, self._static
 
     def _faulty(self, node: GraphNode, given: Arrays) -> Arrays:
-        """Run the operator with the fault."""
         if self._fault not in {**ON_INPUT, **ON_OUTPUTS}:
             end_fatally(self._fault)
         if self._fault in ON_INPUT:

@@ -32,15 +32,15 @@ class FlakySection:
 
 
 def _flaky(call: Invocation) -> int:
-    from polycmp_checks.flaky.engine import Settings, find_flaky
     from polycmp_checks.flaky.face import result_of
+    from polycmp_checks.flaky.repeating import Repetitions, find_flaky
 
     call.needs_backends("polycmp flaky MODEL -b BACKEND")
     section = call.section(FlakySection)
     plan = call.plan()
     call.begin(plan)
     with call.progress() as on_stage:
-        findings = find_flaky(plan, call.registry, Settings(section.runs, section.restart), on_stage)
+        findings = find_flaky(plan, call.registry, Repetitions(section.runs, section.restart), on_stage)
     return call.present(result_of(findings))
 
 

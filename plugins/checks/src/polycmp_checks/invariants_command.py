@@ -13,7 +13,7 @@ from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.options import OptionValues
-    from polycmp_checks.invariants.settings import Settings
+    from polycmp_checks.invariants.settings import CheckSettings
 
 EPILOG = (
     """\b
@@ -56,7 +56,7 @@ class InvariantsSection:
 
 
 def _invariants(call: Invocation) -> int:
-    from polycmp_checks.invariants.engine import check_invariants
+    from polycmp_checks.invariants.checking import check_invariants
     from polycmp_checks.invariants.face import result_of
 
     options = _with_infinities(call.options)
@@ -86,12 +86,12 @@ def _with_infinities(options: OptionValues) -> OptionValues:
     return options.replaced("compare_func", "simple", given)
 
 
-def _how(call: Invocation, steps: bool) -> Settings:
-    from polycmp_checks.invariants.settings import Settings
+def _how(call: Invocation, steps: bool) -> CheckSettings:
+    from polycmp_checks.invariants.settings import CheckSettings
 
     section, data = call.section(InvariantsSection), call.section(DataSection)
     every = steps or section.checks != tuple(CHECKS)
-    return Settings(
+    return CheckSettings(
         checks=tuple(name for name in dict.fromkeys(section.checks) if every or name not in OF_STEPS),
         repeat=section.repeat,
         batch=section.batch,

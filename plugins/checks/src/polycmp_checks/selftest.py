@@ -35,7 +35,7 @@ Status = Literal["seen", "unseen", "undecided", "skipped", "error"]
 
 
 @dataclass(frozen=True)
-class Trial:
+class FaultTrial:
     """One fault in one backend.
 
     Attributes:
@@ -66,7 +66,7 @@ class SelfTest:
     label: str
     agrees: bool | None = None
     reason: str = ""
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[FaultTrial] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -167,13 +167,13 @@ def _suits(fault: str, node: GraphNode, types: TensorMetadata, static: set[str])
     return entry is None or entry.dtype is None or dtype_class(entry.dtype) in kinds
 
 
-def _try(fault: str, nodes: Sequence[GraphNode], plan: Plan, registry: Registry) -> Trial:
-    trial = Trial(fault, "skipped", "", "the model has no operator that it concerns")
+def _try(fault: str, nodes: Sequence[GraphNode], plan: Plan, registry: Registry) -> FaultTrial:
+    trial = FaultTrial(fault, "skipped", "", "the model has no operator that it concerns")
     for node in nodes:
         try:
             trial = _judge(fault, node, run_plan(_with_fault(plan, fault, node), registry))
         except PolycmpError as error:
-            trial = Trial(fault, "error", node.label, describe_exception(error))
+            trial = FaultTrial(fault, "error", node.label, describe_exception(error))
         if trial.status != "skipped":
             return trial
     return trial
@@ -186,24 +186,24 @@ def _with_fault(plan: Plan, fault: str, node: GraphNode) -> Plan:
     return replace(plan, backends=(faulty, backend), subprocess=plan.subprocess or fault in FATAL)
 
 
-def _judge(fault: str, node: GraphNode, outcome: Outcome) -> Trial:
+def _judge(fault: str, node: GraphNode, outcome: Outcome) -> FaultTrial:
     faulty, plain = outcome.backends
     if plain.error:
-        return Trial(fault, "error", node.label, f"the backend itself failed: {plain.error}")
+        return FaultTrial(fault, "error", node.label, f"the backend itself failed: {plain.error}")
     if fault in FATAL:
         ended = "died" in faulty.error or "hung" in faulty.error
         reason = faulty.error or "it ran to its end"
-        return Trial(fault, "seen" if ended else "error" if faulty.error else "unseen", node.label, reason)
+        return FaultTrial(fault, "seen" if ended else "error" if faulty.error else "unseen", node.label, reason)
     if faulty.error:
-        return Trial(fault, "error", node.label, faulty.error)
+        return FaultTrial(fault, "error", node.label, faulty.error)
     effect = next(iter(faulty.notes), NO_EFFECT)
     if outcome.exit_code == EXIT_DIFFERENT:
-        return Trial(fault, "seen", node.label, _why(outcome))
+        return FaultTrial(fault, "seen", node.label, _why(outcome))
     if effect.startswith(NO_EFFECT):
-        return Trial(fault, "skipped", node.label, "these inputs do not show it: it changes no number")
+        return FaultTrial(fault, "skipped", node.label, "these inputs do not show it: it changes no number")
     if outcome.verdict == "undecided":
-        return Trial(fault, "undecided", node.label, _why(outcome))
-    return Trial(fault, "unseen", node.label, f"{effect}, and the comparison passed")
+        return FaultTrial(fault, "undecided", node.label, _why(outcome))
+    return FaultTrial(fault, "unseen", node.label, f"{effect}, and the comparison passed")
 
 
 def _why(outcome: Outcome) -> str:

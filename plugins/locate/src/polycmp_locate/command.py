@@ -79,9 +79,9 @@ OPTIONS = (
 
 def _locate(call: Invocation) -> int:
     # None of this is needed for a help text, which has to come at once.
-    from polycmp_locate.engine import LocateOptions, locate
     from polycmp_locate.report.presentation import result_of
     from polycmp_locate.repro import save_cases
+    from polycmp_locate.search import LocateOptions, locate
 
     plan, section = call.plan(), call.section(LocateSection)
     call.begin(plan)
@@ -98,8 +98,8 @@ def _locate(call: Invocation) -> int:
 
 def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
     from polycmp.errors import UsageError
-    from polycmp_locate.precision.repair.engine import repair
     from polycmp_locate.precision.repair.presentation import result_of
+    from polycmp_locate.precision.repair.repair import repair
 
     if section.rank or section.save_mixed:
         raise UsageError(
@@ -111,8 +111,8 @@ def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
 
 
 def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
-    from polycmp_locate.precision.rank.engine import RankOptions, rank
     from polycmp_locate.precision.rank.presentation import result_of
+    from polycmp_locate.precision.rank.ranking import RankOptions, rank
 
     with call.progress() as on_stage:
         found = rank(

@@ -10,7 +10,14 @@ import math
 from polycmp.precision import UNITS, operator_rounding
 from polycmp_locate.pairing.parts import PartNode, unit_inside
 from polycmp_locate.rounding.kinds import NORMALISING, ROUNDED_ONCE, SELECTING
-from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS, MARGIN, is_gain, is_tie, step_limit, worth_running
+from polycmp_locate.rounding.thresholds import (
+    BEYOND_EIGHT_BITS,
+    OPERATOR_MARGIN,
+    is_gain,
+    is_tie,
+    step_limit,
+    worth_running,
+)
 from polycmp_locate.values.measured import Row, Standalone
 from polycmp_locate.values.swept import SweptRow
 
@@ -42,7 +49,7 @@ def _margin(row: SweptRow) -> float:
     if row.node.op_type in SELECTING:
         return _SELECTION_MARGIN
     own = row.unit > UNITS["float32"] and row.unit == UNITS.get(row.type.partition("[")[0])
-    return _ONCE_MARGIN if own and row.node.op_type in ROUNDED_ONCE and not unit_inside(row.node) else MARGIN
+    return _ONCE_MARGIN if own and row.node.op_type in ROUNDED_ONCE and not unit_inside(row.node) else OPERATOR_MARGIN
 
 
 def standalone_limit(row: Row) -> float:
@@ -112,7 +119,7 @@ def is_refuted(row: Row) -> bool:
     if alone is None or alone.candidate is None or alone.reference is None or not row.unit:
         return False
     limit = max(standalone_limit(row), BEYOND_EIGHT_BITS)
-    return is_culprit(row) and alone.candidate > limit and alone.candidate > MARGIN * alone.reference
+    return is_culprit(row) and alone.candidate > limit and alone.candidate > OPERATOR_MARGIN * alone.reference
 
 
 def is_right_alone(row: Row) -> bool:
@@ -125,18 +132,18 @@ def reference_is_wrong(row: Row) -> bool:
     alone = row.standalone
     if alone is None or alone.reference is None or alone.candidate is None:
         return False
-    return alone.reference > standalone_limit(row) and alone.candidate * MARGIN < alone.reference
+    return alone.reference > standalone_limit(row) and alone.candidate * OPERATOR_MARGIN < alone.reference
 
 
 def loses_digits(row: SweptRow) -> bool:
     """Return whether float64 is further from the reference than the types on the way, quantised ones too, explain."""
-    far = row.truth is not None and row.truth[1] > MARGIN * worth_running(max(row.unit, row.path_unit))
+    far = row.truth is not None and row.truth[1] > OPERATOR_MARGIN * worth_running(max(row.unit, row.path_unit))
     return far and row.truth_passed is False
 
 
 def sides_with_candidate(row: SweptRow) -> bool:
     """Return whether the candidate is far closer to float64 than the reference."""
-    return row.truth is not None and row.truth[0] * MARGIN < row.truth[1]
+    return row.truth is not None and row.truth[0] * OPERATOR_MARGIN < row.truth[1]
 
 
 def is_off(row: SweptRow, limit: float) -> bool:
@@ -190,14 +197,14 @@ def is_beyond_range_alike(row: SweptRow) -> bool:
 
 def is_new_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes NaN where the reference has a number."""
-    mine, other = row.candidate, row.reference
-    return mine is not None and mine.nan > (other.nan if other is not None else 0)
+    of_candidate, of_reference = row.candidate, row.reference
+    return of_candidate is not None and of_candidate.nan > (of_reference.nan if of_reference is not None else 0)
 
 
 def is_lost_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes a number where the reference has NaN."""
-    mine, other = row.candidate, row.reference
-    return other is not None and other.nan > (mine.nan if mine is not None else 0)
+    of_candidate, of_reference = row.candidate, row.reference
+    return of_reference is not None and of_reference.nan > (of_candidate.nan if of_candidate is not None else 0)
 
 
 def needs_explaining(row: SweptRow) -> bool:
@@ -207,8 +214,13 @@ def needs_explaining(row: SweptRow) -> bool:
 
 def is_constant(row: SweptRow) -> bool:
     """Return whether one side alone holds the same number everywhere."""
-    mine, other = row.candidate, row.reference
-    return mine is not None and other is not None and not row.passed and mine.is_constant != other.is_constant
+    of_candidate, of_reference = row.candidate, row.reference
+    return (
+        of_candidate is not None
+        and of_reference is not None
+        and not row.passed
+        and of_candidate.is_constant != of_reference.is_constant
+    )
 
 
 def is_ill_conditioned(row: SweptRow) -> bool:
@@ -220,8 +232,8 @@ def is_ill_conditioned(row: SweptRow) -> bool:
     if row.truth is None or row.passed or not all(map(math.isfinite, row.truth)):
         return False
     of_candidate, of_reference = row.truth
-    alike = of_candidate <= MARGIN * of_reference and of_reference <= MARGIN * of_candidate
-    return alike and of_reference > MARGIN * MARGIN * operator_rounding(max(row.unit, row.path_unit))
+    alike = of_candidate <= OPERATOR_MARGIN * of_reference and of_reference <= OPERATOR_MARGIN * of_candidate
+    return alike and of_reference > OPERATOR_MARGIN * OPERATOR_MARGIN * operator_rounding(max(row.unit, row.path_unit))
 
 
 def rounds_on_the_way(row: SweptRow) -> bool:

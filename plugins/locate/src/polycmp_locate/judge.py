@@ -63,10 +63,10 @@ def _judge_first(case: Case) -> Judged:
         judged = rule.ask(case)
         if judged is not None:
             return judged
-    found = case.of_operators
-    if found.verdict == UNDECIDED or (found.first_bad is None and _is_unexplained(case)):
-        postponed = found.turning is not None and found.turning.was_postponed
-        return case.judged(found, open_until="all, any number" if postponed else "all")
+    alone = case.of_operators
+    if alone.verdict == UNDECIDED or (alone.first_bad is None and _is_unexplained(case)):
+        postponed = alone.turning is not None and alone.turning.was_postponed
+        return case.judged(alone, open_until="all, any number" if postponed else "all")
     return _judge_operators(case)
 
 
@@ -79,12 +79,12 @@ def _is_unexplained(case: Case) -> bool:
 
 def _judge_operators(case: Case) -> Judged:
     """Return the verdict on single operators, as far as what was seen of them is evidence."""
-    found, probe = case.of_operators, case.probe
-    if found.verdict not in BENIGN or probe.plain_passed:
-        return case.judged(found)
+    judged, probe = case.of_operators, case.probe
+    if judged.verdict not in BENIGN or probe.plain_passed:
+        return case.judged(judged)
     if case.whole.beyond:
         # The tensors of another computation explain nothing here.
-        return case.judged(found) if probe.trusted else case.judged(found, verdict=UNDECIDED, turning=None)
+        return case.judged(judged) if probe.trusted else case.judged(judged, verdict=UNDECIDED, turning=None)
     if probe.relative and not probe.trusted:
         case.probe = replace(probe, sentence=f"{moved_text(probe)}, no more than rounding explains")
-    return case.judged(found, verdict=WITHIN_ROUNDING if found.turning is None else found.verdict)
+    return case.judged(judged, verdict=WITHIN_ROUNDING if judged.turning is None else judged.verdict)

@@ -88,8 +88,8 @@ def _model(
     feed = {**fed, **{name: held[name] for name in around if name in held}}
     weights = {item.name: item for item in model.graph.initializer}
     constants = {node.output[0]: node for node in model.graph.node if node.op_type == "Constant"}
-    made = set(computed_tensors(body))
-    outputs = [value for value in body.output if value.name in made]
+    computed = set(computed_tensors(body))
+    outputs = [value for value in body.output if value.name in computed]
     if not outputs or any(name not in feed and name not in weights and name not in constants for name in around):
         return None
     inputs = [

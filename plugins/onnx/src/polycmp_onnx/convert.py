@@ -95,9 +95,9 @@ class Census(NamedTuple):
         """Count the weights of a model, which need not be loaded."""
         import onnx
 
-        found = [(item.data_type, tensor_bytes(item)) for _, item in _weights(model.graph)]
-        kinds = [kind for kind, _ in found]
-        return cls(kinds.count(onnx.TensorProto.FLOAT), sum(map(_is_narrow, kinds)), sum(size for _, size in found))
+        weights = [(item.data_type, tensor_bytes(item)) for _, item in _weights(model.graph)]
+        kinds = [kind for kind, _ in weights]
+        return cls(kinds.count(onnx.TensorProto.FLOAT), sum(map(_is_narrow, kinds)), sum(size for _, size in weights))
 
     def became(self, after: Census) -> str:
         """Say how many weights were narrowed, and what they took before and after.
@@ -136,29 +136,29 @@ def _narrowed(model: Any, to: str, keep_float: Sequence[str]) -> Any:
     kind, shrink = (TensorProto.FLOAT16, _to_fp16) if to == "float16" else (TensorProto.BFLOAT16, _to_bf16)
     before, beyond = Census.of(model), _beyond_range(model) if to == "float16" else {}
     try:
-        made = lower_precision(model, kind, shrink, stays)
+        narrowed = lower_precision(model, kind, shrink, stays)
     except PolycmpError:
         raise
     except Exception as error:
         raise ModelError(f"cannot be converted to {to}", whose="the model", why=describe_exception(error)) from error
-    narrow = {name for name, item in _weights(made.graph) if _is_narrow(item.data_type)}
+    narrow = {name for name, item in _weights(narrowed.graph) if _is_narrow(item.data_type)}
     cut = {name: largest for name, largest in beyond.items() if narrow & {name, f"{name}_{to}"}}
-    _warn(before, Census.of(made), cut, to)
-    return made
+    _warn(before, Census.of(narrowed), cut, to)
+    return narrowed
 
 
 def _beyond_range(model: Any) -> dict[str, float]:
     """Return the largest number of each weight that holds some beyond the range of float16, by the weight's name."""
     import onnx
 
-    found = {}
+    beyond = {}
     for name, item in _weights(model.graph):
         if item.data_type == onnx.TensorProto.FLOAT and not item.external_data:
             array = onnx.numpy_helper.to_array(item)
             largest = float(np.abs(array[np.isfinite(array)]).max(initial=0))
             if largest > _LARGEST:
-                found[name] = largest
-    return found
+                beyond[name] = largest
+    return beyond
 
 
 def _warn(before: Census, after: Census, beyond: Mapping[str, float], to: str) -> None:

@@ -26,10 +26,10 @@ def corrections(nodes: Iterable[Any], opsets: Mapping[str, int]) -> list[type[An
         nodes: The nodes of the graph.
         opsets: The version of each domain that the model imports.
     """
-    found = {(node.domain, node.op_type): opsets.get(node.domain, 0) for node in nodes}
+    operators = {(node.domain, node.op_type): opsets.get(node.domain, 0) for node in nodes}
     return [
         named(own, domain, op_type)
-        for (domain, op_type), opset in found.items()
+        for (domain, op_type), opset in operators.items()
         if (own := _correction(domain, op_type, opset)) is not None
     ]
 

@@ -106,17 +106,17 @@ class Declarations:
         if proto is None or proto.op_type in _OF_SHAPES:
             return {}
         schema = self._schema(proto)
-        found = {} if schema is None else _defaults(schema)
+        settings = {} if schema is None else _defaults(schema)
         if schema is not None:
-            found |= _IMPLIED.get((proto.op_type, schema.since_version), {})
-        found |= {item.name: value for item in proto.attribute if (value := _plain(item)) is not None}
+            settings |= _IMPLIED.get((proto.op_type, schema.since_version), {})
+        settings |= {item.name: value for item in proto.attribute if (value := _plain(item)) is not None}
         for name, value in self._read(proto, schema).items():
-            found[name] = value
-        self._settle(proto, found, schema)
+            settings[name] = value
+        self._settle(proto, settings, schema)
         for name in _WITHOUT_EFFECT.get(proto.op_type, ()):
-            found.pop(name, None)
+            settings.pop(name, None)
         return {name: _SAME_WORDS.get((proto.op_type, value), value) if isinstance(value, str) else value
-                for name, value in found.items()}  # fmt: skip
+                for name, value in settings.items()}  # fmt: skip
 
     def constants(self, node: GraphNode) -> dict[str, Constant]:
         """Return the constants that an operator reads, by the part they play.
@@ -130,12 +130,12 @@ class Declarations:
         attributes = {item.name: _plain(item) for item in proto.attribute}
         if proto.op_type == "MatMulNBits":
             weight = self._packed(proto, attributes)
-            found = {} if weight is None else {"weight": weight}
-            return found | self._others(proto, taken={0, 1, 2, 3})
+            constants = {} if weight is None else {"weight": weight}
+            return constants | self._others(proto, taken={0, 1, 2, 3})
         if proto.op_type in _INTEGER:
             weight = self._integer(proto)
             return {} if weight is None else {"weight": weight}
-        found = {}
+        constants = {}
         places, scale = _WEIGHTS.get(proto.op_type, ()), 1.0
         if places:
             weight = self._operand(proto, *places, axis=0 if proto.op_type == "QLinearConv" else 1)
@@ -143,12 +143,12 @@ class Declarations:
             if weight is not None and attributes.get("transB"):
                 weight = _map(weight, lambda item: np.swapaxes(item, -1, -2) if item.ndim > 1 else item)
             if weight is not None:
-                found["weight"] = _times(weight, scale)
+                constants["weight"] = _times(weight, scale)
         biases = _BIASES.get(proto.op_type, ())
         bias = self._bias(proto, biases) if biases else None
         if bias is not None:
-            found["bias"] = _times(bias, float(attributes.get("beta") or 1.0)) if "beta" in attributes else bias
-        return found | self._others(proto, taken={*places, *biases[:1]})
+            constants["bias"] = _times(bias, float(attributes.get("beta") or 1.0)) if "beta" in attributes else bias
+        return constants | self._others(proto, taken={*places, *biases[:1]})
 
     # --- operators
 
@@ -182,36 +182,36 @@ class Declarations:
             )  # fmt: skip
         return found
 
-    def _settle(self, proto: NodeProto, found: dict[str, Any], schema: Any) -> None:
+    def _settle(self, proto: NodeProto, settings: dict[str, Any], schema: Any) -> None:
         """Write out what defaults depend on: ranks, and the sizes of windows."""
         shape = self._shape(proto.input[0]) if proto.input else None
         rank = None if shape is None else len(shape)
         if proto.op_type == "Slice":
-            _settle_slice(found, shape)
+            _settle_slice(settings, shape)
         elif proto.op_type == "Transpose":
-            if found.get("perm") is None and rank is not None:
-                found["perm"] = tuple(range(rank))[::-1]
+            if settings.get("perm") is None and rank is not None:
+                settings["perm"] = tuple(range(rank))[::-1]
         elif proto.op_type in _OVER_AXES:
-            _settle_softmax(found, shape, 1 if schema is None else schema.since_version)
+            _settle_softmax(settings, shape, 1 if schema is None else schema.since_version)
         else:
-            _settle_axes(proto.op_type, found, rank)
+            _settle_axes(proto.op_type, settings, rank)
         if proto.op_type in _WINDOWS:
-            self._settle_windows(proto, found)
-        for name in [name for name, value in found.items() if value is None]:
-            del found[name]
+            self._settle_windows(proto, settings)
+        for name in [name for name, value in settings.items() if value is None]:
+            del settings[name]
 
-    def _settle_windows(self, proto: NodeProto, found: dict[str, Any]) -> None:
+    def _settle_windows(self, proto: NodeProto, settings: dict[str, Any]) -> None:
         shape = self._shape(proto.input[_WINDOWS[proto.op_type]])
-        kernel = found.get("kernel_shape")
+        kernel = settings.get("kernel_shape")
         rank = len(kernel) if kernel else len(shape) - 2 if shape is not None else 0
         if _WINDOWS[proto.op_type]:
-            found.pop("kernel_shape", None)  # the weight's shape says it
+            settings.pop("kernel_shape", None)  # the weight's shape says it
         for name, value, count in (("strides", 1, 1), ("dilations", 1, 1), ("pads", 0, 2)):
-            if rank and not found.get(name):
-                found[name] = (value,) * (rank * count)
-        automatic = found.pop("auto_pad", "NOTSET")
+            if rank and not settings.get(name):
+                settings[name] = (value,) * (rank * count)
+        automatic = settings.pop("auto_pad", "NOTSET")
         if automatic.startswith("SAME"):
-            found.pop("pads", None)
+            settings.pop("pads", None)
 
     # --- constants
 
@@ -219,7 +219,7 @@ class Declarations:
         """Return the constants that are neither weight nor bias of a product, nor settings."""
         schema = self._schema(proto)
         known = _attribute_names(proto.op_type, proto.domain) | {"steps"}
-        found: dict[str, Constant] = {}
+        constants: dict[str, Constant] = {}
         for place, name in enumerate(proto.input):
             if not name or place in taken or proto.op_type.startswith("Q"):
                 continue
@@ -230,8 +230,8 @@ class Declarations:
                 continue
             constant = self._static(name)
             if constant is not None:
-                found["constant" if proto.op_type in _COMMUTATIVE else role] = constant
-        return found
+                constants["constant" if proto.op_type in _COMMUTATIVE else role] = constant
+        return constants
 
     def _operand(self, proto: NodeProto, place: int, *coded: int, axis: int = 1) -> Constant | None:
         """Return a constant operand; of codes, what their scale and zero point make of them."""
@@ -460,10 +460,10 @@ def _attribute_names(op_type: str, domain: str) -> frozenset[str]:
 
 @cache
 def _all_schemas() -> dict[tuple[str, str], list[Any]]:
-    found: dict[tuple[str, str], list[Any]] = {}
+    schemas: dict[tuple[str, str], list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        found.setdefault((schema.domain, schema.name), []).append(schema)
-    return found
+        schemas.setdefault((schema.domain, schema.name), []).append(schema)
+    return schemas
 
 
 def _defaults(schema: Any) -> dict[str, Any]:
@@ -487,32 +487,37 @@ def _plain(attribute: Any) -> Any:
     return None
 
 
-def _settle_axes(op_type: str, found: dict[str, Any], rank: int | None) -> None:
+def _settle_axes(op_type: str, settings: dict[str, Any], rank: int | None) -> None:
     """Count axes from 0; an operator that reduces all axes names none."""
-    if isinstance(found.get("axis"), int):
-        found["axis"] = found["axis"] % rank if rank else None
-    axes = found.get("axes")
-    if op_type.startswith("Reduce") and not axes and "axes" not in found and not found.get("noop_with_empty_axes"):
+    if isinstance(settings.get("axis"), int):
+        settings["axis"] = settings["axis"] % rank if rank else None
+    axes = settings.get("axes")
+    if (
+        op_type.startswith("Reduce")
+        and not axes
+        and "axes" not in settings
+        and not settings.get("noop_with_empty_axes")
+    ):
         axes = tuple(range(rank)) if rank is not None else None
-    if axes is not None or "axes" in found:
+    if axes is not None or "axes" in settings:
         axes = (axes,) if isinstance(axes, int) else axes
-        found["axes"] = tuple(sorted(axis % rank for axis in axes)) if rank and axes else None
-    found.pop("noop_with_empty_axes", None)
+        settings["axes"] = tuple(sorted(axis % rank for axis in axes)) if rank and axes else None
+    settings.pop("noop_with_empty_axes", None)
 
 
-def _settle_softmax(found: dict[str, Any], shape: Sequence[int | str] | None, version: int) -> None:
+def _settle_softmax(settings: dict[str, Any], shape: Sequence[int | str] | None, version: int) -> None:
     """Replace the axis by the axes over which the results add up to 1, those of size 1 left out."""
-    axis = found.pop("axis", None)
+    axis = settings.pop("axis", None)
     if shape is None or axis is None or not shape:
         return
     axis %= len(shape)
     axes = range(axis, len(shape)) if version < _ONE_AXIS_SINCE else (axis,)
-    found["axis"] = tuple(place for place in axes if shape[place] != 1)
+    settings["axis"] = tuple(place for place in axes if shape[place] != 1)
 
 
-def _settle_slice(found: dict[str, Any], shape: Sequence[int | str] | None) -> None:
+def _settle_slice(settings: dict[str, Any], shape: Sequence[int | str] | None) -> None:
     """Replace starts, ends, axes and steps by the range along each axis; leave all out where sizes are not known."""
-    parts = [found.pop(name, ()) for name in ("starts", "ends", "axes", "steps")]
+    parts = [settings.pop(name, ()) for name in ("starts", "ends", "axes", "steps")]
     starts, ends, axes, steps = ((item,) if isinstance(item, int) else item for item in parts)
     if shape is None or starts is None or ends is None or axes is None or steps is None:
         return
@@ -527,4 +532,4 @@ def _settle_slice(found: dict[str, Any], shape: Sequence[int | str] | None) -> N
         one = slice(start, None if abs(end) > _FAR else end, step).indices(size)
         if one != (0, size, 1):
             ranges[axis % len(shape)] = one
-    found["ranges"] = tuple(sorted(ranges.items()))
+    settings["ranges"] = tuple(sorted(ranges.items()))

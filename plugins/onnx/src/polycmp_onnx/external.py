@@ -210,13 +210,13 @@ def external_model(model: ModelProto, file: Path, folder: Path | None = None) ->
         own = real.name if folder is None and not file.is_symlink() else ""
         if not own:  # the file and the weights outside it have no folder in common to refer to both from
             model = onnx.load_model(str(file), load_external_data=False)
-        found = ExternalModel(model, base, own)
-        _check(found, str(file))
+        external = ExternalModel(model, base, own)
+        _check(external, str(file))
     else:
-        found = ExternalModel(model, real.parent, real.name)
+        external = ExternalModel(model, real.parent, real.name)
     for tensor in _inner_tensors(model.graph):
         _load(tensor, base, str(file))
-    return found if any(external_tensors(model)) else None
+    return external if any(external_tensors(model)) else None
 
 
 def external_tensors(model: ModelProto) -> Iterator[Any]:
@@ -282,21 +282,21 @@ def _inner_tensors(graph: Any) -> Iterator[Any]:
             yield from _inner_tensors(inner)
 
 
-def _check(found: ExternalModel, whose: str) -> None:
+def _check(external: ExternalModel, whose: str) -> None:
     """Make sure that all weights outside the file are there, and that their files lie in the folder."""
     import onnx
 
     sizes: dict[str, int] = {}
-    for tensor in external_tensors(found.model):
+    for tensor in external_tensors(external.model):
         place = _place(tensor)
-        if place.location == found.own:
+        if place.location == external.own:
             continue
         if place.location not in sizes:  # ONNX's own check, on one byte: it refuses links and paths that lead outside
             byte = onnx.TensorProto(name=tensor.name, data_location=onnx.TensorProto.EXTERNAL)
             byte.external_data.add(key="location", value=place.location)
             byte.external_data.add(key="length", value="1")
-            _load(byte, found.folder, whose)
-            sizes[place.location] = (found.folder / place.location).stat().st_size
+            _load(byte, external.folder, whose)
+            sizes[place.location] = (external.folder / place.location).stat().st_size
         end = (place.offset or 0) + (place.length or 0)
         if end > sizes[place.location]:
             raise _unreadable(whose, ValueError(f"the file {place.location} ends before the weight {tensor.name!r}"))

@@ -110,11 +110,11 @@ def _check_complete(graph: Any, inputs: Iterable[str], needed: set[str]) -> None
 
 
 def _check_names(graph: Any, inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    made = computed_tensors(graph)
-    known = {*made, *(value.name for value in graph.input), *(item.name for item in graph.initializer)}
+    computed = computed_tensors(graph)
+    names = {*computed, *(value.name for value in graph.input), *(item.name for item in graph.initializer)}
     for name in [*inputs, *outputs]:
-        if name not in known:
-            raise UsageError(f"the model has no tensor {name!r}", why=did_you_mean(name, known))
+        if name not in names:
+            raise UsageError(f"the model has no tensor {name!r}", why=did_you_mean(name, names))
 
 
 def _typed_values(model: Any, names: Iterable[str]) -> dict[str, Any]:

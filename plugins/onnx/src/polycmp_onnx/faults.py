@@ -38,15 +38,15 @@ def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
         model: An `onnx.ModelProto` of any size, whose weights need not be loaded.
         folder: Folder of the files with its weights; None not to look for these.
     """
-    found = [] if folder is None else list(_missing_weights(model, folder))
-    small = structure(model if folder is None or found else _with_small_weights(model, folder))
+    faults = [] if folder is None else list(_missing_weights(model, folder))
+    small = structure(model if folder is None or faults else _with_small_weights(model, folder))
     try:
         onnx.checker.check_model(small)
     except onnx.checker.ValidationError as error:
         text = str(error).strip().partition("\n")[0]
-        return [*found, Fault("checker", text, _MISSING in text)]
+        return [*faults, Fault("checker", text, _MISSING in text)]
     why = inference_fault(small)
-    return [*found, Fault("inference", why)] if why else found
+    return [*faults, Fault("inference", why)] if why else faults
 
 
 def inference_fault(small: Any) -> str:

@@ -94,7 +94,7 @@ class FoldConstants(OnnxLoader):
         constants = {name: item for name, item in around.items() if name not in fed}
         constants.update((item.name, item) for item in graph.initializer)
         shapes = {node.output[0]: node for node in graph.node if self.fold_shapes and is_standard(node, "Shape")}
-        made: dict[str, Any] = {}
+        folded: dict[str, Any] = {}
         gone, modified = set(), False
         for index, node in enumerate(graph.node):
             given = self._known_dims(node, shapes, constants, values)
@@ -102,22 +102,22 @@ class FoldConstants(OnnxLoader):
             if given and results is not None and any(map(_has_unknown_dim, results.values())):
                 results = None
             if results is not None:
-                made.update(results)
+                folded.update(results)
                 constants.update(results)
                 gone.add(index)
                 continue
             for inner in subgraphs(node):
                 modified |= self.fold_graph(model, inner, constants, values)
-        results = {value.name for value in graph.output} & made.keys()
+        results = {value.name for value in graph.output} & folded.keys()
         for index in sorted(gone, reverse=True):
             modified |= _replace(
-                graph.node, index, [made[name] for name in graph.node[index].output if name in results]
+                graph.node, index, [folded[name] for name in graph.node[index].output if name in results]
             )
-        made = {name: item for name, item in made.items() if name not in results}
+        folded = {name: item for name, item in folded.items() if name not in results}
         needed = GraphView(graph).read_names
         modified |= keep_items(graph.initializer, lambda item: item.name in needed)
-        modified |= keep_items(graph.value_info, lambda value: value.name not in made)
-        graph.initializer.extend(item for name, item in made.items() if name in needed)
+        modified |= keep_items(graph.value_info, lambda value: value.name not in folded)
+        graph.initializer.extend(item for name, item in folded.items() if name in needed)
         return modified
 
     def _results(self, model: Any, node: Any, constants: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
@@ -199,9 +199,9 @@ def _replace(nodes: Any, index: int, results: list[Any]) -> bool:
     if not results:
         del nodes[index]
     elif not is_standard(nodes[index], "Constant"):
-        made = [onnx.helper.make_node("Constant", [], [item.name], value=item) for item in results]
-        nodes[index].CopyFrom(made[0])
-        for further in made[1:]:
+        constants = [onnx.helper.make_node("Constant", [], [item.name], value=item) for item in results]
+        nodes[index].CopyFrom(constants[0])
+        for further in constants[1:]:
             nodes.insert(index, further)
     else:
         return False

@@ -175,10 +175,10 @@ def reads(node: Any) -> Iterator[str]:
     """Yield the names that a node reads, those that its subgraphs take from around them included."""
     yield from (name for name in node.input if name)
     for graph in subgraphs(node):
-        made = {value.name for value in graph.input} | {item.name for item in graph.initializer}
-        made.update(computed_tensors(graph))
+        defined = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+        defined.update(computed_tensors(graph))
         for name in (*(value.name for value in graph.output), *(name for inner in graph.node for name in reads(inner))):
-            if name not in made:
+            if name not in defined:
                 yield name
 
 
@@ -234,14 +234,14 @@ class GraphView:
     @cached_property
     def uses(self) -> Mapping[str, Sequence[Use]]:
         """Places where each tensor is read, but for the graph's outputs."""
-        found: dict[str, list[Use]] = {}
+        uses: dict[str, list[Use]] = {}
         for index, (operands, names) in enumerate(zip(self.operands, self.reads, strict=True)):
             for place, name in enumerate(operands):
-                found.setdefault(name, []).append(Use(index, place))
+                uses.setdefault(name, []).append(Use(index, place))
             for name in names:
                 if name not in operands:
-                    found.setdefault(name, []).append(Use(index, -1))
-        return found
+                    uses.setdefault(name, []).append(Use(index, -1))
+        return uses
 
     @cached_property
     def read_names(self) -> frozenset[str]:
@@ -252,10 +252,10 @@ class GraphView:
     def last_uses(self) -> Mapping[int, Sequence[str]]:
         """Of each node, by its position, the tensors that neither a later node reads nor makes: they can be freed."""
         last = {name: index for index, node in enumerate(self.nodes) for name in (*node.output, *self.reads[index])}
-        found: dict[int, list[str]] = {}
+        last_uses: dict[int, list[str]] = {}
         for name, index in last.items():
-            found.setdefault(index, []).append(name)
-        return found
+            last_uses.setdefault(index, []).append(name)
+        return last_uses
 
     @cached_property
     def weights(self) -> Mapping[str, Any]:
@@ -276,11 +276,11 @@ class GraphView:
     @cached_property
     def static(self) -> Set[str]:
         """Names of weights and of what nodes make of weights alone."""
-        found = {*self.weights, *(name for node in self.nodes if node.op_type == "Constant" for name in node.output)}
+        static = {*self.weights, *(name for node in self.nodes if node.op_type == "Constant" for name in node.output)}
         for node in self.nodes:
-            if node.input and all(name in found for name in node.input if name):
-                found.update(name for name in node.output if name)
-        return found
+            if node.input and all(name in static for name in node.input if name):
+                static.update(name for name in node.output if name)
+        return static
 
     def producer(self, name: str) -> Any:
         """Return the node that makes a tensor; None for an input, a weight, and an unknown name.
@@ -329,13 +329,13 @@ class GraphView:
             sources: Names of the tensors to follow.
             passes: Says whether what a node makes comes from the input at a position.
         """
-        found: dict[str, list[str]] = {name: [name] for name in sources}
+        origins: dict[str, list[str]] = {name: [name] for name in sources}
         for node, operands in zip(self.nodes, self.operands, strict=True):
-            come = [found[name] for place, name in enumerate(operands) if name in found and passes(node, place)]
+            come = [origins[name] for place, name in enumerate(operands) if name in origins and passes(node, place)]
             if come:
                 joined = list(dict.fromkeys(name for names in come for name in names))
-                found.update((name, joined) for name in node.output if name)
-        return found
+                origins.update((name, joined) for name in node.output if name)
+        return origins
 
 
 def subgraphs(node: Any) -> Iterator[Any]:

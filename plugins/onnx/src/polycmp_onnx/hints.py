@@ -36,7 +36,7 @@ def open_hints(source: Any, _options: Any = None) -> GraphHints:
 
 
 @dataclass
-class _Asked:
+class _SizeConstraints:
     """Constraints found on one dimension."""
 
     least: int = 1
@@ -67,7 +67,7 @@ class GraphHints:
 
     def sizes(self, inputs: TensorMetadata, /) -> Mapping[tuple[str, int], SizeHint]:
         """Return hints by input and axis."""
-        found: dict[tuple[str, int], _Asked] = {}
+        constraints: dict[tuple[str, int], _SizeConstraints] = {}
         known: dict[str, Sizes] = {}
         for name, entry in inputs.items():
             if entry.shape is not None:
@@ -76,8 +76,8 @@ class GraphHints:
                     for axis, dim in enumerate(entry.shape)
                 ]
         for need in _needs(self._model.graph, known, Constants()):
-            _take(found.setdefault(need.size.origin, _Asked()), need)
-        hints = {place: asked.hint() for place, asked in found.items()}
+            _take(constraints.setdefault(need.size.origin, _SizeConstraints()), need)
+        hints = {place: asked.hint() for place, asked in constraints.items()}
         return {place: hint for place, hint in hints.items() if hint is not None}
 
 
@@ -115,7 +115,7 @@ def _apply(
         return []  # a graph that contradicts its own operators is for backends to refuse
 
 
-def _take(asked: _Asked, need: Need) -> None:
+def _take(asked: _SizeConstraints, need: Need) -> None:
     """Take in that a size derived from a dimension has to be something."""
     label = f"{need.node.op_type} {need.node.name or need.node.output[0]!r}"
     least = _first(lambda size: need.size.of(size) >= max(need.least, 1))

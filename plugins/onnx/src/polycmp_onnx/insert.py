@@ -46,16 +46,16 @@ def insert_node(
     import onnx
 
     graph = model.graph
-    known = [*(item.name for item in graph.input), *(item.name for item in graph.initializer), *computed_tensors(graph)]
+    names = [*(item.name for item in graph.input), *(item.name for item in graph.initializer), *computed_tensors(graph)]
     for tensor in inputs:
-        if tensor and tensor not in known:
-            raise UsageError(f"the model has no tensor {tensor!r}", whose="--inputs", why=did_you_mean(tensor, known))
-    free = [_free(graph, tensor, inputs, known) for tensor in outputs]
+        if tensor and tensor not in names:
+            raise UsageError(f"the model has no tensor {tensor!r}", whose="--inputs", why=did_you_mean(tensor, names))
+    free = [_free(graph, tensor, inputs, names) for tensor in outputs]
     new = onnx.helper.make_node(op, inputs, free, name=name or None, domain=domain or None)
     new.attribute.extend(itertools.starmap(onnx.helper.make_attribute, (attributes or {}).items()))  # in this order
     _rewire(graph, new, dict(zip(outputs, free, strict=True)))
-    made = GraphView(graph).positions
-    graph.node.insert(max((made[tensor] for tensor in new.input if tensor in made), default=-1) + 1, new)
+    positions = GraphView(graph).positions
+    graph.node.insert(max((positions[tensor] for tensor in new.input if tensor in positions), default=-1) + 1, new)
     if domain and domain not in {item.domain for item in model.opset_import}:
         model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
     sort_nodes(model)
@@ -64,12 +64,12 @@ def insert_node(
     return True
 
 
-def _free(graph: Any, tensor: str, inputs: Sequence[str], known: Sequence[str]) -> str:
+def _free(graph: Any, tensor: str, inputs: Sequence[str], names: Sequence[str]) -> str:
     """Return the name under which the new node makes a tensor."""
     if tensor in inputs and tensor not in {value.name for value in graph.output}:
-        return _unused(f"{tensor}_inserted", known)
-    if tensor not in known:
-        raise UsageError(f"the model has no tensor {tensor!r}", whose="--outputs", why=did_you_mean(tensor, known))
+        return _unused(f"{tensor}_inserted", names)
+    if tensor not in names:
+        raise UsageError(f"the model has no tensor {tensor!r}", whose="--outputs", why=did_you_mean(tensor, names))
     if tensor not in inputs and tensor not in computed_tensors(graph):
         raise UsageError(
             f"{tensor!r} is an input or a weight, so no node can compute it",
@@ -79,9 +79,9 @@ def _free(graph: Any, tensor: str, inputs: Sequence[str], known: Sequence[str]) 
     return tensor
 
 
-def _unused(name: str, known: Sequence[str]) -> str:
+def _unused(name: str, names: Sequence[str]) -> str:
     number = 0
-    while name in known:
+    while name in names:
         number += 1
         name = f"{name}_{number}"
     return name
@@ -90,12 +90,12 @@ def _unused(name: str, known: Sequence[str]) -> str:
 def _rewire(graph: Any, new: Any, names: Mapping[str, str]) -> None:
     """Let others read what the new node makes, and take these tensors away from the nodes that made them."""
     read = set(new.input)
-    for tensor, made in names.items():
-        if made != tensor:  # it still exists: only its readers change
+    for tensor, inserted in names.items():
+        if inserted != tensor:  # it still exists: only its readers change
             for node in graph.node:
-                rename_reads(node, {tensor: made})
+                rename_reads(node, {tensor: inserted})
             for value in graph.output:
-                value.name = made if value.name == tensor else value.name
+                value.name = inserted if value.name == tensor else value.name
         elif tensor in read:  # it is a graph output: what made it gets another name
             before = _unused(f"{tensor}_before", computed_tensors(graph))
             for node in graph.node:

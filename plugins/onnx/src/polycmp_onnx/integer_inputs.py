@@ -42,14 +42,14 @@ def roles_of_whole_numbers(inputs: TensorMetadata, view: GraphView) -> dict[str,
     whole = [name for name, entry in inputs.items() if entry.dtype and dtype_class(entry.dtype) == "integer"]
     if not whole or any(node.op_type in WITH_GRAPHS for node in view.nodes):
         return {}
-    made = view.origins(whole, lambda node, _: node.op_type not in COUNTING)
+    origins = view.origins(whole, lambda node, _: node.op_type not in COUNTING)
     same = view.origins(whole, lambda node, _: _stays_what_it_is(node))
     divisors: set[str] = set()
     places: set[str] = set()
     for node, operands in zip(view.nodes, view.operands, strict=True):
-        if made.keys().isdisjoint(operands):
+        if origins.keys().isdisjoint(operands):
             continue
-        places.update(origin for place in _places(node) for origin in made.get(operands[place], ()))
+        places.update(origin for place in _places(node) for origin in origins.get(operands[place], ()))
         if node.op_type in {"Div", "Mod"} and len(operands) == 2:
             divisors.update(same.get(operands[1], ()))
     numbers = (name for name in whole if name not in places)

@@ -285,12 +285,12 @@ class _Narrowing:
             if isinstance(held, onnx.NodeProto):
                 dropped |= {id(held)} if name not in exact else set()
                 continue
-            made = self._shrunk(held)
-            made.name = name if name not in exact else scope.casts[name]
+            shrunk = self._shrunk(held)
+            shrunk.name = name if name not in exact else scope.casts[name]
             if name in exact:
-                scope.graph.initializer.append(made)
+                scope.graph.initializer.append(shrunk)
             else:
-                held.CopyFrom(made)
+                held.CopyFrom(shrunk)
         del scope.graph.node[:]
         scope.graph.node.extend(node for node in scope.nodes if id(node) not in dropped)
         for node in scope.graph.node if replaced else ():
@@ -427,12 +427,12 @@ class _Narrowing:
         return self._wanted(node, place, inputs=True, exact=False) == _FLOAT
 
     def _name(self, name: str) -> str:
-        made, number = name, 1
-        while made in self._taken:
+        unique, number = name, 1
+        while unique in self._taken:
             number += 1
-            made = f"{name}_{number}"
-        self._taken.add(made)
-        return made
+            unique = f"{name}_{number}"
+        self._taken.add(unique)
+        return unique
 
 
 def _word(kind: int) -> str:
@@ -441,14 +441,14 @@ def _word(kind: int) -> str:
 
 def _types(graph: Any, inferred: Any) -> dict[str, int]:
     """Return the element types of the tensors that a graph defines; 0 for what is no tensor, or not known."""
-    found = {name: 0 for node in graph.node for name in node.output if name}
+    types = {name: 0 for node in graph.node for name in node.output if name}
     for value in (*inferred.value_info, *inferred.output, *graph.value_info, *graph.output, *graph.input):
         kind = value.type.tensor_type.elem_type if value.type.WhichOneof("value") == "tensor_type" else 0
-        if kind and value.name in found:
-            found[value.name] = kind
-    found.update((value.name, value.type.tensor_type.elem_type) for value in graph.input)
-    found.update((item.name, item.data_type) for item in graph.initializer)
-    return found
+        if kind and value.name in types:
+            types[value.name] = kind
+    types.update((value.name, value.type.tensor_type.elem_type) for value in graph.input)
+    types.update((item.name, item.data_type) for item in graph.initializer)
+    return types
 
 
 def _allowed(formal: Sequence[Any], place: int) -> frozenset[str]:

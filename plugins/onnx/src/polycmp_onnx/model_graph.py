@@ -91,11 +91,11 @@ class OnnxGraph:
     @cached_property
     def opaque(self) -> frozenset[str]:
         """Names of sequences, optionals and maps."""
-        made = {name for node in self._view.nodes if node.op_type in NO_TENSOR for name in node.output}
-        made.update(
+        opaque = {name for node in self._view.nodes if node.op_type in NO_TENSOR for name in node.output}
+        opaque.update(
             name for name, value in self._types.items() if value.type.WhichOneof("value") not in (None, "tensor_type")
         )
-        return frozenset(made)
+        return frozenset(opaque)
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the types and shapes that ONNX infers for inputs of these shapes.
@@ -150,11 +150,11 @@ class OnnxGraph:
         if proto is None or proto.op_type not in CONTROL_FLOW:
             return None
         weights = self.values([name for name in proto.input if name in self.weights])
-        found = first_run(self.model, proto, held, weights)
-        if found is None:
+        inner = first_run(self.model, proto, held, weights)
+        if inner is None:
             return None
-        external = None if self.external is None else replace(self.external, model=found[0])
-        return OnnxGraph(found[0], external), found[1]
+        external = None if self.external is None else replace(self.external, model=inner[0])
+        return OnnxGraph(inner[0], external), inner[1]
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> OnnxLoader:
         """Return a loader of the part between some tensors and others.
@@ -197,11 +197,11 @@ class OnnxGraph:
         """
         held = {name: self._view.weights.get(name, self._view.held.get(name)) for name in names}
         inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
-        found = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
+        arrays = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
         outside = [item for name, item in held.items() if item is not None and name not in inside]
         if self.external is not None and outside:
-            found.update(self.external.arrays(outside))
-        return found
+            arrays.update(self.external.arrays(outside))
+        return arrays
 
     def settings(self, node: GraphNode) -> Mapping[str, Any]:
         """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes.

@@ -68,8 +68,8 @@ class ModifyOutputs(OnnxLoader):
             UsageError: As when called.
             ModelError: The model, or one of its weights, cannot be read.
         """
-        found = self.model.external() if isinstance(self.model, OnnxLoader) else None
-        return None if found is None else replace(found, model=self.apply(found.model))
+        external = self.model.external() if isinstance(self.model, OnnxLoader) else None
+        return None if external is None else replace(external, model=self.apply(external.model))
 
     def apply(self, model: ModelProto) -> ModelProto:
         """Give another model these outputs, and return it.
@@ -162,18 +162,18 @@ def _matching(wanted: Iterable[str], tensors: list[str], literal: list[str], gra
         if name in literal:
             yield name
             continue
-        found = [tensor for tensor in tensors if fnmatchcase(tensor, name)]
-        if not found:
+        matching = [tensor for tensor in tensors if fnmatchcase(tensor, name)]
+        if not matching:
             raise UsageError(f"the model has no tensor {name!r}", whose=option, why=_why_not(name, literal, graph))
-        yield from found
+        yield from matching
 
 
-def _why_not(name: str, known: list[str], graph: Any) -> str:
+def _why_not(name: str, names: list[str], graph: Any) -> str:
     if any(value.name == name for value in graph.input):
         return "it is an input, not computed by the model"
     if any(item.name == name for item in graph.initializer):
         return "it is a weight, not computed by the model"
-    return did_you_mean(name, known)
+    return did_you_mean(name, names)
 
 
 def _of_types(graph: Any, types: Sequence[str]) -> Iterable[str]:

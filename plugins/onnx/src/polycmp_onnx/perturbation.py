@@ -110,10 +110,10 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
     """
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    _move_graph(made.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
-    return made
+    moved = onnx.ModelProto()
+    moved.CopyFrom(model)
+    _move_graph(moved.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
+    return moved
 
 
 def _move_graph(
@@ -232,13 +232,13 @@ def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
         inferred = onnx.shape_inference.infer_shapes(structure(model))
     except Exception:  # noqa: BLE001 - a body whose types are not known does not move
         return {}
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     waiting = [body for node in inferred.graph.node for body in subgraphs(node)]
     while waiting:
         body = waiting.pop()
-        found |= {value.name: value for value in (*body.input, *body.output, *body.value_info)}
+        types |= {value.name: value for value in (*body.input, *body.output, *body.value_info)}
         waiting += [inner for node in body.node for inner in subgraphs(node)]
-    return found
+    return types
 
 
 def _scattered(seed: int) -> float:
@@ -331,8 +331,8 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
         kind: The type that it is rounded to.
         element: The element type.
     """
-    known = {item.name: item for item in node.attribute}
-    activation = known["activation"].s.decode() if "activation" in known else ""
+    attributes = {item.name: item for item in node.attribute}
+    activation = attributes["activation"].s.decode() if "activation" in attributes else ""
     plain, kept = _PRODUCTS.get(node.op_type, ("", frozenset[str]()))
     is_fine = isinstance(kind, str) and kind not in _STEPS and unit_of(kind) <= UNITS["float32"]
     if not plain or not is_fine or element not in _WIDE or activation not in _STRAIGHT:
@@ -343,11 +343,11 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
     for place, read in enumerate(node.input[:2]):
         squares.append(written.add("Mul", (read, read), f"{name}/squares_{place}"))
     sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
-    made = written.nodes[-1]
-    made.domain = node.domain if plain == node.op_type else ""
-    made.attribute.extend(item for key, item in known.items() if key in kept and key != "alpha")
-    if "alpha" in known:
-        made.attribute.append(helper.make_attribute("alpha", known["alpha"].f ** 2))
+    last = written.nodes[-1]
+    last.domain = node.domain if plain == node.op_type else ""
+    last.attribute.extend(item for key, item in attributes.items() if key in kept and key != "alpha")
+    if "alpha" in attributes:
+        last.attribute.append(helper.make_attribute("alpha", attributes["alpha"].f ** 2))
     written.places += 7
     return written.add("Sqrt", (sum_of_squares,), f"{name}/terms")
 

@@ -40,12 +40,12 @@ def pixels(inputs: TensorMetadata, view: GraphView) -> set[str]:
     held = {**view.weights, **view.held}
     shaped = view.origins(held, lambda node, place: node.op_type in SHAPING and place == 0)
     constants = {name: held[origin] for name, [origin] in shaped.items()}
-    found: set[str] = set()
+    images: set[str] = set()
     for node in view.nodes:
         origins = [pictures[name] for name in node.input if name in pictures]
         if origins and node.op_type not in KEEPING and _takes_bytes(node, constants):
-            found.add(origins[0][0])
-    return found
+            images.add(origins[0][0])
+    return images
 
 
 def _may_be_picture(entry: TensorEntry) -> bool:
@@ -57,8 +57,8 @@ def _takes_bytes(node: Any, constants: Mapping[str, Any]) -> bool:
     """Return whether an operator brings values of 0 to 255 into another range."""
     position = {"BatchNormalization": 3, "Div": 1, "Sub": 1}.get(node.op_type)
     names = [node.input[position]] if position is not None and position < len(node.input) else list(node.input)
-    known = next((constants[name] for name in names if name in constants), None)
-    numbers = [] if known is None else [abs(value) for value in small_numbers(known)]
+    constant = next((constants[name] for name in names if name in constants), None)
+    numbers = [] if constant is None else [abs(value) for value in small_numbers(constant)]
     if not numbers:
         return False
     if node.op_type in {"Sub", "Add", "BatchNormalization"}:

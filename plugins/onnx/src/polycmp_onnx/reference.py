@@ -81,11 +81,11 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         except (RuntimeContextError, PolycmpError):
             raise
         except Exception as error:
-            made = len(getattr(self, "rt_nodes_", nodes))  # it makes the operators one after the other
-            if made == len(nodes):
+            position = len(getattr(self, "rt_nodes_", nodes))  # it makes the operators one after the other
+            if position == len(nodes):
                 raise
             raise BackendError(
-                f"cannot run {describe_node(nodes[made])}",
+                f"cannot run {describe_node(nodes[position])}",
                 whose="onnx",
                 why=_first_sentence(error),
                 hint="pass an OpRun for it in new_ops, or try another backend: polycmp plugins list",

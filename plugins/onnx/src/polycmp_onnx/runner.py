@@ -149,8 +149,8 @@ def make_runner(model: ModelHandle, options: RunnerOptions, *, name: str) -> Ref
 
 def _operators(script: str) -> list[type[Any]]:
     path, name = split_script(script, "new_ops")
-    found = load_script(path, name)
-    operators = list(found) if isinstance(found, (list, tuple)) else [found]
+    attribute = load_script(path, name)
+    operators = list(attribute) if isinstance(attribute, (list, tuple)) else [attribute]
     if not all(isinstance(operator, type) for operator in operators):
         raise UsageError(f"{name} in {path} must be a class derived from OpRun, or a list of them", whose="--onnx-ops")
     return operators

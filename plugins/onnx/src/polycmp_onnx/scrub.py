@@ -106,21 +106,23 @@ def left_as_it_is(model: ModelProto) -> list[str]:
     """
     import onnx
 
-    found = []
+    kept_texts = []
     count = sum(
         tensor.data_type != onnx.TensorProto.STRING and _is_left(onnx.numpy_helper.to_array(tensor))
         for tensor in _weights(model)
     )
     if count:
-        found.append(f"{count} weight{'' if count == 1 else 's'} of whole numbers, which may be sizes or positions")
+        kept_texts.append(
+            f"{count} weight{'' if count == 1 else 's'} of whole numbers, which may be sizes or positions"
+        )
     others = {
         (node.domain, node.op_type, any(item.s for item in node.attribute))
         for node in _nodes(model)
         if node.domain not in _KNOWN_DOMAINS
     }
     for domain, op_type, has_texts in sorted(others):
-        found.append(f"the operator {domain}.{op_type}{' with its texts' if has_texts else ''}")
-    return found
+        kept_texts.append(f"the operator {domain}.{op_type}{' with its texts' if has_texts else ''}")
+    return kept_texts
 
 
 def _is_left(array: NDArray[Any]) -> bool:

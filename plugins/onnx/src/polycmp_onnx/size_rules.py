@@ -62,10 +62,10 @@ class Constants:
 
     def inside(self, graph: Any) -> Constants:
         """Return these and those of a graph inside."""
-        made = Constants(dict(self.shapes), dict(self.tensors))
+        inner = Constants(dict(self.shapes), dict(self.tensors))
         for item in graph.initializer:
-            made._hold(item.name, item)
-        return made
+            inner._hold(item.name, item)
+        return inner
 
     def add(self, node: Any) -> None:
         """Take in what a Constant node holds."""
@@ -111,11 +111,11 @@ def _same(_node: Any, shapes: list[Sizes | None], _constants: Constants, _needs:
 
 
 def _broadcast(node: Any, shapes: list[Sizes | None], _constants: Constants, needs: list[Need]) -> list[Sizes | None]:
-    known = [shape for shape in shapes if shape is not None]
-    rank = max(map(len, known))
-    padded: list[Sizes] = [[*[1] * (rank - len(shape)), *shape] for shape in known]
+    fixed = [shape for shape in shapes if shape is not None]
+    rank = max(map(len, fixed))
+    padded: list[Sizes] = [[*[1] * (rank - len(shape)), *shape] for shape in fixed]
     result = [_joined([shape[axis] for shape in padded], node, needs) for axis in range(rank)]
-    return [result if len(known) == len([name for name in node.input if name]) else None]
+    return [result if len(fixed) == len([name for name in node.input if name]) else None]
 
 
 def _joined(dims: list[Dim], node: Any, needs: list[Need]) -> Dim:

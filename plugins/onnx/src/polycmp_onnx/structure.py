@@ -73,9 +73,9 @@ def referring_to_itself(file: Path) -> bytes | None:
         if len(tensor) <= KEPT_BYTES:
             return bytes(tensor)
         outside = outside or any(field in {EXTERNAL_DATA, DATA_LOCATION} for field, *_ in fields(tensor))
-        made = _referring(tensor, start, file.name)
-        left += len(tensor) - len(made)
-        return made
+        reference = _referring(tensor, start, file.name)
+        left += len(tensor) - len(reference)
+        return reference
 
     try:
         content = None if file.is_symlink() else _with_initializers(file, lightened)
@@ -125,14 +125,16 @@ def _without_content(tensor: memoryview) -> bytes:
 
 def _referring(tensor: memoryview, offset: int, location: str) -> bytes:
     """Return a tensor with a reference in place of its content, or as it is if that does not lie there as raw bytes."""
-    known = list(fields(tensor))
-    found = [(end, len(raw)) for field, _, end, raw in known if field == RAW_DATA and isinstance(raw, memoryview)]
-    others = [field for field, *_ in known if field in CONTENT_OF_TENSOR and field != RAW_DATA]
-    if len(found) != 1 or others or found[0][1] <= KEPT_BYTES:
+    all_fields = list(fields(tensor))
+    raw_data = [
+        (end, len(raw)) for field, _, end, raw in all_fields if field == RAW_DATA and isinstance(raw, memoryview)
+    ]
+    others = [field for field, *_ in all_fields if field in CONTENT_OF_TENSOR and field != RAW_DATA]
+    if len(raw_data) != 1 or others or raw_data[0][1] <= KEPT_BYTES:
         return bytes(tensor)
-    end, length = found[0]
+    end, length = raw_data[0]
     entries = {"location": location, "offset": str(offset + end - length), "length": str(length)}
-    parts = [bytes(tensor[start:stop]) for field, start, stop, _ in known if field not in _REFERENCE]
+    parts = [bytes(tensor[start:stop]) for field, start, stop, _ in all_fields if field not in _REFERENCE]
     for key, text in entries.items():
         parts.append(_message(EXTERNAL_DATA, _message(1, key.encode()) + _message(2, text.encode())))
     return b"".join([*parts, _varint(DATA_LOCATION << 3 | _VARINT), _varint(1)])

@@ -61,8 +61,8 @@ def sort_nodes(model: Any) -> bool:
 
 def _sort_nodes(graph: Any) -> bool:
     view = GraphView(graph)
-    made = view.positions
-    order = _order([sorted({made[name] for name in names if name in made}) for names in view.reads], graph)
+    positions = view.positions
+    order = _order([sorted({positions[name] for name in names if name in positions}) for names in view.reads], graph)
     if order == list(range(len(order))):
         return False
     nodes = [type(node).FromString(node.SerializeToString()) for node in (view.nodes[index] for index in order)]
@@ -156,8 +156,8 @@ def make_static(model: Any, arrays: Mapping[str, Any], *, leave_open: bool = Fal
     known = known_values(model.graph)
     for name, array in arrays.items():
         kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
-        made = onnx.helper.make_tensor_value_info(name, kind, [None] * array.ndim if leave_open else array.shape)
+        declared = onnx.helper.make_tensor_value_info(name, kind, [None] * array.ndim if leave_open else array.shape)
         if name in known:
-            known[name].CopyFrom(made)
+            known[name].CopyFrom(declared)
         else:
-            model.graph.value_info.append(made)
+            model.graph.value_info.append(declared)

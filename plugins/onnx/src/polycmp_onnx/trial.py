@@ -70,16 +70,18 @@ def attempt(backend: str, path: str, original: str = "", *, feeds_original: bool
         unit: By which share of an output's largest value rounding may change it.
     """
     request = {"backend": backend, "path": path, "original": original, "feeds": feeds_original, "unit": unit}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     try:
         for message in ask_child("polycmp_onnx.trial", request, os.environ, PATIENCE):
-            found.update(message)
+            results.update(message)
     except DiedError as death:
         if death.step == _OF_THE_ORIGINAL or "did not answer" in death.how:
-            return Tried(bool(found.get("loaded")), note=f"{backend}, {death.step}, {death.how}")
-        loaded = bool(found.get("loaded"))
+            return Tried(bool(results.get("loaded")), note=f"{backend}, {death.step}, {death.how}")
+        loaded = bool(results.get("loaded"))
         return Tried(loaded, fault=f"{backend} {death.how} while {death.step}", crashed=not loaded)
-    return Tried(bool(found.get("loaded")), found.get("fault", ""), found.get("note", ""), found.get("compared", 0))
+    return Tried(
+        bool(results.get("loaded")), results.get("fault", ""), results.get("note", ""), results.get("compared", 0)
+    )
 
 
 def main(arguments: list[str]) -> None:
@@ -119,17 +121,19 @@ def _answer(request: Mapping[str, Any], say: Say) -> None:
         say({"note": f"{name} does not run the original on generated inputs: {_why(error)}"})
         return
     say({"step": _RUNNING})
-    known = {**expected, **feed}
-    misfit = next(filter(None, (_misfit(entry, known, key) for key, entry in runner.get_input_metadata().items())), "")
+    tensors_by_name = {**expected, **feed}
+    misfit = next(
+        filter(None, (_misfit(entry, tensors_by_name, key) for key, entry in runner.get_input_metadata().items())), ""
+    )
     if misfit:
         say({"note": misfit})
         return
     try:
-        made = dict(runner.infer({key: known[key] for key in runner.get_input_metadata()}))
+        outputs = dict(runner.infer({key: tensors_by_name[key] for key in runner.get_input_metadata()}))
     except Exception as error:  # noqa: BLE001 - whatever a backend raises
         say({"fault": f"{name} cannot run it on inputs on which it runs the original: {_why(error)}"})
         return
-    say(_compared(made, known, request["unit"]))
+    say(_compared(outputs, tensors_by_name, request["unit"]))
 
 
 def _resolved(path: str, backend: str, registry: Registry) -> Resolved:
@@ -149,9 +153,9 @@ def _resolved(path: str, backend: str, registry: Registry) -> Resolved:
     return resolve(Plan(path, "onnx", backends=backends, data=data, compare=ComparePlan(judged)), registry)
 
 
-def _misfit(entry: Any, known: Mapping[str, Any], name: str) -> str:
+def _misfit(entry: Any, tensors_by_name: Mapping[str, Any], name: str) -> str:
     """Return in words why the original's value of a tensor does not fit the file's input; empty if it does."""
-    value = np.asarray(known[name])
+    value = np.asarray(tensors_by_name[name])
     fixed = {place: dim for place, dim in enumerate(entry.shape or ()) if isinstance(dim, int) and dim >= 0}
     if entry.shape is not None and (
         len(entry.shape) != value.ndim or any(value.shape[place] != dim for place, dim in fixed.items())
@@ -164,12 +168,12 @@ def _why(error: Exception) -> str:
     return str(getattr(error, "why", "") or describe_exception(error))
 
 
-def _compared(made: Mapping[str, Any], expected: Mapping[str, Any], unit: float) -> dict[str, Any]:
+def _compared(outputs: Mapping[str, Any], expected: Mapping[str, Any], unit: float) -> dict[str, Any]:
     """Return the answer to what a file makes where its original makes something."""
-    common = [name for name in made if name in expected]
+    common = [name for name in outputs if name in expected]
     unsure = []
     for name in common:
-        one, other = np.asarray(made[name]), np.asarray(expected[name])
+        one, other = np.asarray(outputs[name]), np.asarray(expected[name])
         fault, doubt = difference(one, other, unit)
         if fault:
             return {"fault": f"{name!r} is not what the original makes of the same inputs: {fault}"}
@@ -194,12 +198,12 @@ def difference(one: Any, other: Any, unit: float) -> tuple[str, str]:
         words = f"{count} of {one.size} elements differ" if count else ""
         return (words, "") if count * 16 > one.size else ("", words)
     wide = np.complex128 if one.dtype.kind == "c" else np.float64
-    mine, its = one.astype(wide), other.astype(wide)
-    finite = np.isfinite(its)
-    if not np.array_equal(np.isfinite(mine), finite) or not _equal(mine[~finite], its[~finite]):
+    left, right = one.astype(wide), other.astype(wide)
+    finite = np.isfinite(right)
+    if not np.array_equal(np.isfinite(left), finite) or not _equal(left[~finite], right[~finite]):
         return "other elements are NaN or infinite", ""
-    error = float(np.abs(mine[finite] - its[finite]).max(initial=0.0))
-    scale = float(np.abs(its[finite]).max(initial=0.0))
+    error = float(np.abs(left[finite] - right[finite]).max(initial=0.0))
+    scale = float(np.abs(right[finite]).max(initial=0.0))
     return (f"off by {error:.3g}, and the largest value is {scale:.3g}" if error > unit * scale else ""), ""
 
 

@@ -74,10 +74,10 @@ def bound(model: Any, bounds: Mapping[str, int]) -> bool:
     Raises:
         UsageError: A tensor is not one that the model computes.
     """
-    made = computed_tensors(model.graph, constants=False)
+    computed = computed_tensors(model.graph, constants=False)
     for name in bounds:
-        if name and name not in made:
-            raise UsageError(f"the model computes no tensor {name!r}", why=did_you_mean(name, made))
+        if name and name not in computed:
+            raise UsageError(f"the model computes no tensor {name!r}", why=did_you_mean(name, computed))
     wanted = dict.fromkeys(unbounded_tensors(model), bounds[""]) if "" in bounds else {}
     wanted.update((name, limit) for name, limit in bounds.items() if name)
     values = value_types(model)

@@ -167,11 +167,11 @@ class Verification:
         from polycmp_onnx.outputs import ModifyOutputs
         from polycmp_onnx.save import save_onnx
 
-        fed, made = inputs_and_outputs(structure_from_path(path))
+        fed, produced = inputs_and_outputs(structure_from_path(path))
         before, _ = inputs_and_outputs(self.original)
-        known = {*computed_tensors(self.original.graph), *(value.name for value in self.original.graph.output)}
-        wanted = [name for name in (*sorted(fed - before), *sorted(made - fed)) if name in known]
-        if not wanted or not fed <= known | before:
+        names = {*computed_tensors(self.original.graph), *(value.name for value in self.original.graph.output)}
+        wanted = [name for name in (*sorted(fed - before), *sorted(produced - fed)) if name in names]
+        if not wanted or not fed <= names | before:
             return None
         marked = ModifyOutputs(self.original, outputs=wanted)()
         target = folder / "original.onnx"
@@ -184,19 +184,19 @@ class Verification:
         types |= {item.i for node in nodes_within(self.original.graph) for item in node.attribute if item.name == "to"}
         return _COARSE_UNIT if types & _COARSE else _UNIT
 
-    def _judge(self, found: Tried, backend: str) -> None:
+    def _judge(self, tried: Tried, backend: str) -> None:
         """Refuse a file with a fault unless its original has it, or the backend lacks something."""
-        if found.loaded:
-            raise self._refusal("what came out does not compute what it should", found.fault)
-        if any(word in found.fault for word in _LACKS):
-            return self._leave("not loaded", found.fault)
+        if tried.loaded:
+            raise self._refusal("what came out does not compute what it should", tried.fault)
+        if any(word in tried.fault for word in _LACKS):
+            return self._leave("not loaded", tried.fault)
         if self.original is None:
             return self._leave(
-                "not loaded", f"{found.fault} (it was made of no ONNX model, so it is unknown whose fault it is)"
+                "not loaded", f"{tried.fault} (it was made of no ONNX model, so it is unknown whose fault it is)"
             )
         if not self._original_loads(backend):
-            return self._leave("not loaded", f"{found.fault}; nor does it load the original")
-        raise self._refusal("what came out cannot be loaded", found.fault)
+            return self._leave("not loaded", f"{tried.fault}; nor does it load the original")
+        raise self._refusal("what came out cannot be loaded", tried.fault)
 
     def _original_loads(self, backend: str) -> bool:
         from polycmp_onnx.save import save_onnx

@@ -51,13 +51,13 @@ def summed_weights(model: Any) -> Iterator[Weight]:
     seen: set[str] = set()
     for node in view.nodes:
         for index, axis in _SUMMED.get(node.op_type, {}).items() if is_standard(node, node.op_type) else ():
-            found = _trace(view, node, index, axis)
-            if found is None or found.tensor.name in seen:
+            traced = _trace(view, node, index, axis)
+            if traced is None or traced.tensor.name in seen:
                 continue
-            seen.add(found.tensor.name)
-            kind = onnx.helper.tensor_dtype_to_np_dtype(found.tensor.data_type).name
-            if kind in _FLOATS and found.tensor.dims[found.axis] % 4 == 0:
-                yield found
+            seen.add(traced.tensor.name)
+            kind = onnx.helper.tensor_dtype_to_np_dtype(traced.tensor.data_type).name
+            if kind in _FLOATS and traced.tensor.dims[traced.axis] % 4 == 0:
+                yield traced
 
 
 def _trace(view: GraphView, node: Any, index: int, axis: int) -> Weight | None:
@@ -150,9 +150,9 @@ def set_values(tensor: Any, array: Any) -> None:
     """
     import onnx
 
-    made = onnx.numpy_helper.from_array(array)
+    stored = onnx.numpy_helper.from_array(array)
     forget_values(tensor)
-    tensor.raw_data = made.raw_data
+    tensor.raw_data = stored.raw_data
 
 
 def forget_values(tensor: Any) -> None:
@@ -210,7 +210,7 @@ def strip(model: Any, exclude: Collection[str] = ()) -> list[str]:
 def _strippable(view: GraphView) -> list[str]:
     import onnx
 
-    found: dict[str, None] = {}
+    strippable: dict[str, None] = {}
     for node in view.nodes:
         standard = is_standard(node, node.op_type) and onnx.defs.has(node.op_type)
         places, least = _STRIPPED.get(node.op_type if standard else "", ((), 0))
@@ -218,8 +218,8 @@ def _strippable(view: GraphView) -> list[str]:
             behind, _ = _behind(view, name, () if places == (0,) else _PREPARING - {"Cast"})
             tensor = view.weights.get(behind)
             if tensor is not None and (places is None or index in places) and tensor_bytes(tensor) >= least:
-                found[behind] = None
-    return [name for name in found if view.weights[name].data_type != onnx.TensorProto.STRING]
+                strippable[behind] = None
+    return [name for name in strippable if view.weights[name].data_type != onnx.TensorProto.STRING]
 
 
 def reconstruct(model: Any, seed: int = 1) -> list[str]:

@@ -38,22 +38,22 @@ def words_of(inputs: TensorMetadata, view: GraphView) -> dict[str, tuple[str, ..
     if not texts:
         return {}
     origins = view.origins(texts, lambda node, _: node.op_type in _PASSING)
-    found: dict[str, dict[str, None]] = {name: {} for name in texts}
+    knowing: dict[str, dict[str, None]] = {name: {} for name in texts}
     for node in view.nodes:
         for origin in {origin for name in node.input for origin in origins.get(name, ())}:
-            found[origin].update(dict.fromkeys(_known_by(node, view.weights)))
-    return {name: tuple(words)[:_MOST] for name, words in found.items() if words}
+            knowing[origin].update(dict.fromkeys(_known_by(node, view.weights)))
+    return {name: tuple(words)[:_MOST] for name, words in knowing.items() if words}
 
 
 def _known_by(node: Any, weights: Mapping[str, Any]) -> list[str]:
     """Return the texts that a node knows."""
-    known: list[str] = []
+    texts_known: list[str] = []
     for attribute in node.attribute:
         if attribute.name in TABLES.get(node.op_type, ()):
-            known += _texts(attribute.strings or attribute.t.string_data)
+            texts_known += _texts(attribute.strings or attribute.t.string_data)
     if node.op_type == "Equal":  # which compares with texts of the model
-        known += [text for name in node.input if name in weights for text in _texts(weights[name].string_data)]
-    return known
+        texts_known += [text for name in node.input if name in weights for text in _texts(weights[name].string_data)]
+    return texts_known
 
 
 def _texts(content: Iterable[bytes]) -> list[str]:

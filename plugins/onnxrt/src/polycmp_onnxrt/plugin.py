@@ -59,9 +59,6 @@ class Options:
         executes=True,
     )
     deterministic: bool = opt(False, help="Prefer kernels that give the same result in every run.")
-    own_arena: bool = opt(
-        False, help="Give each session its own memory arena instead of one shared by all sessions of the process."
-    )
     config: Mapping[str, str] = opt(
         {},
         help="Session configuration entries, for example session.disable_prepacking:1.",

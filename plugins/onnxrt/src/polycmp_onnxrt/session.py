@@ -29,6 +29,8 @@ from polycmp_onnxrt.source import (
 
 #: Threads that wait busily for their session's next operator take the cores from the other backends of a comparison.
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
+#: The entry with which a session takes its memory from the arena of the process.
+_SHARED = "session.use_env_allocators"
 
 #: Weights are mapped from a model's file where nothing else runs it: other providers may want the file's path.
 _CPU = "CPUExecutionProvider"
@@ -66,8 +68,6 @@ class SessionFromOnnx(Loader[Any]):
         inter_threads: Largest number of operators that run at the same time; more than 1 turns parallel execution on.
         op_libs: Shared libraries with custom operators.
         deterministic: Prefer kernels that give the same result in every run.
-        own_arena: Give the session memory of its own, which goes back to the system with it, instead of the arena
-            that all sessions of the process share.
         config: Further entries of the session's configuration.
         save_optimized: File for the model as ONNX Runtime optimized it; None not to write it.
         profile: File for ONNX Runtime's profile, written when the runner is deactivated; None for no profile.
@@ -85,7 +85,6 @@ class SessionFromOnnx(Loader[Any]):
         inter_threads: int = 1,
         op_libs: Iterable[str | Path] = (),
         deterministic: bool = False,
-        own_arena: bool = False,
         config: Mapping[str, str] | None = None,
         save_optimized: str | Path | None = None,
         profile: str | Path | None = None,
@@ -102,7 +101,6 @@ class SessionFromOnnx(Loader[Any]):
         self.inter_threads = inter_threads
         self.op_libs = tuple(op_libs)
         self.deterministic = deterministic
-        self.own_arena = own_arena
         self.config = dict(config or {})
         self.save_optimized = save_optimized
         self.profile = profile
@@ -190,10 +188,11 @@ class SessionFromOnnx(Loader[Any]):
         if self.profile is not None:
             options.enable_profiling = True
             options.profile_file_prefix = str(self.profile)
-        shared = {} if self.own_arena or not share_arena(ort) else {"session.use_env_allocators": "1"}
+        shared = {_SHARED: "1"} if share_arena(ort) else {}
+        entries = {**_NO_SPINNING, **shared, **self.config}
         # From the second run on a pattern takes all of a run's memory in one piece, beside the pieces of the first.
-        options.enable_mem_pattern = not shared
-        for key, value in {**_NO_SPINNING, **shared, **self.config}.items():
+        options.enable_mem_pattern = entries.get(_SHARED) != "1"
+        for key, value in entries.items():
             _refusing(f"refuses the configuration entry {key}={value}", options.add_session_config_entry, key, value)
         for library in self.op_libs:
             path = os.path.abspath(library)  # noqa: PTH100  the system's loader searches its own folders otherwise

@@ -96,7 +96,7 @@ def record(
     if not program:
         raise UsageError("no program named", hint="polycmp record -o calls -- python app.py")
     from polycmp_record.program import environment, run
-    from polycmp_record.startup.polycmp_record_hook.spool import Settings
+    from polycmp_record.startup.polycmp_record_hook.spool import RecordingSettings
 
     target = located(output)
     if (target / _SPOOL).is_dir():
@@ -110,7 +110,7 @@ def record(
     spool = make_folder((target / _SPOOL).absolute())
     with _kept_by_this_process(spool, output):
         try:
-            settings = Settings(str(spool), every, max_calls, parse_size(max_size), duplicates)
+            settings = RecordingSettings(str(spool), every, max_calls, parse_size(max_size), duplicates)
             status = run(program, environment(settings))
         except UsageError:
             _discard(spool)

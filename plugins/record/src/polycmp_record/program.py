@@ -18,13 +18,13 @@ from polycmp.errors import UsageError, describe_exception
 from polycmp.process import callers_environment, end_with
 from polycmp_record import startup
 from polycmp_record.startup.polycmp_record_hook import VARIABLE
-from polycmp_record.startup.polycmp_record_hook.spool import Settings
+from polycmp_record.startup.polycmp_record_hook.spool import RecordingSettings
 
 _PATH = "PYTHONPATH"
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-def environment(settings: Settings) -> dict[str, str]:
+def environment(settings: RecordingSettings) -> dict[str, str]:
     """Return the environment of a program that is to be recorded."""
     variables = callers_environment()
     place = str(Path(startup.__file__).parent)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def complete(result: Result, registry: Registry, plan: Plan | None, model: str, /) -> Result:
-    """Return a result with what reports of files show besides; see `ReportSpec.completes`."""
+    """Return a result with what reports of files show besides; see `ReportTools.completes`."""
     models = _models(plan) if plan is not None else [model]
     known = identify(models, registry)
     named = {path: known[path].words if path in known else "" for path in dict.fromkeys(models) if path}

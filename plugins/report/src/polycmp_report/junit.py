@@ -148,7 +148,6 @@ def _case(group: str, name: str) -> ET.Element:
 
 
 def _add(case: ET.Element, kind: str, message: str, text: str) -> None:
-    """Add a `failure` or an `error` to a case."""
     ET.SubElement(case, kind, message=_xml(message), type=kind).text = _xml(text or message)
 
 

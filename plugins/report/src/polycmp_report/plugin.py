@@ -32,34 +32,22 @@ class PictureOptions:
     )
 
 
-#: Adds what files show beside what was found: the models' identity, both sides' environment, the graph.
-_CONTEXT = "polycmp_report.context:complete"
-
-
 @hookimpl
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the reports."""
-    yield ReportSpec(
-        ".html",
-        "One page that needs nothing else",
-        "polycmp_report.html:write",
-        completes=_CONTEXT,
-        inline="polycmp_report.card:card",
-    )
-    yield ReportSpec(
-        ".xml", "JUnit, for the test pages of CI systems", "polycmp_report.junit:write", completes=_CONTEXT
-    )
-    yield ReportSpec(
-        ".md", "Markdown for a pull request's comment", "polycmp_report.markdown:write", completes=_CONTEXT
-    )
-    yield ReportSpec(".sarif", "SARIF 2.1.0, for code scanning", "polycmp_report.sarif:write", completes=_CONTEXT)
+    for suffix, summary, factory, tools in (
+        (".html", "One page that needs nothing else", "html:write", "PageTools"),
+        (".xml", "JUnit, for the test pages of CI systems", "junit:write", "ContextTools"),
+        (".md", "Markdown for a pull request's comment", "markdown:write", "ContextTools"),
+        (".sarif", "SARIF 2.1.0, for code scanning", "sarif:write", "ContextTools"),
+    ):
+        yield ReportSpec(suffix, summary, f"polycmp_report.{factory}", tools=f"polycmp_report.tools:{tools}")
     yield ReportSpec(
         "",
         "Annotations and summary of GitHub Actions",
         "polycmp_report.github:annotate",
         name="github",
-        completes=_CONTEXT,
-        when="GITHUB_ACTIONS",
+        tools="polycmp_report.tools:GithubTools",
     )
 
 

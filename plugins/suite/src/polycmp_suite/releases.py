@@ -18,7 +18,7 @@ _STATES: Mapping[str, State] = {"passed": "passed", "failed": "failed", "error":
 
 
 @dataclass(frozen=True)
-class Row:
+class ReleaseRow:
     """Results of a case with each release, in the order of the suite.
 
     Attributes:
@@ -63,22 +63,22 @@ class Row:
         return f"{now} with {', '.join(told)}; nothing is told of {', '.join(silent)}" if silent else f"{now} with all"
 
 
-def rows_of(cases: Iterable[CaseResult]) -> list[Row]:
+def rows_of(cases: Iterable[CaseResult]) -> list[ReleaseRow]:
     """Return a row for each case that was run with several releases."""
     found: dict[str, dict[str, CaseResult]] = {}
     for case in cases:
         if case.series:
             found.setdefault(case.series, {})[case.axes[RELEASE]] = case
-    return [Row(name, results) for name, results in found.items()]
+    return [ReleaseRow(name, results) for name, results in found.items()]
 
 
-def facts_of(rows: Sequence[Row]) -> list[Facts]:
+def facts_of(rows: Sequence[ReleaseRow]) -> list[Facts]:
     """Return the rows as every report shows them; nothing if there are none."""
     items = tuple(Fact(row.name, row.since, row.state) for row in rows)
     return [Facts("Since which release", items)] if items else []
 
 
-def document_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def document_of(rows: Sequence[ReleaseRow]) -> list[dict[str, Any]]:
     """Return the rows as the JSON report holds them."""
     return [
         {

@@ -55,7 +55,6 @@ def run_suite(call: Invocation) -> int:
 
 
 def _read(call: Invocation) -> Suite:
-    """Return the suite of a file or of a folder."""
     path, trust, how = call.params["suite"], call.section(TrustSection), call.section(FolderSection)
     rules = Rules(scripts=not trust.no_scripts, writes=trust.allow_writes)
     if Path(path).is_dir():

@@ -179,7 +179,6 @@ class TrtexecRunner(Runner):
             )
 
     def _read(self, path: str) -> dict[str, Any]:
-        """Return the outputs that the program exported."""
         try:
             text = Path(path).read_text(encoding="utf-8")
             content = json.loads(_NOT_JSON.sub(lambda m: f"{m[1]}{'NaN' if m[2] == 'nan' else 'Infinity'}", text))

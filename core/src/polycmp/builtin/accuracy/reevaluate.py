@@ -125,8 +125,6 @@ def _check(content: MetricsFile, criteria: Criteria, path: str) -> None:
 
 
 class _Evaluator:
-    """Judges single records."""
-
     def __init__(self, criteria: Criteria, registry: Registry) -> None:
         self.criteria = criteria
         self._registry = registry

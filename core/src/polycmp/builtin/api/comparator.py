@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from polycmp.builtin.api.compare_functions import CompareFunc
-from polycmp.builtin.api.comparing import Pairs, Settings, compare, is_several
+from polycmp.builtin.api.comparing import ComparisonSettings, Pairs, compare, is_several
 from polycmp.builtin.api.running import Saved, make_runs, make_source, stream
 from polycmp.builtin.formats.run_results import RunResults
 from polycmp.compare import find_invalid
@@ -172,7 +172,9 @@ class Comparator:
         accepted = ("*",) * allow_blind if isinstance(allow_blind, bool) else tuple(allow_blind)
         functions = list(compare_func) if isinstance(compare_func, Sequence) else [compare_func]
         everyone = [
-            Settings(function or CompareFunc.simple(), dict(map_output or {}), shape_check, check_average, accepted)
+            ComparisonSettings(
+                function or CompareFunc.simple(), dict(map_output or {}), shape_check, check_average, accepted
+            )
             for function in functions
         ]
         found = compare(run_results, everyone, Pairs(comparisons, reference), fail_fast=fail_fast)

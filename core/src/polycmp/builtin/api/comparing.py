@@ -57,7 +57,7 @@ class Pairs:
         return [(labels[candidate], labels[reference]) for candidate, reference in found]
 
 
-def compare(given: Any, everyone: Sequence[Settings], pairs: Pairs, *, fail_fast: bool) -> AccuracyResults:
+def compare(given: Any, everyone: Sequence[ComparisonSettings], pairs: Pairs, *, fail_fast: bool) -> AccuracyResults:
     """Compare runs with several functions; stop at the first difference if that is asked for.
 
     Args:
@@ -173,7 +173,7 @@ def _star(labels: Sequence[str], reference: str) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonSettings:
     """Settings for comparing two runs.
 
     Attributes:
@@ -214,7 +214,7 @@ class Settings:
 class _Pair:
     """Two runs that are being compared; what is found is added to the result."""
 
-    def __init__(self, result: AccuracyResult, candidate: str, reference: str, settings: Settings) -> None:
+    def __init__(self, result: AccuracyResult, candidate: str, reference: str, settings: ComparisonSettings) -> None:
         self.names, self._reasons = (candidate, reference), result.reasons
         self._found: list[dict[str, Any]] = []
         result[candidate, reference] = self._found

@@ -30,5 +30,5 @@ def polycmp_reports() -> Iterable[ReportSpec]:
         "",
         name="script",
         options=ScriptOptions,
-        instead="polycmp.builtin.api.script:write_script",
+        tools="polycmp.builtin.api.tools:ScriptTools",
     )

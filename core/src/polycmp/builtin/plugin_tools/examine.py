@@ -113,7 +113,7 @@ def _check_contribution(registry: Registry, item: Contribution, say: Say) -> Non
 
 
 def _import_strings(spec: Any) -> Iterator[str]:
-    for attribute in ("factory", "target", "tools", "completes", "inline", "reader", "writer"):
+    for attribute in ("factory", "target", "tools", "reader", "writer"):
         value = getattr(spec, attribute, "")
         if value:
             yield value

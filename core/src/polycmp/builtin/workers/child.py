@@ -113,7 +113,6 @@ class Worker:
         return {"outputs": self._outputs.put(outputs), "seconds": self._runner.last_inference_time()}
 
     def _deactivate(self, _message: Mapping[str, Any]) -> dict[str, Any]:
-        """Deactivate the runner."""
         assert self._runner is not None
         runner, self._runner = self._runner, None
         runner.deactivate()

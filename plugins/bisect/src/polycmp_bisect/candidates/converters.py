@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from polycmp_bisect.candidates.releases import place_of
 from polycmp_bisect.environments.answers import kept_releases
-from polycmp_bisect.environments.making import Maker, Wanted
+from polycmp_bisect.environments.making import EnvironmentContents, Maker
 from polycmp_bisect.environments.packages import installed_release, pick_release
 from polycmp_bisect.writing import check_step, write_model
 
@@ -101,9 +101,9 @@ class Converters:
     def _target(self, place: int) -> Path:
         return Path(self._folder.name) / self.names[place] / Path(self.base.model).name
 
-    def _wanted(self, place: int) -> Wanted:
+    def _wanted(self, place: int) -> EnvironmentContents:
         name = self.names[place]
-        return Wanted((f"{self.package}=={name}", *self.beside), self.pythons[name])
+        return EnvironmentContents((f"{self.package}=={name}", *self.beside), self.pythons[name])
 
 
 def open_converters(

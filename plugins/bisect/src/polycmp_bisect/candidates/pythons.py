@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp_bisect.candidates.releases import Releases, without_version
-from polycmp_bisect.environments.making import Wanted, own_python
+from polycmp_bisect.environments.making import EnvironmentContents, own_python
 from polycmp_bisect.environments.packages import PYTHON, in_order, installed_release, runtime_of, wanted_for
 from polycmp_bisect.environments.tools import interpreters
 
@@ -52,7 +52,7 @@ class Pythons(Releases):
             raise UsageError(f"there is no Python {name} here that polycmp runs on", why=did_you_mean(name, self.names))
         return self.names.index(name)
 
-    def _wanted(self, place: int) -> Wanted:
+    def _wanted(self, place: int) -> EnvironmentContents:
         return wanted_for(self.release, self.package, self.module, self.beside, self.names[place])
 
 

@@ -13,7 +13,7 @@ from polycmp.options import unique_label
 from polycmp.plan import spec_texts
 from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.errors import NotInstallableError
-from polycmp_bisect.environments.making import Maker, Wanted, own_python
+from polycmp_bisect.environments.making import EnvironmentContents, Maker, own_python
 from polycmp_bisect.environments.own_packages import ours_for
 from polycmp_bisect.environments.packages import (
     PYTHON,
@@ -150,7 +150,7 @@ class Releases:
         """Return the place of a release."""
         return place_of(name, self.names, self.package)
 
-    def _wanted(self, place: int) -> Wanted:
+    def _wanted(self, place: int) -> EnvironmentContents:
         name = self.names[place]
         return wanted_for(name, self.package, self.module, self.beside, self.pythons[name])
 

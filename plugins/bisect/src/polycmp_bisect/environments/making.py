@@ -35,7 +35,7 @@ _FOR_NUMPY_1 = "compiled using NumPy 1.x"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EnvironmentContents:
     """Contents of an environment to make.
 
     Attributes:
@@ -72,7 +72,7 @@ class Maker:
     _once: str = field(default_factory=lambda: os.urandom(8).hex())
     _held: dict[str, IO[bytes]] = field(default_factory=dict)
 
-    def environment(self, wanted: Wanted, ours: Ours | None = None) -> Path:
+    def environment(self, wanted: EnvironmentContents, ours: Ours | None = None) -> Path:
         """Return the interpreter of an environment.
 
         Args:
@@ -105,11 +105,11 @@ class Maker:
         folder = self.cache.folder / name
         return folder / "bin" / "python" if ours is None else self._view(name, ours, wanted.python)
 
-    def has(self, wanted: Wanted, ours: Ours | None = None) -> bool:
+    def has(self, wanted: EnvironmentContents, ours: Ours | None = None) -> bool:
         """Return whether an environment is there; arguments as for `environment`."""
         return self.cache.is_complete(self._name(wanted, ours.requirements if ours is not None else ()))
 
-    def _name(self, wanted: Wanted, beside: Sequence[str]) -> str:
+    def _name(self, wanted: EnvironmentContents, beside: Sequence[str]) -> str:
         first = wanted.packages[0].replace("==", "-").replace("/", "_")
         parts = (_LAYOUT, wanted.packages, sorted(beside), self.digests(wanted.packages))
         return f"{first}-py{wanted.python}-{digest(*parts)}"
@@ -141,7 +141,7 @@ class Maker:
         if self.made:  # while they were in use the cache may have grown beyond its limit
             self.cache.make_room()
 
-    def _fill(self, folder: Path, wanted: Wanted, beside: Sequence[str], *, borrows: bool) -> None:
+    def _fill(self, folder: Path, wanted: EnvironmentContents, beside: Sequence[str], *, borrows: bool) -> None:
         interpreter = interpreters().get(wanted.python)
         if interpreter is None:
             raise NotInstallableError(
@@ -170,7 +170,7 @@ class Maker:
         if (failed := _failed_import(folder, wanted.modules)) is not None:
             raise NotInstallableError(f"{wanted.text} cannot be imported", why=failed)
 
-    def _check(self, done: Done, wanted: Wanted, installer: Installer) -> None:
+    def _check(self, done: Done, wanted: EnvironmentContents, installer: Installer) -> None:
         """Raise the error that says why a tool failed; nothing where it did not."""
         if done.status == 0:
             return
@@ -187,7 +187,7 @@ class Maker:
             )
         raise NotInstallableError(f"{wanted.text} cannot be installed", why=done.last_line)
 
-    def _full(self, wanted: Wanted, why: str) -> UnreachableError:
+    def _full(self, wanted: EnvironmentContents, why: str) -> UnreachableError:
         return UnreachableError(
             f"{wanted.text} cannot be kept in {self.cache.folder}",
             why=why,

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from polycmp.errors import PluginError, UsageError, did_you_mean
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
-from polycmp_bisect.environments.making import Wanted, own_python
+from polycmp_bisect.environments.making import EnvironmentContents, own_python
 from polycmp_bisect.environments.own_packages import requirements_of
 from polycmp_bisect.environments.tools import Installer, find_uv, interpreters
 
@@ -53,7 +53,7 @@ def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReleaseRequest:
     """Request of a `version=` value.
 
     Attributes:
@@ -69,7 +69,7 @@ class Asked:
     python: str
 
 
-def parse_version(text: str, packages: Sequence[str]) -> Asked:
+def parse_version(text: str, packages: Sequence[str]) -> ReleaseRequest:
     """Parse a `version=` value.
 
     Args:
@@ -90,7 +90,7 @@ def parse_version(text: str, packages: Sequence[str]) -> Asked:
             raise UsageError(f"{text!r} is no release of {package}", hint="version=1.20.1")
         else:
             package, release = (canonicalize_name(name), value) if equals else (package, name)
-    return Asked(package, release, tuple(beside), python)
+    return ReleaseRequest(package, release, tuple(beside), python)
 
 
 def installed_release(package: str) -> str:
@@ -179,6 +179,6 @@ def _equal(one: str, two: str) -> bool:
     return _is_version(one) and _is_version(two) and Version(one) == Version(two)
 
 
-def wanted_for(release: str, package: str, module: str, beside: Sequence[str], python: str) -> Wanted:
+def wanted_for(release: str, package: str, module: str, beside: Sequence[str], python: str) -> EnvironmentContents:
     """Return the environment of a release and of what else is asked for."""
-    return Wanted((f"{package}=={release}", *beside), python or own_python(), (module,))
+    return EnvironmentContents((f"{package}=={release}", *beside), python or own_python(), (module,))

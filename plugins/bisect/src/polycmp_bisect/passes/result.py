@@ -8,7 +8,7 @@ from typing import Any
 from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
 from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.judging import TIME, words_of
-from polycmp_bisect.passes.engine import FoundPasses, labels_of, replaced_words
+from polycmp_bisect.passes.pass_search import FoundPasses, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
 from polycmp_bisect.sentences import issue_at, only_together
 

@@ -17,7 +17,7 @@ from polycmp.model import Model
 from polycmp.spec import Switch
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.judging import words_of
-from polycmp_bisect.passes.engine import FoundPasses
+from polycmp_bisect.passes.pass_search import FoundPasses
 from polycmp_bisect.passes.search import PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
 from polycmp_bisect.sentences import WHICH_PASSES, not_the_same_twice

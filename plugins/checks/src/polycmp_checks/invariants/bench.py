@@ -16,7 +16,7 @@ from polycmp.runs import Feedback, open_feeds
 from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
 from polycmp_checks.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
 from polycmp_checks.invariants.findings import Check
-from polycmp_checks.invariants.settings import Settings
+from polycmp_checks.invariants.settings import CheckSettings
 
 
 class Bench:
@@ -44,7 +44,7 @@ class Bench:
         self,
         runner: Runner,
         source: Source,
-        settings: Settings,
+        settings: CheckSettings,
         functions: Mapping[str, CompareFunction],
         with_threads: Callable[[int], Runner | None],
         fixed: Callable[[Feed], Runner | None],

@@ -11,7 +11,7 @@ from polycmp.tensors import Feed
 from polycmp_checks.invariants.batch import Arrays, DoesNotApplyError
 from polycmp_checks.invariants.bench import Bench
 from polycmp_checks.invariants.findings import Check
-from polycmp_checks.steps.feedback import Steps
+from polycmp_checks.steps.feedback import StepFeedback
 
 Pairs = Iterator[tuple[Arrays, Arrays]]
 Taken = list[tuple[Feed, Arrays]]
@@ -51,13 +51,13 @@ def check_left_padded(bench: Bench) -> Check:
     return bench.compare("left-padded", pairs(), f"{len(plain)} steps after {_PADDING} positions of padding")
 
 
-def _steps(bench: Bench) -> Steps:
-    if not isinstance(bench.feedback, Steps):
+def _steps(bench: Bench) -> StepFeedback:
+    if not isinstance(bench.feedback, StepFeedback):
         raise DoesNotApplyError(r"it needs --steps N --state 'present\.(.*)=past_key_values.\1'")
     return bench.feedback
 
 
-def _given(bench: Bench, steps: Steps) -> list[Feed]:
+def _given(bench: Bench, steps: StepFeedback) -> list[Feed]:
     given = next(iter(steps.starts(bench.source, bench.inputs)), None)
     if given is None:
         raise DoesNotApplyError("the data loader gave no input")
@@ -66,7 +66,7 @@ def _given(bench: Bench, steps: Steps) -> list[Feed]:
     return list(given)
 
 
-def _decode(bench: Bench, steps: Steps, given: list[Feed], reference: Taken | None = None) -> Taken:
+def _decode(bench: Bench, steps: StepFeedback, given: list[Feed], reference: Taken | None = None) -> Taken:
     """Take all steps; the tokens come from the reference, by default from the outputs themselves."""
     feed, taken = given[0], []
     for step in range(steps.steps):
@@ -77,7 +77,7 @@ def _decode(bench: Bench, steps: Steps, given: list[Feed], reference: Taken | No
     return taken
 
 
-def _at_once(steps: Steps, taken: Taken) -> Feed:
+def _at_once(steps: StepFeedback, taken: Taken) -> Feed:
     """Return the feed that brings the tokens of all steps at once."""
     feeds = [feed for feed, _ in taken]
     whole = dict(feeds[0])
@@ -89,7 +89,7 @@ def _at_once(steps: Steps, taken: Taken) -> Feed:
     return whole
 
 
-def _padded(steps: Steps, feed: Feed) -> Feed:
+def _padded(steps: StepFeedback, feed: Feed) -> Feed:
     """Return a first feed with padding before its tokens, which the mask hides."""
     masks = [name for name, rule in steps.rules.names.items() if rule == "ones"]
     if not masks:
@@ -106,12 +106,12 @@ def _padded(steps: Steps, feed: Feed) -> Feed:
     return padded
 
 
-def _last(steps: Steps, made: Mapping[str, Any]) -> Arrays:
+def _last(steps: StepFeedback, made: Mapping[str, Any]) -> Arrays:
     """Select the last position of the ranked outputs."""
     return {name: made[name][:, -1:] if made[name].ndim > 2 else made[name] for name in steps.rules.ranked}
 
 
-def _at(steps: Steps, whole: Mapping[str, Any], position: int, count: int, *, last: bool) -> Arrays:
+def _at(steps: StepFeedback, whole: Mapping[str, Any], position: int, count: int, *, last: bool) -> Arrays:
     """Select a position of the ranked outputs of all tokens; empty where they hold the last position only."""
     shown = {name: whole[name] for name in steps.rules.ranked}
     found = {
@@ -122,5 +122,5 @@ def _at(steps: Steps, whole: Mapping[str, Any], position: int, count: int, *, la
     return {**(_last(steps, shown) if last else {}), **found}
 
 
-def _state(steps: Steps, made: Mapping[str, Any]) -> Arrays:
+def _state(steps: StepFeedback, made: Mapping[str, Any]) -> Arrays:
     return {output: made[output] for output in steps.state.values()}

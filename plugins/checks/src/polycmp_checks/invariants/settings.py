@@ -23,7 +23,7 @@ OF_STEPS = ("cached", "left-padded")
 
 
 @dataclass(frozen=True)
-class Settings:
+class CheckSettings:
     """Settings of the checks.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 Each input is run on all backends, and all pairs of them are compared. On the first inputs, what rounding to the
 model's own type does is measured, too, as `--tolerance auto` does it, and counts as a further comparison: few backends
-round in few ways. The limit of an output is `MARGIN` times the largest error of any comparison.
+round in few ways. The limit of an output is `PROFILE_MARGIN` times the largest error of any comparison.
 
 A limit is worth something only if it refuses a model that is wrong. The least wrong one that matters is the same model
 in the next coarser type: on the same inputs its tensors are moved by roundings to that type. Where an error that this
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, Any]
 #: By how much more two backends that are right may differ than any comparison showed (choice: of 100 comparisons alike,
 #: a further one is larger than the largest in 1 of 101 cases, and hardly ever twice as large).
-MARGIN = 2.0
+PROFILE_MARGIN = 2.0
 #: Number of inputs on which rounding is measured: each takes ten runs of a model made anew.
 ROUNDED_INPUTS = 4
 #: Types of real numbers, the finest first.
@@ -98,7 +98,7 @@ class Measured:
             )
         if self.whole or self.problem or not (self.apart or self.coarse):
             return Limit(0.0, 0.0, self.comparisons, self.apart, self.problem)
-        limit = MARGIN * self.largest
+        limit = PROFILE_MARGIN * self.largest
         rel = limit / self.magnitude if self.magnitude else 0.0
         return Limit(limit, rel, self.comparisons, self.largest, self._cannot_tell(limit))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OTHERS_STATE = " on the reference's state"
 
 
-def make_steps(options: StepsOptions, following: FeedbackContext, resolved: Resolved) -> Steps:
+def make_steps(options: StepsOptions, following: FeedbackContext, resolved: Resolved) -> StepFeedback:
     """Make the feedback of outputs into inputs.
 
     Raises:
@@ -38,10 +38,10 @@ def make_steps(options: StepsOptions, following: FeedbackContext, resolved: Reso
             why="with the reference's state, backends have to go step by step together",
             hint="leave out --sequential-runners",
         )
-    return Steps(options, following, resolved)
+    return StepFeedback(options, following, resolved)
 
 
-class Steps:
+class StepFeedback:
     """Feeds the outputs of each step back; see `polycmp.runs.feedback.Feedback`.
 
     Args:
@@ -250,9 +250,7 @@ class Steps:
 
 
 class _StepSource(DataSource):
-    """The source of a session with steps."""
-
-    def __init__(self, steps: Steps, inner: DataSource) -> None:
+    def __init__(self, steps: StepFeedback, inner: DataSource) -> None:
         self._steps, self._inner = steps, inner
         self.synthetic = inner.synthetic
 

@@ -19,7 +19,7 @@ _ROWS, _SHOWN = 12, 3
 
 
 @dataclass
-class Step:
+class DecodedStep:
     """One step of one run.
 
     Attributes:
@@ -44,8 +44,8 @@ class Track:
     """
 
     reference: str
-    own: dict[Place, Step] = field(default_factory=dict)
-    given: dict[Place, Step] = field(default_factory=dict)
+    own: dict[Place, DecodedStep] = field(default_factory=dict)
+    given: dict[Place, DecodedStep] = field(default_factory=dict)
 
 
 class Findings:
@@ -72,7 +72,7 @@ class Findings:
         """Take in the verdicts on a run in this step."""
         label = candidate.removesuffix(self._suffix)
         track = self._tracks.setdefault(label, Track(reference))
-        step = (track.own if label == candidate else track.given).setdefault(self._place, Step())
+        step = (track.own if label == candidate else track.given).setdefault(self._place, DecodedStep())
         for item in found:
             if not item.passed:
                 step.failed.append(item.output)
@@ -145,7 +145,7 @@ class Findings:
             title=f"Steps of {label} against {track.reference}",
             rows=tuple(self._row(label, track, place) for place in shown),
             columns=(Column("Own state", "number"), Column("Reference's state", "number"), *self._token_column()),
-            name_title="Step",
+            name_title="DecodedStep",
             reason_title="Result",
             summary=f"{len(bad)} of {len(places)} steps differ" if bad else f"all {len(places)} steps agree",
             judged=False,
@@ -218,11 +218,11 @@ def _error(item: OutputComparison) -> float:
     return float(stats.share) if stats.share is not None else float(stats.max_abs)
 
 
-def _first(steps: Mapping[Place, Step]) -> Place | None:
+def _first(steps: Mapping[Place, DecodedStep]) -> Place | None:
     return min((place for place, step in steps.items() if step.failed), default=None)
 
 
-def _failed(steps: Mapping[Place, Step], place: Place) -> bool:
+def _failed(steps: Mapping[Place, DecodedStep], place: Place) -> bool:
     return place in steps and bool(steps[place].failed)
 
 
@@ -236,15 +236,15 @@ def _first_other(
     return None
 
 
-def _first_error(steps: Mapping[Place, Step]) -> str:
+def _first_error(steps: Mapping[Place, DecodedStep]) -> str:
     return f"{steps[min(steps)].error:.2g} in the first step"
 
 
-def _cell(step: Step) -> CellValue:
+def _cell(step: DecodedStep) -> CellValue:
     return Cell("NaN", math.inf) if math.isinf(step.error) else Cell(f"{step.error:.2g}", step.error, step.worst)
 
 
-def _reason(own: Step, given: Step | None) -> str:
+def _reason(own: DecodedStep, given: DecodedStep | None) -> str:
     if given is not None and given.failed:
         return f"the step itself: {_some(given.failed)}"
     return f"the accumulated state: {_some(own.failed)}" if own.failed else "within tolerance"
@@ -256,7 +256,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names[:_SHOWN]) + more
 
 
-def _list(steps: Mapping[Place, Step]) -> list[dict[str, Any]]:
+def _list(steps: Mapping[Place, DecodedStep]) -> list[dict[str, Any]]:
     return [
         {"sequence": place[0], "step": place[1], "failed": step.failed, "error": step.error, "worst_output": step.worst}
         for place, step in steps.items()

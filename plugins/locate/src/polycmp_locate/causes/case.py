@@ -60,8 +60,10 @@ class Case:
 
     def _check_probe(self) -> Probe:
         whole, finals = self.whole, self.measured.finals
-        probe = check_probe(whole.plain, finals, whole.expected, lambda made: self.setting.agree(made, whole.expected))
-        judged = whole.failing or {name: whole.error(name, made) for name, made in whole.plain.items()}
+        probe = check_probe(
+            whole.plain, finals, whole.expected, lambda output: self.setting.agree(output, whole.expected)
+        )
+        judged = whole.failing or {name: whole.error(name, output) for name, output in whole.plain.items()}
         return replace(
             probe,
             error=max(judged.values(), default=0.0),
@@ -72,7 +74,9 @@ class Case:
     def _probed(self) -> Mapping[str, float]:
         """The errors of the outputs where both sides are probed."""
         expected = self.measured.expected
-        return {name: distance(made, expected[name]) for name, made in self.measured.finals.items() if name in expected}
+        return {
+            name: distance(actual, expected[name]) for name, actual in self.measured.finals.items() if name in expected
+        }
 
     # --- operators that are right alone and wrong together
 

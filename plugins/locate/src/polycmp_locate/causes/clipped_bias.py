@@ -20,13 +20,13 @@ from polycmp_locate.values.judged import CAUSE, Judged
 _LARGE = 1 << 20
 
 
-def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on whole numbers that the blamed operator reads as a bias and that are at the end of their type.
 
     Quantisers write a bias in steps of the product of two scales; where these are small, 32 bits do not hold it.
     """
     del feed
-    row, graph = found.origin or found.first_bad, setting.candidate.graph
+    row, graph = judged.origin or judged.first_bad, setting.candidate.graph
     if row is None or not isinstance(graph, SharedGraph) or not isinstance(row.node, PartNode):
         return
     side, seen = graph.side, {name for node in behind(graph, row.tensor, row.node.inputs) for name in node.inputs}

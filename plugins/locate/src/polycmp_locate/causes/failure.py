@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
-from polycmp_locate import sentences as say
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.pairing.words import reads_otherwise
+from polycmp_locate.pairing.words import all_of, reads_otherwise
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.setting import Setting, Stage, all_tensors
 from polycmp_locate.trials.together import RunsTogether, find_together
@@ -55,7 +54,7 @@ class Failure:
         if row.reason:
             return f"{FAILS}: {candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
         members = row.node.members if isinstance(row.node, PartNode) else ()
-        node = say.with_nothing_between(members) if len(members) > 1 else row.node.label
+        node = f"{all_of(members)} (nothing between them has a counterpart)" if len(members) > 1 else row.node.label
         return f"{FAILS}: {candidate} cannot run {node}, not even alone{why}"
 
 
@@ -89,8 +88,8 @@ def _row(together: RunsTogether) -> Row:
     name, expected = next(reversed(together.outputs.items()))
     node = next(node for node in together.nodes if name in node.outputs)
     kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    known = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
-    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=known)
+    input_figures = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
+    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=input_figures)
 
 
 class _Failing(NamedTuple):
@@ -121,8 +120,8 @@ def _find_failing(candidate: PartitionedRun, windows: Windows, feed: Feed, on_st
         on_stage(f"operators {segment.start} to {segment.stop}")
         held = {**reference.tensors, **outputs.get(reference.label, {})}
         inputs = {name: held[name] for name in segment.inputs if name in held}
-        made = candidate.run_part(inputs, segment.outputs)
-        if made is not None and not _resized(made, held):
+        results = candidate.run_part(inputs, segment.outputs)
+        if results is not None and not _resized(results, held):
             ran_any = True
             continue
         nodes = reference.graph.nodes[segment.start : segment.stop]
@@ -148,27 +147,27 @@ def _feed(node: GraphNode, held: Mapping[str, Any], windows: Windows) -> tuple[d
     """Return an operator's inputs and the names of its outputs; no names where it cannot be tried."""
     static = windows.layout.static if windows.layout is not None else set()
     inputs = {name: held[name] for name in node.inputs if name in held and name not in static}
-    known = all(name in held or name in static for name in node.inputs)
-    return inputs, [name for name in node.outputs if name in held] if known else []
+    is_known = all(name in held or name in static for name in node.inputs)
+    return inputs, [name for name in node.outputs if name in held] if is_known else []
 
 
 def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> Row | None:
     inputs, outputs = _feed(node, held, windows)
     if not outputs:
         return None
-    made = candidate.run_part(inputs, outputs)
-    resized = _resized(made or {}, held)
-    if made is not None and not resized:
+    results = candidate.run_part(inputs, outputs)
+    resized = _resized(results or {}, held)
+    if results is not None and not resized:
         return None
-    known = {name: value for name, array in inputs.items() if (value := figures(array)) is not None}
+    input_figures = {name: value for name, array in inputs.items() if (value := figures(array)) is not None}
     expected = held[outputs[0]]
     kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=known, reason=resized)
+    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=input_figures, reason=resized)
 
 
-def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+def _resized(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     """Describe the tensors that have another shape than they should have; empty if there are none."""
-    for name, array in made.items():
+    for name, array in actual.items():
         if name in expected and tuple(array.shape) != tuple(expected[name].shape):
             return f"computes {name!r} with shape {list(array.shape)} instead of {list(expected[name].shape)}"
     return ""

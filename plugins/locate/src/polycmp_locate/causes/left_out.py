@@ -106,18 +106,20 @@ def _find(
     for probe in probes[:_PROBES]:
         maker, _ = around(fusing.graph, probe)
         near = flow.behind([probe]) | flow.behind(flow.behind([probe]))
-        pairs = [(read, made) for read in (maker.inputs if maker is not None else ()) for made in near - {*final}]
-        for read, made in pairs:
-            if not (read in flow.made or read in feed) or made in fusing.graph.opaque:
+        pairs = [
+            (read, computed) for read in (maker.inputs if maker is not None else ()) for computed in near - {*final}
+        ]
+        for read, computed in pairs:
+            if not (read in flow.made or read in feed) or computed in fusing.graph.opaque:
                 continue
-            asked = [made, *([] if read in feed else [read])]
+            asked = [computed, *([] if read in feed else [read])]
             seen, expected = fusing.run_whole(feed, [*final, *asked]), other.run_whole(feed, asked)
             if seen is None or expected is None or not is_wrong({name: seen[name] for name in final}):
                 continue
-            if _same({**feed, **seen}, read, made) and not _same({**feed, **expected}, read, made):
-                between = flow.before(made, {read}) - {read}
+            if _same({**feed, **seen}, read, computed) and not _same({**feed, **expected}, read, computed):
+                between = flow.before(computed, {read}) - {read}
                 nodes = [node for node in fusing.graph.nodes if not between.isdisjoint(node.outputs)]
-                return LeftOut(tuple(nodes), read, made, fusing.label)
+                return LeftOut(tuple(nodes), read, computed, fusing.label)
     return None
 
 

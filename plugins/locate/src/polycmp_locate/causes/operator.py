@@ -130,8 +130,8 @@ class _Blame:
         nans = [item for item in self.rows if item.tensor in region and is_new_nan(item)]
         own = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
         chosen = own or row
-        mine = chosen.candidate
-        finite = mine is None or mine.is_finite
+        figures_here = chosen.candidate
+        finite = figures_here is None or figures_here.is_finite
         return self._finish(chosen, chosen, self._strength(chosen, chosen) if finite else NOT_FINITE)
 
     def _note_absorbed(self, row: Row, region: set[str]) -> None:
@@ -277,8 +277,8 @@ class _Blame:
             if final is None or final.candidate is None or final.candidate.is_finite or not final.is_matched:
                 continue
             for row in self.rows:
-                mine = row.candidate if not row.is_borrowed else None
-                beyond = mine is not None and not mine.is_finite and row.inputs_finite
+                of_candidate = row.candidate if not row.is_borrowed else None
+                beyond = of_candidate is not None and not of_candidate.is_finite and row.inputs_finite
                 if beyond and name in self.flow.reached(row.tensor, self._is_not_finite):
                     return row
         return None

@@ -28,20 +28,20 @@ _LARGEST = 1 << 26
 _OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
 
 
-def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on each constant and setting of the operator that differs between the two files."""
     del feed
-    row = found.origin or found.first_bad
+    row = judged.origin or judged.first_bad
     told = setting.network.accusing if setting.network is not None and row is not None else ()
     causes = [item.words for item in told if row is not None and item.tensor == row.tensor]
-    if causes and found.verdict in _OF_ONE_OPERATOR:
+    if causes and judged.verdict in _OF_ONE_OPERATOR:
         yield from (f"{CAUSE}{cause}" for cause in causes)
         return
     sides = [side.variants for side in (setting.candidate, setting.reference)]
-    if row is None or found.verdict not in _OF_ONE_OPERATOR or None in sides:
+    if row is None or judged.verdict not in _OF_ONE_OPERATOR or None in sides:
         return
-    mine, other = (variants for variants in sides if variants is not None)
-    if mine.graph is other.graph:
+    of_candidate, of_reference = (variants for variants in sides if variants is not None)
+    if of_candidate.graph is of_reference.graph:
         return
     blamed = _maker(setting.candidate.graph, row.tensor)
     beside_it = None if blamed is None else _alike(setting.reference.graph, row, blamed.op_type)
@@ -49,11 +49,11 @@ def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         return
     nodes = (blamed, beside_it)
     labels = (setting.candidate.label, setting.reference.label)
-    known = [static_tensors(variants.graph) for variants in (mine, other)]
+    static = [static_tensors(variants.graph) for variants in (of_candidate, of_reference)]
     for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
-        if one not in known[0] or two not in known[1] or mine.graph.weights.get(one, 0) > _LARGEST:
+        if one not in static[0] or two not in static[1] or of_candidate.graph.weights.get(one, 0) > _LARGEST:
             continue
-        here, there = _constant(mine, one), _constant(other, two)
+        here, there = _constant(of_candidate, one), _constant(of_reference, two)
         if here is not None and there is not None and distance(here, there) > BEYOND_EIGHT_BITS:
             yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {_difference(here, there, labels)}"
 
@@ -63,8 +63,8 @@ def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
     held = weight_values(variants.graph, [name] if name in variants.graph.weights else [])
     if name in held:
         return held[name]
-    made = variants.own().run_part({}, [name])
-    return None if made is None else to_numpy(made[name])
+    outputs = variants.own().run_part({}, [name])
+    return None if outputs is None else to_numpy(outputs[name])
 
 
 def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
@@ -82,8 +82,8 @@ def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:
     maker = _maker(graph, row.tensor)
     if maker is None or maker.op_type == op_type or not isinstance(graph, SharedGraph):
         return maker if maker is not None and maker.op_type == op_type else None
-    found = [node for node in behind(graph, row.tensor, row.node.inputs) if node.op_type == op_type]
-    return found[0] if len(found) == 1 else None
+    alike = [node for node in behind(graph, row.tensor, row.node.inputs) if node.op_type == op_type]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _difference(here: Any, there: Any, labels: tuple[str, str]) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from polycmp_locate import sentences as say
 from polycmp_locate.network.comparison import Finding
+from polycmp_locate.network.words import first_difference
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import BENIGN, BEYOND, OTHER_NETWORK, UNDECIDED, Judged
+from polycmp_locate.values.judged import BENIGN, BEYOND, OTHER_NETWORK, OUTPUTS_AGREE, UNDECIDED, Judged
 from polycmp_locate.values.swept import SweptWindow
 
 
@@ -27,18 +27,18 @@ class OtherNetwork:
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        first, *more = self.findings
+        differences = first_difference([finding.words for finding in self.findings])
         agree = all(item.passed for item in judged.finals)
-        return f"{OTHER_NETWORK}: {say.other_network(first.words, len(more))}{say.OUTPUTS_AGREE if agree else ''}"
+        return f"{OTHER_NETWORK}: {differences}{OUTPUTS_AGREE if agree else ''}"
 
 
 def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:
     """Return the verdict on files that hold different networks; the given one if they do not, or it accuses already."""
     del windows
     network = whole.setting.network
-    found = network.accusing if network is not None else ()
-    if not found or judged.first_bad is not None or judged.verdict not in BENIGN | {BEYOND, UNDECIDED}:
+    differences = network.accusing if network is not None else ()
+    if not differences or judged.first_bad is not None or judged.verdict not in BENIGN | {BEYOND, UNDECIDED}:
         return judged
     rows = {row.tensor: row for row in judged.rows}
-    row = next((rows[item.tensor] for item in found if item.tensor in rows), None)
-    return replace(judged, verdict=OTHER_NETWORK, first_bad=row, turning=None, cause=OtherNetwork(found))
+    row = next((rows[item.tensor] for item in differences if item.tensor in rows), None)
+    return replace(judged, verdict=OTHER_NETWORK, first_bad=row, turning=None, cause=OtherNetwork(differences))

@@ -15,12 +15,12 @@ from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import CAUSE, Judged
 
 
-def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield the reference's own reasons why its export is wrong, if it is what the model was exported from."""
-    row, graph = found.origin or found.first_bad, setting.reference.graph
+    row, graph = judged.origin or judged.first_bad, setting.reference.graph
     program = graph.side.graph if isinstance(graph, SharedGraph) else graph
     if row is None or not isinstance(program, OwnGraph) or not isinstance(row.node, PartNode):
         return
-    made = setting.candidate.run_whole(feed, [row.tensor]) or {}
-    if row.tensor in made:
-        yield from (f"{CAUSE}{cause}" for cause in program.causes(row.node.counterpart, made[row.tensor], feed))
+    outputs = setting.candidate.run_whole(feed, [row.tensor]) or {}
+    if row.tensor in outputs:
+        yield from (f"{CAUSE}{cause}" for cause in program.causes(row.node.counterpart, outputs[row.tensor], feed))

@@ -16,28 +16,28 @@ _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
 
 
-def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield what saturates, and what helps."""
     del feed
-    row = found.origin or found.first_bad
-    if row is not None and found.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
+    row = judged.origin or judged.first_bad
+    if row is not None and judged.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
         yield (
             f"{setting.candidate.label} saturates in {row.node.label}: with half of the activations it is exact. On "
             "processors without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; "
             f"{_HELP}"
         )
-    elif found.verdict == FUSION and _fuses_quantised(found, setting):
+    elif judged.verdict == FUSION and _fuses_quantised(judged, setting):
         yield (
             "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
             f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"
         )
 
 
-def _fuses_quantised(found: Judged, setting: Setting) -> bool:
+def _fuses_quantised(judged: Judged, setting: Setting) -> bool:
     """Return whether an operator around what prevents the fault multiplies what was quantised."""
     nodes = setting.reference.graph.nodes
     makers = {name: node for node in nodes for name in node.outputs}
-    kept = set(found.seen_probe.kept) if found.seen_probe is not None else set()
+    kept = set(judged.seen_probe.kept) if judged.seen_probe is not None else set()
     around = [node for node in nodes if kept & {*node.inputs, *node.outputs}]
     products = [node for node in around if node.op_type in _PRODUCTS]
     return any(

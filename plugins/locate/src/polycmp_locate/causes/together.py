@@ -71,8 +71,10 @@ def ask(case: Case) -> Judged | None:
     target = whole.target(side)
 
     def is_right(variant: PartitionedRun) -> bool:
-        made = variant.run_whole(whole.feed, list(whole.beyond))
-        return made is not None and all(whole.is_explained(name, made[name], target[name]) for name in whole.beyond)
+        outputs = variant.run_whole(whole.feed, list(whole.beyond))
+        return outputs is not None and all(
+            whole.is_explained(name, outputs[name], target[name]) for name in whole.beyond
+        )
 
     return _blame(case.nobody(), case.probe, side.label, side.graph, probes, _find(side, probes, is_right))
 
@@ -95,9 +97,9 @@ def _blame(
         text = f"{probe.sentence}; no probes in the whole model prevent it, only cutting the model does"
         return replace(found, probe=replace(probe, sentence=text), fused=fused)
     if fused is not None and fused.replaced_by:
-        made = {name for node in fused.nodes for name in node.outputs}
-        inside = {name for node in fused.nodes for name in node.inputs} & made
-        first = next((row for row in found.rows if row.tensor in made - inside), None)
+        computed = {name for node in fused.nodes for name in node.outputs}
+        inside = {name for node in fused.nodes for name in node.inputs} & computed
+        first = next((row for row in found.rows if row.tensor in computed - inside), None)
         return replace(found, fused=fused, first_bad=first, last_good=_read_by(found.rows, fused.nodes))
     maker, readers = around(graph, probes[0])
     nodes = tuple(node for node in [maker, *readers] if node is not None)
@@ -111,8 +113,8 @@ def _blame(
 
 def _read_by(rows: Sequence[Row], nodes: Sequence[GraphNode]) -> Row | None:
     """Return the last tensor that operators read and none of them makes; None if they read inputs only."""
-    made = {name for node in nodes for name in node.outputs}
-    read = {name for node in nodes for name in node.inputs} - made
+    computed = {name for node in nodes for name in node.outputs}
+    read = {name for node in nodes for name in node.inputs} - computed
     return next((row for row in reversed(rows) if row.tensor in read), None)
 
 
@@ -131,15 +133,15 @@ def _find(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) 
     rewritten = variants.rewritten()  # one run more, where probing took many
     if rewritten is None:
         return Fused((), cure=cure) if cure is not None else None
-    found = rewrites(variants.graph, rewritten)
+    rewritings = rewrites(variants.graph, rewritten)
     if cure is not None:
         kept = {item.outputs for item in rewrites(variants.graph, variants.rewritten(cure.switch, cure.value) or ())}
-        found = [item for item in found if item.outputs not in kept] or found
+        rewritings = [item for item in rewritings if item.outputs not in kept] or rewritings
     names = _own_names(partitioned_run, probes)
-    chosen = next((item for item in found if any(map(item.holds, names))), None)
+    chosen = next((item for item in rewritings if any(map(item.holds, names))), None)
     if chosen is None:
-        touching = [item for item in found if not {*item.inputs, *item.outputs}.isdisjoint(names)]
-        chosen = next(iter(touching if names else found if cure is not None else ()), None)
+        touching = [item for item in rewritings if not {*item.inputs, *item.outputs}.isdisjoint(names)]
+        chosen = next(iter(touching if names else rewritings if cure is not None else ()), None)
     if chosen is None or len(chosen.replaced) > _MOST:
         return Fused((), cure=cure) if cure is not None else None
     return Fused(chosen.replaced, chosen.by, cure)

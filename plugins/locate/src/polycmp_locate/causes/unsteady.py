@@ -57,27 +57,27 @@ def ask(case: Case) -> Judged | None:
     units = {row.tensor: worth_running(row.unit) for row in rows}
     sides = (case.setting.candidate, case.setting.reference)
     swept = (case.measured.finals, case.measured.expected)
-    for side, made, inside, again in zip(sides, (whole.plain, whole.expected), swept, whole.again, strict=True):
-        if whole.failing.keys() <= inside.keys() and not _moved(made, inside, whole.failing):
+    for side, plain, inside, again in zip(sides, (whole.plain, whole.expected), swept, whole.again, strict=True):
+        if whole.failing.keys() <= inside.keys() and not _moved(plain, inside, whole.failing):
             continue
         whole.on_stage(f"comparing two runs of the whole model on {side.label}")
-        found = _find(
-            side, whole.feed, made, whole.failing, case.measured.groups, lambda name: units.get(name, 0.0), again
+        unsteady = _find(
+            side, whole.feed, plain, whole.failing, case.measured.groups, lambda name: units.get(name, 0.0), again
         )
-        if found is None:
+        if unsteady is None:
             continue
-        row = next((row for row in rows if row.tensor == found.tensor), None)
+        row = next((row for row in rows if row.tensor == unsteady.tensor), None)
         if row is not None and row.is_borrowed:
-            found = replace(found, label=case.setting.candidate.label)
+            unsteady = replace(unsteady, label=case.setting.candidate.label)
         read = [item for item in rows if row is not None and item.tensor in row.node.inputs]
-        return case.nobody(verdict=UNSTEADY, first_bad=row, last_good=read[-1] if read else None, cause=found)
+        return case.nobody(verdict=UNSTEADY, first_bad=row, last_good=read[-1] if read else None, cause=unsteady)
     return None
 
 
 def _find(
     partitioned_run: PartitionedRun,
     feed: Feed,
-    made: Tensors,
+    actual: Tensors,
     errors: Mapping[str, float],
     groups: Sequence[Sequence[str]],
     rounding: Callable[[str], float],
@@ -88,15 +88,15 @@ def _find(
     Args:
         partitioned_run: The backend.
         feed: The inputs.
-        made: Outputs of the first run.
+        actual: Outputs of the first run.
         errors: Outputs that are off, with the relative error between both sides.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
         rounding: Relative difference of a tensor that is not worth mentioning.
         again: Outputs of the second run, where there was one; None to run it here.
     """
     if again is None:
-        again = partitioned_run.run_part(feed, list(made)) or {}
-    moved = _moved(made, again, errors)
+        again = partitioned_run.run_part(feed, list(actual)) or {}
+    moved = _moved(actual, again, errors)
     if not moved:
         return None
     for group in groups:
@@ -108,19 +108,19 @@ def _find(
     return Unsteady(partitioned_run.label, moved)
 
 
-def _moved(made: Tensors, again: Tensors, errors: Mapping[str, float]) -> float:
+def _moved(actual: Tensors, again: Tensors, errors: Mapping[str, float]) -> float:
     """Return by how much outputs differ between two runs, relative; 0 where that is little beside their errors."""
-    gaps = {name: distance(again[name], made[name]) for name in errors if name in again and name in made}
+    gaps = {name: distance(again[name], actual[name]) for name in errors if name in again and name in actual}
     return max((gap for name, gap in gaps.items() if gap > SHARE * min(errors[name], 1.0)), default=0.0)
 
 
 def _twice(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> Sequence[Tensors]:
     """Return tensors of two runs: in runners of their own, or in one where making a runner takes long."""
     if partitioned_run.compiles:
-        made = partitioned_run.run_part_repeatedly(feed, names, 2)
+        outputs = partitioned_run.run_part_repeatedly(feed, names, 2)
     else:
-        made = [partitioned_run.run_part(feed, names) or {} for _ in range(2)]
-    return made if len(made) == 2 else ({}, {})
+        outputs = [partitioned_run.run_part(feed, names) or {} for _ in range(2)]
+    return outputs if len(outputs) == 2 else ({}, {})
 
 
 def _by(error: float) -> str:

@@ -29,9 +29,9 @@ def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed], memory: i
         if not waiting:
             break
         names = waiting.pop(0)
-        made = candidate.run_parts({name: (feeds[name], [name]) for name in names})
-        if made is not None:
-            ran.update(made)
+        outputs = candidate.run_parts({name: (feeds[name], [name]) for name in names})
+        if outputs is not None:
+            ran.update(outputs)
         elif len(names) == 1:
             ran[names[0]] = None
         else:

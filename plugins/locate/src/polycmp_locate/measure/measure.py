@@ -111,14 +111,16 @@ class _Tester:
 
     def _run_together(self, rows: Sequence[SweptRow], window: SweptWindow) -> None:
         """Have operators run alone, each on the reference's tensors, in as few runners of the candidate as possible."""
-        known = {
+        tensors_at_hand = {
             row.tensor: inputs for row in rows[: self._most] if (inputs := self._inputs(row, window.held)) is not None
         }
         self._tester.ran_together = {}
-        if known:
-            self._on_stage(f"{self._setting.candidate.label} builds {len(known)} operators, each to run alone")
+        if tensors_at_hand:
+            self._on_stage(
+                f"{self._setting.candidate.label} builds {len(tensors_at_hand)} operators, each to run alone"
+            )
             kinds = {name: dtype_of(array) for name, array in window.own.items()}
-            self._tester.run_together(known, kinds, self._swept.memory)
+            self._tester.run_together(tensors_at_hand, kinds, self._swept.memory)
 
     def _measured(self, row: SweptRow, window: SweptWindow) -> Row:
         """Return a row with its operator's own error, alone and in its place, and what it read."""
@@ -126,8 +128,8 @@ class _Tester:
             self._on_stage(f"{row.node.label} runs alone")
         held, own = window.held, window.own
         inputs = self._inputs(row, held)
-        known = {name: found for name, array in (inputs or {}).items() if (found := figures(array)) is not None}
-        measured = with_measured(row, was_tried=True, inputs=known)
+        input_figures = {name: value for name, array in (inputs or {}).items() if (value := figures(array)) is not None}
+        measured = with_measured(row, was_tried=True, inputs=input_figures)
         if inputs is None or row.tensor not in held:
             return measured
         kinds = {name: dtype_of(own[name]) for name in inputs if name in own}

@@ -24,7 +24,7 @@ from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
 from polycmp_locate.rounding.perturbing import jolted, nudged, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
-    MARGIN,
+    OPERATOR_MARGIN,
     TIE_WIDTH,
     bounded_floor,
     is_one_sided,
@@ -105,10 +105,10 @@ class OperatorTester:
         """
         feed = {name: _as_kind(array, kinds.get(name)) for name, array in inputs.items()}
         ran = row.tensor in self.ran_together
-        made = self.ran_together[row.tensor] if ran else self.candidate.run_part(feed, [row.tensor])
-        if made is None:
+        outputs = self.ran_together[row.tensor] if ran else self.candidate.run_part(feed, [row.tensor])
+        if outputs is None:
             return None
-        own, other = to_numpy(made[row.tensor]), to_numpy(expected)
+        own, other = to_numpy(outputs[row.tensor]), to_numpy(expected)
         if own.shape != other.shape:
             other_shape = Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
             return None if _is_shaped_alike(row) else other_shape
@@ -151,10 +151,10 @@ class OperatorTester:
             return None  # what is read is rounded, too, to steps that end where a calibration says
         rng = np.random.default_rng(0)
         drawn = {name: _drawn(to_numpy(array), rng) for name, array in inputs.items()}
-        made, expected = self.candidate.run_part(drawn, [row.tensor]), self.reference.run_part(drawn, [row.tensor])
-        if made is None or expected is None:
+        actual, expected = self.candidate.run_part(drawn, [row.tensor]), self.reference.run_part(drawn, [row.tensor])
+        if actual is None or expected is None:
             return None
-        own, other = to_numpy(made[row.tensor]), to_numpy(expected[row.tensor])
+        own, other = to_numpy(actual[row.tensor]), to_numpy(expected[row.tensor])
         if own.shape != other.shape:
             return None
         steps = _step_error(row, own, other, 0.0, requantised(self.reference, node, drawn))
@@ -166,17 +166,17 @@ class OperatorTester:
         What rounds to codes that end there rounds numbers of that size.
         """
         before = uncut_name(row.node)
-        made = self.reference.run_part(inputs, [before]) if before else None
-        figures_before = figures(made[before]) if made is not None else None
+        outputs = self.reference.run_part(inputs, [before]) if before else None
+        figures_before = figures(outputs[before]) if outputs is not None else None
         return figures_before.scale if figures_before is not None else 0.0
 
-    def in_place_error(self, row: SweptRow, inputs: Tensors, made: Any) -> tuple[float, float, float] | None:
+    def in_place_error(self, row: SweptRow, inputs: Tensors, actual: Any) -> tuple[float, float, float] | None:
         """Measure the distance of the candidate's tensor from the reference's result for the candidate's inputs.
 
         Args:
             row: The tensor in question.
             inputs: Inputs of the operator, from the candidate.
-            made: The candidate's tensor.
+            actual: The candidate's tensor.
 
         Returns:
             The error relative to the scale, the largest absolute one, and by which share a whole row is off alike; None
@@ -185,13 +185,13 @@ class OperatorTester:
         expected = self.reference.run_part(inputs, [row.tensor])
         if expected is None:
             return None
-        own, other = to_numpy(made), to_numpy(expected[row.tensor])
+        own, other = to_numpy(actual), to_numpy(expected[row.tensor])
         if own.shape != other.shape:
             return None if _is_shaped_alike(row) else (math.inf, math.inf, 0.0)
         parts = _parts_of(row, own, other, allowed_type(self.candidate, self.reference))
         return parts.relative, parts.max_abs, _gain_of(row, own, other)
 
-    def is_decided_otherwise(self, row: SweptRow, inputs: Tensors, made: Any) -> bool:
+    def is_decided_otherwise(self, row: SweptRow, inputs: Tensors, actual: Any) -> bool:
         """Return whether the candidate decides otherwise in its place only what one unit in the last place decides.
 
         A backend that calculates in a wider type than a tensor has may hand on to the next operator what it has not
@@ -200,14 +200,14 @@ class OperatorTester:
         Args:
             row: The tensor in question, of whole numbers or truth values.
             inputs: Inputs of the operator, from the candidate.
-            made: The candidate's tensor.
+            actual: The candidate's tensor.
         """
         if max((unit_of(dtype_name(dtype_of(array))) for array in inputs.values()), default=0.0) <= UNITS["float32"]:
             return False
         first = self.reference.run_part(inputs, [row.tensor])
         if first is None:
             return False
-        own, still = to_numpy(made), to_numpy(first[row.tensor])
+        own, still = to_numpy(actual), to_numpy(first[row.tensor])
         reshaped = own.shape != still.shape
         left = np.ones(1, bool) if reshaped else own != still
         for seed in range(_TIED_DIRECTIONS):
@@ -225,11 +225,11 @@ class OperatorTester:
     ) -> Standalone:
         """Raise the floor of an operator by what it makes of inputs that are rounded otherwise.
 
-        An error of `MARGIN` times what one unit in the last place of the inputs moves is, for what is smooth, what
-        `MARGIN` units move. An operator that rounds to steps inside, as an LSTM of 8-bit products does, is not: one
-        unit moves nothing until a number falls on the other side of a tie, and then by much, at the one backend and
-        not at the other. So `MARGIN` units are tried, too, in several directions; both sides may be moved so. What
-        such jumps leave as it was, as the time before the first of them, a fault moves, too.
+        An error of `OPERATOR_MARGIN` times what one unit in the last place of the inputs moves is, for what is smooth,
+        what `OPERATOR_MARGIN` units move. An operator that rounds to steps inside, as an LSTM of 8-bit products does,
+        is not: one unit moves nothing until a number falls on the other side of a tie, and then by much, at the one
+        backend and not at the other. So `OPERATOR_MARGIN` units are tried, too, in several directions; both sides may
+        be moved so. What such jumps leave as it was, as the time before the first of them, a fault moves, too.
 
         Args:
             result: Error of the operator by itself.
@@ -242,16 +242,16 @@ class OperatorTester:
         if not math.isfinite(error):  # another shape, or NaN that one side has: nothing that ties explain
             return result
         feed = {name: _as_kind(array, kinds.get(name)) for name, array in inputs.items()}
-        made = self.ran_together.get(row.tensor) or self.candidate.run_part(feed, [row.tensor])
+        outputs = self.ran_together.get(row.tensor) or self.candidate.run_part(feed, [row.tensor])
         size = sum(to_numpy(array).size for array in inputs.values())
         for run in (self.precise if size + result.count <= _AFFORDABLE_ALONE else None, self.reference):
             still = run.run_part(inputs, [row.tensor]) if run is not None else None
-            if run is None or still is None or made is None:
+            if run is None or still is None or outputs is None:
                 continue
             least = limit * max(float(np.abs(to_numpy(still[row.tensor])).max(initial=0.0)), _least_of(row))
             moves = self._moves(run, row, inputs, still[row.tensor], least, error)
-            mine = _Move(error, _share_beyond(made[row.tensor], still[row.tensor], least))
-            floor = 2.0 * max(move.error for move in moves) / MARGIN
+            mine = _Move(error, _share_beyond(outputs[row.tensor], still[row.tensor], least))
+            floor = 2.0 * max(move.error for move in moves) / OPERATOR_MARGIN
             if floor <= (result.floor or 0.0) or not _is_one_of(mine, moves):
                 return result
             return replace(result, floor=floor, floor_from="inputs moved by rounding in several directions")
@@ -273,13 +273,13 @@ class OperatorTester:
         """
         moves: list[_Move] = []
         for seed in range(_DIRECTIONS):
-            made = run.run_part(jolted(inputs, MARGIN, seed), [row.tensor])
-            if made is None:
+            outputs = run.run_part(jolted(inputs, OPERATOR_MARGIN, seed), [row.tensor])
+            if outputs is None:
                 return moves or [_Move(0.0, 0.0)]
-            gap = distance(made[row.tensor], still, _least_of(row))
-            moves.append(_Move(gap if math.isfinite(gap) else 0.0, _share_beyond(made[row.tensor], still, least)))
+            gap = distance(outputs[row.tensor], still, _least_of(row))
+            moves.append(_Move(gap if math.isfinite(gap) else 0.0, _share_beyond(outputs[row.tensor], still, least)))
             errors = [move.error for move in moves]
-            is_smooth = len(moves) >= _TELL_SMOOTH and max(errors) <= MARGIN * min(errors)
+            is_smooth = len(moves) >= _TELL_SMOOTH and max(errors) <= OPERATOR_MARGIN * min(errors)
             if is_smooth or 2.0 * max(errors) >= error:
                 break
         return moves
@@ -298,8 +298,8 @@ class OperatorTester:
             own_kind = dtype_name(kinds[name]) if name in kinds else ""
             kind = max(allowed, own_kind, key=unit_of)
             coarse[name] = rounded(array, kind) if unit_of(kind) > unit_of(dtype_name(array.dtype)) else array
-        made = self.reference.run_part(coarse, [row.tensor])
-        return made is not None and np.array_equal(to_numpy(made[row.tensor]), own)
+        outputs = self.reference.run_part(coarse, [row.tensor])
+        return outputs is not None and np.array_equal(to_numpy(outputs[row.tensor]), own)
 
     def _are_ties(self, row: SweptRow, inputs: Tensors, pair: tuple[NDArray[Any], NDArray[Any]], width: float) -> bool:
         """Return whether the reference makes each step of the candidate's of inputs so many units of roundoff away."""
@@ -307,13 +307,13 @@ class OperatorTester:
         lowest, highest = other.astype(np.int64), other.astype(np.int64)
         for factor in (1.0 + width * row.input_unit, 1.0 - width * row.input_unit):
             moved = {name: scaled(to_numpy(array), factor) for name, array in inputs.items()}
-            made = self.reference.run_part(moved, [row.tensor])
-            if made is None or to_numpy(made[row.tensor]).shape != own.shape:
+            outputs = self.reference.run_part(moved, [row.tensor])
+            if outputs is None or to_numpy(outputs[row.tensor]).shape != own.shape:
                 return False
-            steps = to_numpy(made[row.tensor]).astype(np.int64)
+            steps = to_numpy(outputs[row.tensor]).astype(np.int64)
             lowest, highest = np.minimum(lowest, steps), np.maximum(highest, steps)
-        mine = own.astype(np.int64)
-        return bool(((lowest <= mine) & (mine <= highest)).all())
+        codes = own.astype(np.int64)
+        return bool(((lowest <= codes) & (codes <= highest)).all())
 
     def _saturates(self, row: SweptRow, inputs: Tensors) -> bool:
         """Return whether both sides agree on half of the activations, of which no two products exceed 16 bits."""
@@ -324,8 +324,8 @@ class OperatorTester:
         if activations.dtype != np.uint8:
             return False
         halved = {**inputs, first: activations // 2}
-        made, expected = self.candidate.run_part(halved, [row.tensor]), self.reference.run_part(halved, [row.tensor])
-        return made is not None and expected is not None and distance(made[row.tensor], expected[row.tensor]) == 0.0
+        actual, expected = self.candidate.run_part(halved, [row.tensor]), self.reference.run_part(halved, [row.tensor])
+        return actual is not None and expected is not None and distance(actual[row.tensor], expected[row.tensor]) == 0.0
 
     def _with_floor(self, result: Standalone, row: SweptRow, inputs: Tensors, own: Any, expected: Any) -> Standalone:
         size = expected.size + sum(to_numpy(array).size for array in inputs.values())
@@ -351,8 +351,8 @@ class OperatorTester:
         if row.node.op_type not in SUMMING:
             return result
         sizes = {name: np.abs(to_numpy(each)) if is_floating(dtype_of(each)) else each for name, each in inputs.items()}
-        made = self.reference.run_part(sizes, [row.tensor])
-        added, left = (figures(made[row.tensor]) if made is not None else None), figures(expected)
+        outputs = self.reference.run_part(sizes, [row.tensor])
+        added, left = (figures(outputs[row.tensor]) if outputs is not None else None), figures(expected)
         if added is None or left is None or not left.scale:
             return result
         terms = max(to_numpy(each).size for each in inputs.values()) / max(to_numpy(expected).size, 1)
@@ -366,13 +366,19 @@ class OperatorTester:
     ) -> Standalone:
         own, expected, truth = tensors
         least = least_scale(row.node.op_type, row.type)
-        mine, other = distance(own, truth, least), distance(expected, truth, least)
-        floor = other
-        if other > worth_running(row.unit) and self.precise is not None:
-            made = self.precise.run_part(nudged(inputs), [row.tensor])
-            moved = distance(made[row.tensor], truth, least) if made is not None else 0.0
-            floor = bounded_floor(other, moved if math.isfinite(moved) else 0.0, row.unit)
-        return replace(result, floor=floor, floor_from="the reference against float64", reference=other, candidate=mine)
+        of_candidate, of_reference = distance(own, truth, least), distance(expected, truth, least)
+        floor = of_reference
+        if of_reference > worth_running(row.unit) and self.precise is not None:
+            outputs = self.precise.run_part(nudged(inputs), [row.tensor])
+            moved = distance(outputs[row.tensor], truth, least) if outputs is not None else 0.0
+            floor = bounded_floor(of_reference, moved if math.isfinite(moved) else 0.0, row.unit)
+        return replace(
+            result,
+            floor=floor,
+            floor_from="the reference against float64",
+            reference=of_reference,
+            candidate=of_candidate,
+        )
 
 
 def _least_of(row: SweptRow) -> float:
@@ -390,7 +396,7 @@ def _is_one_of(mine: _Move, moves: list[_Move]) -> bool:
     """Return whether a result is moved in as many elements as by jumps, and left alone in as many."""
     shares = [move.share for move in moves if move.share]
     usual = sum(shares) / len(shares) if shares else 0.0
-    return mine.share <= MARGIN * usual and MARGIN * (1.0 - mine.share) >= 1.0 - usual
+    return mine.share <= OPERATOR_MARGIN * usual and OPERATOR_MARGIN * (1.0 - mine.share) >= 1.0 - usual
 
 
 def _difference(
@@ -406,15 +412,15 @@ def _difference(
         allowed: The coarsest type that the two may calculate in; empty for the model's own.
         least: The least magnitude to hold steps of a scale against.
     """
-    made = figures(own)
-    if made is None:
+    of_candidate = figures(own)
+    if of_candidate is None:
         same = np.array_equal(own, other)
         return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
     parts = _parts_of(row, own, other, allowed)
     share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
     steps = _step_error(row, own, other, least) if rounds_to_steps(row.node, row.unit) else None
     return Standalone(
-        parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
+        parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=of_candidate.nan > 0, steps=steps,
         gain=_gain_of(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
     )  # fmt: skip
 

@@ -46,10 +46,10 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
                 if block > 0 and array.ndim == 2 and is_floating(array.dtype)
                 else _folded_in_steps(array, node.folded.get(name), levels, rng)
             )
-        made = reference.run_part(feed, list(node.outputs))
-        if made is None:
+        outputs = reference.run_part(feed, list(node.outputs))
+        if outputs is None:
             return
-        yield to_numpy(made[node.outputs[0]])
+        yield to_numpy(outputs[node.outputs[0]])
 
 
 def _in_steps(
@@ -95,8 +95,8 @@ def _in_blocks(array: NDArray[Any], block: int, unit: float, rng: np.random.Gene
     blocks = wide.reshape(-1, block, array.shape[1])
     steps = 2.0 * unit * np.abs(blocks).max(axis=1, keepdims=True)
     steps[steps == 0.0] = 1.0
-    made: NDArray[Any] = (_rounded(blocks / steps, rng) * steps).reshape(wide.shape)
-    return made[: array.shape[0]].astype(array.dtype)
+    requantised_blocks: NDArray[Any] = (_rounded(blocks / steps, rng) * steps).reshape(wide.shape)
+    return requantised_blocks[: array.shape[0]].astype(array.dtype)
 
 
 def _rounded(places: NDArray[np.float64], rng: np.random.Generator | None) -> NDArray[np.float64]:

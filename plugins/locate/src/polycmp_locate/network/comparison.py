@@ -161,7 +161,7 @@ def compare_sides(mine: Side, other: Side, matches: Sequence[Match]) -> NetworkC
 
 
 @dataclass(frozen=True)
-class _Step:
+class _PartOperator:
     """An operator of a part, or the bias that one adds.
 
     Attributes:
@@ -198,7 +198,7 @@ class _Step:
 
 
 @dataclass(frozen=True)
-class _Folded(_Step):
+class _Folded(_PartOperator):
     """A product, or the bias behind it, with the normalisation behind that folded into it.
 
     Attributes:
@@ -207,8 +207,8 @@ class _Folded(_Step):
         unit: Unit roundoff of the folding.
     """
 
-    bias: _Step | None = None
-    norm: _Step | None = None
+    bias: _PartOperator | None = None
+    norm: _PartOperator | None = None
     unit: float = 0.0
 
     def constants(self) -> dict[str, Constant]:
@@ -242,14 +242,14 @@ class _Folded(_Step):
                 yield from step.sources(part)
 
 
-def _folded(steps: Sequence[_Step], unit: float) -> list[_Step]:
+def _folded(steps: Sequence[_PartOperator], unit: float) -> list[_PartOperator]:
     """Return steps with each normalisation folded into the product before it, as optimisers do.
 
     Args:
         steps: The steps.
         unit: Unit roundoff of the folding.
     """
-    found: list[_Step] = []
+    found: list[_PartOperator] = []
     for step in steps:
         bias = found[-1] if found and found[-1].kind == "Add" else None
         product = found[-1 if bias is None else -2] if len(found) > (bias is not None) else None
@@ -277,8 +277,8 @@ class _Pair:
     """
 
     tensor: str
-    mine: list[_Step]
-    other: list[_Step]
+    mine: list[_PartOperator]
+    other: list[_PartOperator]
     reads: tuple[str, ...]
     wired: bool
     readers: list[str] = field(default_factory=list)
@@ -289,7 +289,7 @@ class _Pair:
         return self.wired and [step.kind for step in self.mine] == [step.kind for step in self.other]
 
     @cached_property
-    def calculating(self) -> list[tuple[_Step, _Step]] | None:
+    def calculating(self) -> list[tuple[_PartOperator, _PartOperator]] | None:
         """The operators that do more than move elements, side by side; None where they are not the same."""
         steps = [[step for step in steps if step.kind not in MOVING] for steps in (self.mine, self.other)]
         same = self.wired and [step.kind for step in steps[0]] == [step.kind for step in steps[1]]
@@ -312,8 +312,8 @@ class _Off:
     """
 
     pair: _Pair
-    step: _Step
-    twin: _Step
+    step: _PartOperator
+    twin: _PartOperator
     role: str
     words: str
     size: int
@@ -322,8 +322,6 @@ class _Off:
 
 
 class _Comparison:
-    """One comparison in the making."""
-
     def __init__(
         self, mine: Side, other: Side, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
     ) -> None:
@@ -484,7 +482,7 @@ class _Comparison:
         return Finding(item.step.node, item.pair.tensor, f"{item.words}: {item.deviation.words}", accuses)
 
     @staticmethod
-    def _has_full_bias(step: _Step) -> bool:
+    def _has_full_bias(step: _PartOperator) -> bool:
         """Return whether an operator's bias fills its 32 bits, for which quantisers enlarge the weight's step."""
         bias = step.graph.constants(step.node).get("bias")
         return bias is not None and bool(np.any(np.abs(bias.values) >= _FULL_BIAS * bias.step)) and bias.coded
@@ -569,7 +567,7 @@ class _Comparison:
             if self._is_needed(step, before):
                 yield Finding(step.node, pair.tensor, f"{_named(step)} has no counterpart in the other file", True)
 
-    def _is_needed(self, step: _Step, before: str) -> bool:
+    def _is_needed(self, step: _PartOperator, before: str) -> bool:
         """Return whether no tool leaves an operator out.
 
         Args:
@@ -590,7 +588,7 @@ class _Comparison:
         return "" if maker is None else side.kind(maker)
 
 
-def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_Step]:
+def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_PartOperator]:
     """Yield the operators of a part that do more than round; a product and its bias as two."""
     for node in part.nodes:
         if not any(side.is_root(name) for name in node.outputs):
@@ -598,10 +596,10 @@ def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_Step]:
         yield from _steps_of(side.kind(node), node, graph)
 
 
-def _steps_of(kind: str, node: GraphNode, graph: DeclaredGraph) -> Iterator[_Step]:
-    yield _Step(_PRODUCTS.get(kind, kind), node, graph)
+def _steps_of(kind: str, node: GraphNode, graph: DeclaredGraph) -> Iterator[_PartOperator]:
+    yield _PartOperator(_PRODUCTS.get(kind, kind), node, graph)
     if kind in _PRODUCTS and has_bias(node):
-        yield _Step("Add", node, graph, is_bias=True)
+        yield _PartOperator("Add", node, graph, is_bias=True)
 
 
 def _smoothed_norms(beyond: Sequence[_Off]) -> int:
@@ -638,7 +636,7 @@ def _half_steps(constant: Constant) -> NDArray[np.float64]:
     return np.asarray(constant.unit * values + constant.step / 2 + unit_of("float32") * values).reshape(-1)
 
 
-def _named(step: _Step) -> str:
+def _named(step: _PartOperator) -> str:
     """Return an operator for people; a bias by its constant."""
     if step.is_bias:
         return f"the bias {next(iter(step.constants().values())).name!r} of {step.node.label}"

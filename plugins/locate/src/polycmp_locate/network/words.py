@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from polycmp_locate import sentences as say
+from polycmp.sentences import counted
 from polycmp_locate.network.comparison import NetworkComparison
 
 
@@ -16,9 +16,14 @@ def network_notes(faults: Sequence[str], notes: Iterable[str]) -> Iterator[str]:
         notes: Remarks on the whole.
     """
     if faults:
-        first, *more = faults
-        yield f"another network: {say.other_network(first, len(more))}"
+        yield f"another network: {first_difference(faults)}"
     yield from notes
+
+
+def first_difference(faults: Sequence[str]) -> str:
+    """Name the first difference between two files that no tool makes on purpose, and count the others."""
+    first, *more = faults
+    return f"{first}, and {counted(len(more), 'more difference')}" if more else first
 
 
 def whole_notes(network: NetworkComparison) -> Iterator[str]:
@@ -28,6 +33,12 @@ def whole_notes(network: NetworkComparison) -> Iterator[str]:
         network: The comparison.
     """
     if network.rescaled:
-        yield say.rescaled(network.rescaled)
+        yield (
+            f"slices of {counted(network.rescaled, 'constant')} are multiplied by factors of their own, as "
+            "equalisation and smoothing do; the outputs say whether the operators around undo that"
+        )
     elif network.trained_again:
-        yield say.trained_again(network.deviating, network.constants)
+        yield (
+            f"{network.deviating} of {network.constants} constants differ: the files hold other weights, as after "
+            "training again"
+        )

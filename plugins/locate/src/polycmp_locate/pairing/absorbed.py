@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.graph import GraphNode, weight_values
 from polycmp.precision import CUTTING
-from polycmp_locate.pairing.codes import Steps
+from polycmp_locate.pairing.codes import Quantisation
 from polycmp_locate.pairing.side import Side
 
 #: The place of the bias among what operators read that add one to their product.
@@ -176,7 +176,7 @@ def absorbed(quantised: Side, codes: str, exact: Side, activation: GraphNode) ->
     return Absorbed(activation, quantised.maker[codes], steps.zero_point, _passing(steps, exact, activation))
 
 
-def _passing(steps: Steps, exact: Side, activation: GraphNode) -> float | None:
+def _passing(steps: Quantisation, exact: Side, activation: GraphNode) -> float | None:
     """Return a number that codes represent although the activation cuts it."""
     low, high = _bounds(exact, activation)
     half = float(np.max(steps.scale)) / 2.0  # the nearest step to a bound may lie beyond it

@@ -30,7 +30,7 @@ _SELECTING = frozenset(
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class Quantisation:
     """The numbers that codes represent: (code - zero) * scale.
 
     Attributes:
@@ -95,7 +95,7 @@ def _bounds(kind: np.dtype[Any]) -> tuple[int, int]:
     return (0, size - 1) if sign else (-size // 2, size // 2 - 1)
 
 
-def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str]) -> dict[str, Steps | None]:
+def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str]) -> dict[str, Quantisation | None]:
     """Return the tensors that hold codes, each with scale and zero point; None where the file does not give those.
 
     Args:
@@ -106,7 +106,7 @@ def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str
     places = list(_made(graph, types, static))
     wanted = {name for _, source in places if isinstance(source, tuple) for name in source[:2] if name}
     held = weight_values(graph, wanted) if wanted else {}
-    found: dict[str, Steps | None] = {}
+    found: dict[str, Quantisation | None] = {}
     for name, source in places:
         found[name] = found.get(source) if isinstance(source, str) else _steps(source, held, types.get(name))
     return found
@@ -140,7 +140,9 @@ def _is_float(types: TensorMetadata, name: str) -> bool:
     return entry is not None and entry.dtype is not None and dtype_class(entry.dtype) == "float"
 
 
-def _steps(source: tuple[str, str, int], held: dict[str, NDArray[Any]], declared: TensorEntry | None) -> Steps | None:
+def _steps(
+    source: tuple[str, str, int], held: dict[str, NDArray[Any]], declared: TensorEntry | None
+) -> Quantisation | None:
     scale, zero = held.get(source[0]), held.get(source[1])
     if scale is None or (source[1] and zero is None) or scale.ndim > 1:
         return None
@@ -149,4 +151,4 @@ def _steps(source: tuple[str, str, int], held: dict[str, NDArray[Any]], declared
         zero = np.zeros((), declared.dtype if known and declared is not None else np.uint8)
     if dtype_class(zero.dtype) != "integer":
         return None
-    return Steps(scale, zero, source[2])
+    return Quantisation(scale, zero, source[2])

@@ -15,7 +15,7 @@ from polycmp.layerwise import JoinParts, PartitionedRun, tensor_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
-from polycmp_locate.pairing.codes import Steps
+from polycmp_locate.pairing.codes import Quantisation
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import join, weight_name
 from polycmp_locate.pairing.result import Pairing
@@ -199,7 +199,7 @@ class SharedGraph:
         made = list(dict.fromkeys(self.own[name] for name in outputs))
         return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs), self.own)
 
-    def steps(self, own: str) -> Steps | None:
+    def steps(self, own: str) -> Quantisation | None:
         """Return the scale and zero point of the codes in a tensor; None if it holds numbers."""
         return self.side.codes.get(own)
 

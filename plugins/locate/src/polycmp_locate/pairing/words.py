@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polycmp.data import InputPairs
 from polycmp.graph import GraphNode
 from polycmp.layerwise import a_few
 from polycmp.runs import renamed_input_notes, unmatched_input_notes
-from polycmp_locate import sentences as say
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
 
 #: So many activations that codes do are named.
 _ABSORBED = 3
+#: Operators of a group that are named; of more the first few and the last are.
+_LISTED = 8
 
 
 def input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
@@ -69,6 +70,15 @@ def reads_otherwise(node: GraphNode, candidate: str, reference: str) -> str:
     """
     if not isinstance(node, PartNode) or not node.only_reference:
         return ""
-    mine = a_few(node.only_candidate) if node.only_candidate else ""
     others = a_few(node.only_reference)
-    return say.reads_otherwise(candidate, mine, reference, others, may_be_frozen=node.may_be_frozen)
+    if node.only_candidate:
+        return f"; it reads {a_few(node.only_candidate)} in {candidate}, {others} in {reference}"
+    guess = ": was it frozen to the example inputs of the export?" if node.may_be_frozen else ""
+    return f"; {reference} reads {others} for it and {candidate} does not{guess}"
+
+
+def all_of(operators: Sequence[str]) -> str:
+    """Name several operators, of many those at both ends."""
+    if len(operators) > _LISTED:
+        operators = [*operators[: _LISTED // 2], f"{len(operators) - _LISTED // 2 - 1} more", operators[-1]]
+    return f"{', '.join(operators[:-1])} and {operators[-1]}"

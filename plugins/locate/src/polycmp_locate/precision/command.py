@@ -64,7 +64,7 @@ OPTIONS = (
 
 
 @dataclass
-class Found:
+class PrecisionSearch:
     """Result of the search.
 
     Attributes:
@@ -114,8 +114,8 @@ def _precision(call: Invocation) -> int:
 
 
 def _with_backends(call: Invocation) -> int:
-    from polycmp_locate.precision.rank.engine import RankOptions, rank
     from polycmp_locate.precision.rank.presentation import result_of
+    from polycmp_locate.precision.rank.ranking import RankOptions, rank
 
     section, plan = call.section(PrecisionSection), call.plan()
     call.begin(plan)
@@ -146,7 +146,7 @@ def _with_check(call: Invocation) -> int:
     check = call.params["check"]
     artifact = checking.iter_artifact or artifact_of(check, [".onnx"], "polycmp_debug.onnx")
     stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
-    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), Found(names)
+    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), PrecisionSearch(names)
     with call.progress() as on_stage:
         passes = _passes(call, named, found, stepper, replay, on_stage)
         try:
@@ -162,7 +162,12 @@ def _with_check(call: Invocation) -> int:
 
 
 def _passes(
-    call: Invocation, named: Any, found: Found, stepper: Stepper, replay: Replay, on_stage: Callable[[str], None]
+    call: Invocation,
+    named: Any,
+    found: PrecisionSearch,
+    stepper: Stepper,
+    replay: Replay,
+    on_stage: Callable[[str], None],
 ) -> Callable[[int], bool]:
     from polycmp_onnx import save_onnx
 
@@ -227,24 +232,28 @@ def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
     return mixer.mix(layer for layer in mixer.layers if any(names[index] in wanted for index in layer.nodes))
 
 
-def _result(call: Invocation, found: Found, seconds: float) -> Result:
+def _result(call: Invocation, found: PrecisionSearch, seconds: float) -> Result:
     from polycmp.report import Fact, Note, Verdict
-    from polycmp.sentences import FAILED, FOUND, NO_FAULT
+    from polycmp.sentences import FAILED, FOUND, NO_FAULT, counted
     from polycmp_locate.report_builder import build_result
-    from polycmp_locate.sentences import check_passes
 
     count, kept = len(found.names), found.kept
     verdict: Verdict = "failed" if kept is None else "passed"
     shown = [] if kept is None else _kept(call, found.names, kept)
     heading = FAILED if kept is None else FOUND if kept else NO_FAULT
-    sentence = check_passes(kept, count, found.steps)
+    if kept is None:
+        answer = "the check fails even with all operators in float32"
+    elif not kept:
+        answer = "the check passes with all operators in float16"
+    else:
+        answer = f"the check passes with {kept} of {counted(count, 'operator')} in float32"
     direction = call.section(PrecisionSection).direction
     notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
     return build_result(
         "debug precision",
         verdict,
         heading,
-        sentence,
+        f"{answer}, after {counted(found.steps, 'step')}",
         title="debug precision",
         typed=call.options.command,
         seconds=seconds,

@@ -70,7 +70,7 @@ class Forced:
     outputs: Mapping[str, str]
 
 
-class Made(OnnxLoader):
+class GivenModel(OnnxLoader):
     """Gives a model that is there already.
 
     Args:

@@ -130,8 +130,6 @@ class _SpoiledError(Exception):
 
 
 class _Builder:
-    """Writes one folder."""
-
     def __init__(self, case: Case, folder: Path, model: str, place: Path, change: Change, seed: int) -> None:
         self.case, self.folder, self.model, self.place, self.change, self.seed = (
             case,

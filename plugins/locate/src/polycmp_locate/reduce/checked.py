@@ -18,7 +18,7 @@ from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in
 from polycmp_locate.reduce.saved import SavedTensors
 from polycmp_locate.reduce.search import State, Wishes
-from polycmp_locate.reduce.searching import Search, Stage, Wanted
+from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
 from polycmp_locate.reduce.writing import absolute, write_model
 
 #: Size of a dimension that a model leaves open, where nothing else tells it.
@@ -173,7 +173,7 @@ def reduce_with_check(
     model: Model,
     stepper: Stepper,
     wishes: Wishes,
-    wanted: Wanted,
+    wanted: OutputFiles,
     replay: Replay,
     check: tuple[str, ...],
     saved: SavedTensors,
@@ -221,7 +221,7 @@ def reduce_with_check(
 
 
 def _write(
-    found: Reduction, wanted: Wanted, judge: CheckJudge, artifact: str, check: tuple[str, ...], saved: SavedTensors
+    found: Reduction, wanted: OutputFiles, judge: CheckJudge, artifact: str, check: tuple[str, ...], saved: SavedTensors
 ) -> None:
     from polycmp_locate.reduce.case import Case
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polycmp.debug import Replay
     from polycmp_locate.reduce.reduction import Reduction
     from polycmp_locate.reduce.search import Wishes
-    from polycmp_locate.reduce.searching import Wanted
+    from polycmp_locate.reduce.searching import OutputFiles
 
 _LOG = logging.getLogger("polycmp.locate")
 
@@ -95,22 +95,22 @@ def _write_whole(call: Invocation, found: Reduction, path: str) -> None:
     found.wrote("the whole model", path, write_model(model, model.load(model.kind), path))
 
 
-def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
+def _asked(call: Invocation) -> tuple[Wishes, OutputFiles, Replay]:
     """Return the options of the search, the files to write, and the record of steps."""
     # None of this is needed for a help text, which has to come at once.
     from polycmp.debug import Replay
     from polycmp_locate.reduce.search import Wishes
-    from polycmp_locate.reduce.searching import Wanted
+    from polycmp_locate.reduce.searching import OutputFiles
 
     section, replays = call.section(ReduceSection), call.section(ReplaySection)
     directions = (not section.no_reduce_outputs, not section.no_reduce_inputs)
     wishes = Wishes(section.mode == "linear", *directions, around=bool(section.min_good))
-    wanted = Wanted(_output(call), section.min_good, section.save_repro)
+    wanted = OutputFiles(_output(call), section.min_good, section.save_repro)
     return wishes, wanted, Replay(replays.load_debug_replay, replays.save_debug_replay)
 
 
 def _with_backends(call: Invocation) -> Reduction:
-    from polycmp_locate.reduce.engine import reduce_with_backends
+    from polycmp_locate.reduce.with_backends import reduce_with_backends
 
     wishes, wanted, replay = _asked(call)
     plan = call.plan()

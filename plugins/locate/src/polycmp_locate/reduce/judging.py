@@ -30,7 +30,7 @@ Tensors = Mapping[str, Any]
 
 
 @dataclass
-class Failure:
+class FailingModel:
     """Failure of the whole model.
 
     Attributes:
@@ -79,7 +79,7 @@ class WholeModel:
         self.unanswered: dict[str, str] = {}
         self._resolved, self._plan, self._on_stage = resolved, plan, on_stage
 
-    def find(self) -> Failure | None:
+    def find(self) -> FailingModel | None:
         """Return the first failure; None if there is none, or the reference failed (see `results`).
 
         Raises:
@@ -108,7 +108,7 @@ class WholeModel:
                 )
                 if made is None or wrong:
                     error = runs[partitioned_run.label].result.error if made is None else ""
-                    return Failure(partitioned_run, reference, copy_feed(step.feed), step.index, error, wrong)
+                    return FailingModel(partitioned_run, reference, copy_feed(step.feed), step.index, error, wrong)
         return None
 
     def _differing(self, label: str, reference: str, feed: Feed, made: Tensors, expected: Tensors) -> dict[str, str]:
@@ -169,7 +169,7 @@ class BackendJudge:
         resolved: The run.
     """
 
-    def __init__(self, failure: Failure, resolved: Resolved) -> None:
+    def __init__(self, failure: FailingModel, resolved: Resolved) -> None:
         self.failure = failure
         self._resolved = resolved
         self._compare = resolved.plan.compare

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
-from polycmp.sentences import ERROR, FOUND, NO_FAULT
-from polycmp_locate import sentences as say
+from polycmp.sentences import ERROR, FOUND, NO_FAULT, counted
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.report_builder import build_result
@@ -50,10 +49,12 @@ def _sentence(found: Reduction) -> str:
     if found.problem is not None:
         return found.problem.what
     if found.failing is None:
-        return say.NOTHING_TO_REDUCE
+        return "the whole model passes, so there is nothing to reduce"
     label = found.graph.nodes[found.failing.nodes[-1]].label
-    size, whole = found.failing.size, len(found.graph.nodes)
-    return say.still_fails(label, size, whole, found.steps, stopped=found.stopped)
+    size = found.failing.size
+    part = f"{size} of {counted(len(found.graph.nodes), 'operator')}"
+    what = f"{part} still fail" if size > 1 else f"{label} alone still fails, {part}"
+    return f"{'stopped; so far ' if found.stopped else ''}{what}, after {counted(found.steps, 'step')}"
 
 
 def _content(found: Reduction) -> Iterator[Block]:

@@ -18,7 +18,7 @@ Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OutputFiles:
     """Files to write.
 
     Attributes:

@@ -22,41 +22,41 @@ _LEGEND = {
 }
 
 
-def along_graph(found: Located) -> AlongGraph:
+def along_graph(located: Located) -> AlongGraph:
     """Return the errors of all tensors in the order of the graph.
 
     Args:
-        found: Result of the search.
+        located: Result of the search.
     """
-    judged = found.judged
+    judged = located.judged
     bad = sum(not row.passed for row in judged.rows)
-    explained = _explained(found)
-    places = tuple(_places(found))
-    differ = found.pairing is not None
+    explained = _explained(located)
+    places = tuple(_places(located))
+    differ = located.pairing is not None
     return AlongGraph(
         title="Error along the graph",
-        points=tuple(_point(row, found, index < explained) for index, row in enumerate(judged.rows)),
+        points=tuple(_point(row, located, index < explained) for index, row in enumerate(judged.rows)),
         remark="relative error, as it came through the model; click a point",
         summary=f"Relative error of {len(judged.rows)} tensors in the order of the graph; "
         f"{bad} are outside the tolerance",
         ends=("first operator", "last operator"),
         legend=_LEGEND,
-        headings=(f"In {found.reference}", "Paired by", "Made by") if differ else ("Made by",),
+        headings=(f"In {located.reference}", "Paired by", "Made by") if differ else ("Made by",),
         measures=(Measure("Relative"), Measure("Own")),
         places=places if differ or any(place.modules for place in places) else (),
-        name_title=f"Tensor in {found.candidate}" if differ else "Tensor",
+        name_title=f"Tensor in {located.candidate}" if differ else "Tensor",
     )
 
 
-def _explained(found: Located) -> int:
+def _explained(located: Located) -> int:
     """Return how many of the first rows are no more than rounding explains, whether within the tolerance or not."""
-    judged = found.judged
+    judged = located.judged
     if judged.first_bad is None:
         return len(judged.rows)
     return next((index for index, row in enumerate(judged.rows) if row is judged.first_bad), 0)
 
 
-def _point(row: Row, found: Located, explained: bool) -> Point:
+def _point(row: Row, located: Located, explained: bool) -> Point:
     text = f"{row.tensor} ({row.node.op_type}): {row.relative:.3g} relative"
     return Point(
         name=row.tensor,
@@ -64,22 +64,22 @@ def _point(row: Row, found: Located, explained: bool) -> Point:
         state="passed" if row.passed else "info" if explained else "failed",
         text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
         ring=None if row.standalone is None else float(row.standalone.relative),
-        mark=f"{row.node.op_type} computes {row.tensor}" if row is found.judged.first_bad else "",
+        mark=f"{row.node.op_type} computes {row.tensor}" if row is located.judged.first_bad else "",
     )
 
 
-def _places(found: Located) -> Iterator[Place]:
-    judged = found.judged
+def _places(located: Located) -> Iterator[Place]:
+    judged = located.judged
     shown = [row.tensor for row in judged.rows]
-    alone = places_alone(found.pairing, shown) if found.pairing is not None else {}
+    alone = places_alone(located.pairing, shown) if located.pairing is not None else {}
     for row in judged.rows:
         yield from alone.get(row.tensor, ())
-        yield _place(row, found)
+        yield _place(row, located)
     yield from alone.get("", ())
 
 
-def _place(row: Row, found: Located) -> Place:
-    node, chosen = row.node, row is found.judged.first_bad
+def _place(row: Row, located: Located) -> Place:
+    node, chosen = row.node, row is located.judged.first_bad
     counterpart = node.counterpart if isinstance(node, PartNode) else ""
     texts = (counterpart, node.method, made_by(node)) if isinstance(node, PartNode) else (node.op_type,)
     return Place(
@@ -94,8 +94,12 @@ def _place(row: Row, found: Located) -> Place:
 
 def made_by(node: PartNode) -> str:
     """Return the types of the operators of both models that make a tensor, once where they are the same."""
-    mine, other = ", ".join(node.candidate_ops), ", ".join(node.reference_ops)
-    return mine if mine == other or not other else f"{mine or 'nothing'} | {other}"
+    of_candidate, of_reference = ", ".join(node.candidate_ops), ", ".join(node.reference_ops)
+    return (
+        of_candidate
+        if of_candidate == of_reference or not of_reference
+        else f"{of_candidate or 'nothing'} | {of_reference}"
+    )
 
 
 def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[Place]]:
@@ -105,7 +109,7 @@ def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[
         pairing: Pairs of tensors of the two models.
         shown: Names in the candidate's model; those after all of them have an empty one.
     """
-    found: dict[str, list[Place]] = {}
+    places: dict[str, list[Place]] = {}
     back = {match.reference: match.candidate for match in reversed(pairing.matches)}
     sides: Iterable[tuple[Mapping[str, GraphNode | None], Mapping[str, str], bool]] = (
         (pairing.candidate_floats, {name: name for name in pairing.to_reference}, True),
@@ -117,10 +121,10 @@ def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[
             if name not in pairs:
                 waiting.append(_alone(name, node, mine))
             elif waiting and pairs[name] in shown:
-                found.setdefault(pairs[name], []).extend(waiting)
+                places.setdefault(pairs[name], []).extend(waiting)
                 waiting = []
-        found.setdefault("", []).extend(waiting)
-    return found
+        places.setdefault("", []).extend(waiting)
+    return places
 
 
 def _alone(name: str, node: GraphNode | None, mine: bool) -> Place:

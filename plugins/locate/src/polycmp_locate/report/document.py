@@ -12,30 +12,30 @@ from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
 
 
-def document_of(found: Located) -> dict[str, Any]:
+def document_of(located: Located) -> dict[str, Any]:
     """Return the fields of the document that only `locate` has."""
-    judged = found.judged
+    judged = located.judged
     return {
         "words": judged.verdict,
-        "explanation": found.explain,
-        "candidate": found.candidate,
-        "reference": found.reference,
-        "odd_one_out": found.odd_one_out or None,
+        "explanation": located.explain,
+        "candidate": located.candidate,
+        "reference": located.reference,
+        "odd_one_out": located.odd_one_out or None,
         "mode": "full" if judged.is_whole else "bisect",
-        "iteration": found.feed,
-        "step": found.step,
+        "iteration": located.feed,
+        "step": located.step,
         "first_bad": judged.first_bad.tensor if judged.first_bad else None,
         "last_good": judged.last_good.tensor if judged.last_good else None,
         "origin": judged.origin.tensor if judged.origin else None,
         "turning": judged.turning.tensor if judged.turning else None,
         "operator": _operator(judged.first_bad) if judged.first_bad else None,
-        "fused": _fused(found),
-        "probe": _probe(found),
-        "pairing": pairing_document(found.pairing),
+        "fused": _fused(located),
+        "probe": _probe(located),
+        "pairing": pairing_document(located.pairing),
         "tensors": [_row(row) for row in judged.rows],
         "backends": {
             item.label: {"backend": item.backend, "version": item.version, "error": item.error or None}
-            for item in found.backends
+            for item in located.backends
         },
     }
 
@@ -53,8 +53,8 @@ def _operator(row: Row) -> dict[str, Any]:
     }
 
 
-def _fused(found: Located) -> dict[str, Any] | None:
-    fused = found.judged.fused
+def _fused(located: Located) -> dict[str, Any] | None:
+    fused = located.judged.fused
     if fused is None:
         return None
     cure = fused.cure
@@ -91,8 +91,8 @@ def _pair(row: Row) -> dict[str, Any]:
     }
 
 
-def _probe(found: Located) -> dict[str, Any] | None:
-    probe = found.judged.seen_probe
+def _probe(located: Located) -> dict[str, Any] | None:
+    probe = located.judged.seen_probe
     if probe is None:
         return None
     return {
@@ -132,7 +132,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _figures(known: Figures | None) -> dict[str, Any] | None:
-    if known is None:
+def _figures(figures: Figures | None) -> dict[str, Any] | None:
+    if figures is None:
         return None
-    return {"min": known.low, "max": known.high, "nan": known.nan, "inf": known.inf, "count": known.count}
+    return {"min": figures.low, "max": figures.high, "nan": figures.nan, "inf": figures.inf, "count": figures.count}

@@ -41,107 +41,107 @@ _COLUMNS = (
 )
 
 
-def result_of(found: Located, *, explain: bool = False) -> Result:
+def result_of(located: Located, *, explain: bool = False) -> Result:
     """Build the result of the search for reports.
 
     Args:
-        found: Result of the search.
+        located: Result of the search.
         explain: Whether a terminal shows the figures behind the sentence; pages always do.
     """
-    failed = found.failed_backends
-    only_failures = bool(failed) and found.judged.first_bad is None
+    failed = located.failed_backends
+    only_failures = bool(failed) and located.judged.first_bad is None
     if only_failures:
         heading, sentence = ERROR, backends_failed([backend.label for backend in failed])
-        sentence += f"; seen without that: {found.sentence}" if found.sentence else ""
+        sentence += f"; seen without that: {located.sentence}" if located.sentence else ""
     else:
-        heading = _heading(found)
-        sentence = found.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so
+        heading = _heading(located)
+        sentence = located.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so
     return build_result(
         "locate",
-        found.status,
+        located.status,
         heading,
         sentence,
-        said=found.sentence,
-        title=found.candidate,
-        typed=found.command,
-        seconds=found.seconds,
+        said=located.sentence,
+        title=located.candidate,
+        typed=located.command,
+        seconds=located.seconds,
         timed=not only_failures,
-        document=document_of(found),
-        facts=_facts(found),
+        document=document_of(located),
+        facts=_facts(located),
         failed=failed,
-        content=_content(found),
-        notes=found.notes,
-        explained=[Note(text, label="", terminal=explain) for text in found.explain],
-        files=[found.saved] if found.saved else (),
+        content=_content(located),
+        notes=located.notes,
+        explained=[Note(text, label="", terminal=explain) for text in located.explain],
+        files=[located.saved] if located.saved else (),
     )
 
 
-def _heading(found: Located) -> str:
-    judged = found.judged
+def _heading(located: Located) -> str:
+    judged = located.judged
     if judged.verdict == UNDECIDED:
         return sentences.UNDECIDED
     if judged.verdict == NOT_JUDGED:
         return ERROR
-    return FOUND if found.exit_code == EXIT_DIFFERENT else NO_FAULT
+    return FOUND if located.exit_code == EXIT_DIFFERENT else NO_FAULT
 
 
-def _content(found: Located) -> Iterator[Block]:
-    judged = found.judged
+def _content(located: Located) -> Iterator[Block]:
+    judged = located.judged
     if judged.rows:
-        yield along_graph(found)
-        yield _table(found)
+        yield along_graph(located)
+        yield _table(located)
     if judged.first_bad is not None:
-        yield _operator(judged.first_bad, found)
+        yield _operator(judged.first_bad, located)
     if judged.seen_probe is not None:
         yield Note(judged.seen_probe.sentence, label="probe check")
 
 
-def _facts(found: Located) -> Iterator[Fact]:
-    judged = found.judged
-    yield Fact("candidate", found.candidate)
-    yield Fact("reference", found.reference)
+def _facts(located: Located) -> Iterator[Fact]:
+    judged = located.judged
+    yield Fact("candidate", located.candidate)
+    yield Fact("reference", located.reference)
     yield Fact("tensors", str(len(judged.rows)))
-    yield from _pairing_facts(found)
+    yield from _pairing_facts(located)
     yield Fact("outside the tolerance", str(sum(not row.passed for row in judged.rows)))
     yield Fact("first bad", judged.first_bad.tensor if judged.first_bad else "–")
-    yield Fact("duration", duration(found.seconds))
+    yield Fact("duration", duration(located.seconds))
 
 
-def _pairing_facts(found: Located) -> Iterator[Fact]:
+def _pairing_facts(located: Located) -> Iterator[Fact]:
     """Yield facts on the pairing of the tensors of different models."""
-    pairing = found.pairing
+    pairing = located.pairing
     if pairing is None:
         return
     yield Fact("paired", ", ".join(f"{count} by {method}" for method, count in pairing.counts.items()))
     for label, left, real in (
-        (found.candidate, pairing.unmatched_candidate, pairing.candidate_floats),
-        (found.reference, pairing.unmatched_reference, pairing.reference_floats),
+        (located.candidate, pairing.unmatched_candidate, pairing.candidate_floats),
+        (located.reference, pairing.unmatched_reference, pairing.reference_floats),
     ):
         yield Fact(f"without counterpart in {label}", f"{len(left)} of {len(real)}")
 
 
-def _table(found: Located) -> Table:
-    against = f"{found.candidate} against {found.reference}"
+def _table(located: Located) -> Table:
+    against = f"{located.candidate} against {located.reference}"
     return Table(
         title=f"{against}, in model order",
-        rows=tuple(_row(row, found) for row in found.judged.rows),
+        rows=tuple(_row(row, located) for row in located.judged.rows),
         columns=_COLUMNS,
         name_title="Tensor",
         drawing_title="Distribution",
         heading="Tensors in the order of the graph",
-        subject=found.candidate,
+        subject=located.candidate,
         suite=f"locate {against}",
         causal=True,
     )
 
 
-def _row(row: Row, found: Located) -> ReportRow:
-    chosen = row is found.judged.first_bad
-    fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in found.judged.finals})
+def _row(row: Row, located: Located) -> ReportRow:
+    chosen = row is located.judged.first_bad
+    fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in located.judged.finals})
     lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
     lines += [row.reason] if row.reason else []
     if row.is_borrowed and not chosen:  # one side made it for both, so that its figures are no figures
-        why = f"not judged: {found.candidate} made it for both"
+        why = f"not judged: {located.candidate} made it for both"
         return ReportRow(
             row.tensor, "skipped", (row.node.op_type,), why, mark="-", type=row.type, lines=(lines[0], why)
         )
@@ -150,32 +150,37 @@ def _row(row: Row, found: Located) -> ReportRow:
         state="passed" if fine and not chosen else "failed",
         cells=(row.node.op_type, *_figures(row)),
         reason=row.reason,
-        mark="FIRST" if chosen else "origin" if row is found.judged.origin else "ok" if fine else "bad",
+        mark="FIRST" if chosen else "origin" if row is located.judged.origin else "ok" if fine else "bad",
         type=row.type,
         chosen=chosen,
-        remarks=(_both(row, found), *_pair(row, found)),
+        remarks=(_both(row, located), *_pair(row, located)),
         drawing=_distribution(row),
-        looks={name: seen[key] for name, seen in found.looks.items() if (key := (found.candidate, row.tensor)) in seen},
+        looks={
+            name: seen[key] for name, seen in located.looks.items() if (key := (located.candidate, row.tensor)) in seen
+        },
         edge=f"{row.reference or row.candidate or 'not seen'}, error {figure(row.max_abs, 2)}",
-        lines=(*lines, *(found.explain if chosen else ())),
+        lines=(*lines, *(located.explain if chosen else ())),
     )
 
 
-def _pair(row: Row, found: Located) -> list[str]:
+def _pair(row: Row, located: Located) -> list[str]:
     """Return the counterpart of a tensor, and the operators of both models that make it."""
     node = row.node
     if not isinstance(node, PartNode):
         return []
-    lines = [f"paired by {node.method} with {node.counterpart!r} of {found.reference}"]
+    lines = [f"paired by {node.method} with {node.counterpart!r} of {located.reference}"]
     if node.candidate_ops != node.reference_ops:
-        mine, other = ", ".join(node.candidate_ops), ", ".join(node.reference_ops) or "nothing, it is the same tensor"
-        lines.append(f"made by {mine}; in {found.reference} by {other}")
+        of_candidate, of_reference = (
+            ", ".join(node.candidate_ops),
+            ", ".join(node.reference_ops) or "nothing, it is the same tensor",
+        )
+        lines.append(f"made by {of_candidate}; in {located.reference} by {of_reference}")
     return [*lines, f"coarsest type inside: {node.coarsest}"] if node.coarsest else lines
 
 
 def _distribution(row: Row) -> Histogram | None:
-    found = row.stats.histogram if row.stats is not None else None
-    return error_histogram(found.edges, found.counts) if found is not None else None
+    histogram = row.stats.histogram if row.stats is not None else None
+    return error_histogram(histogram.edges, histogram.counts) if histogram is not None else None
 
 
 def _figures(row: Row) -> tuple[CellValue, ...]:
@@ -190,39 +195,39 @@ def _figures(row: Row) -> tuple[CellValue, ...]:
     )
 
 
-def _both(row: Row, found: Located) -> str:
+def _both(row: Row, located: Located) -> str:
     """Describe the content of both sides' tensors, as far as they computed them."""
-    sides = [(row.candidate, found.candidate), (row.reference, "reference")]
+    sides = [(row.candidate, located.candidate), (row.reference, "reference")]
     return ", ".join(f"{held} ({label})" for held, label in sides if held is not None)
 
 
-def _operator(row: Row, found: Located) -> Facts:
+def _operator(row: Row, located: Located) -> Facts:
     node = row.node
-    made = {item.tensor: item.reference for item in found.judged.rows}
-    read = [(name, row.inputs.get(name) or made.get(name)) for name in node.inputs]
-    return Facts(node.label, tuple(_operator_facts(row, read, found)), tuple(_operator_lines(row, read, found)))
+    references = {item.tensor: item.reference for item in located.judged.rows}
+    read = [(name, row.inputs.get(name) or references.get(name)) for name in node.inputs]
+    return Facts(node.label, tuple(_operator_facts(row, read, located)), tuple(_operator_lines(row, read, located)))
 
 
-def _operator_facts(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[Fact]:
-    judged = found.judged
+def _operator_facts(row: Row, read: Sequence[tuple[str, object]], located: Located) -> Iterator[Fact]:
+    judged = located.judged
     yield Fact("domain", row.node.domain or "ai.onnx")
     yield from (Fact(f"attribute {name}", str(value)) for name, value in row.node.attributes.items())
     for name, held in read:
         yield Fact(f"reads {name}", str(held) if held is not None else "a weight or an input")
-    yield Fact(f"computes {row.tensor}", f"{row.type}: {_both(row, found)}")
+    yield Fact(f"computes {row.tensor}", f"{row.type}: {_both(row, located)}")
     if judged.last_good is not None:
         yield Fact("last good before it", f"{judged.last_good.tensor}, {judged.last_good.relative:.2g} relative")
 
 
-def _operator_lines(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[str]:
-    judged = found.judged
+def _operator_lines(row: Row, read: Sequence[tuple[str, object]], located: Located) -> Iterator[str]:
+    judged = located.judged
     node = row.node
     yield f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")
     yield from (f"  attribute {name} = {value}" for name, value in node.attributes.items())
     for name, held in read:
         yield f"  reads {name!r}" + (f": {held}" if held is not None else "")
-    mine = f"{row.candidate} ({found.candidate}), " if row.candidate is not None else ""
-    yield f"  computes {row.tensor!r} {row.type}: {mine}{row.reference} (reference)"
+    of_candidate = f"{row.candidate} ({located.candidate}), " if row.candidate is not None else ""
+    yield f"  computes {row.tensor!r} {row.type}: {of_candidate}{row.reference} (reference)"
     if row.reason:
         yield f"  {row.reason}"
     if judged.last_good is not None:

@@ -20,42 +20,46 @@ def report(judged: Judged, setting: Setting) -> Located:
         judged: The verdict.
         setting: The backends that were searched, and the tools for it.
     """
-    found = Located(
+    located = Located(
         setting.candidate.label,
         setting.reference.label,
         judged=judged,
         precision=_coarsest(setting.candidate, setting.reference),
         pairing=setting.pairing,
     )
-    found.sentence = judged.cause.sentence(judged, found.candidate, found.reference) if judged.cause is not None else ""
+    located.sentence = (
+        judged.cause.sentence(judged, located.candidate, located.reference) if judged.cause is not None else ""
+    )
     if not judged.finals:  # one side did not run the model
-        return found
+        return located
     if not judged.is_whole:
-        found.notes.append("with --bisect nothing tells whether looking inside changes the result")
+        located.notes.append("with --bisect nothing tells whether looking inside changes the result")
         if judged.unseen:
-            found.notes.append(f"not seen: {a_few(judged.unseen)}; if the error begins there, a later tensor is named")
-    found.sentence = found.sentence or sentence(found)
-    if judged.borrowed and not found.exit_code:
+            located.notes.append(
+                f"not seen: {a_few(judged.unseen)}; if the error begins there, a later tensor is named"
+            )
+    located.sentence = located.sentence or sentence(located)
+    if judged.borrowed and not located.exit_code:
         are, them = ("is", "it") if len(judged.borrowed) == 1 else ("are", "them")
-        found.judged = replace(judged, verdict=NOT_JUDGED)
-        found.sentence = (
-            f"{name_operators(judged.borrowed)} {are} {NOT_JUDGED}: {found.reference} cannot run {them}; of the rest: "
-            f"{found.sentence}"
+        located.judged = replace(judged, verdict=NOT_JUDGED)
+        located.sentence = (
+            f"{name_operators(judged.borrowed)} {are} {NOT_JUDGED}: {located.reference} cannot run {them}; "
+            f"of the rest: {located.sentence}"
         )
-    found.explain = explanation(found)
-    found.notes += [*notes_of(found), *judged.hints]
+    located.explain = explanation(located)
+    located.notes += [*notes_of(located), *judged.hints]
     if setting.network is not None and judged.verdict != OTHER_NETWORK:
         causes = {hint.removeprefix(CAUSE) for hint in judged.hints}
         left = [item.words for item in setting.network.accusing if item.words not in causes]
-        found.notes += network_notes(left, whole_notes(setting.network))
+        located.notes += network_notes(left, whole_notes(setting.network))
     for run in (setting.candidate, setting.reference):
-        found.notes += [f"{run.label} {note}" for note in run.result.notes]
-    if setting.lacking is not None and not found.exit_code:
+        located.notes += [f"{run.label} {note}" for note in run.result.notes]
+    if setting.lacking is not None and not located.exit_code:
         verdict, advice = (NOT_JUDGED if setting.lacking.instead else LACKING), setting.lacking.advice
-        found.judged = replace(judged, verdict=verdict)
-        found.sentence = f"{verdict}: {setting.lacking}; of the rest: {found.sentence}"
-        found.notes += [advice] if advice else []
-    return found
+        located.judged = replace(judged, verdict=verdict)
+        located.sentence = f"{verdict}: {setting.lacking}; of the rest: {located.sentence}"
+        located.notes += [advice] if advice else []
+    return located
 
 
 def _coarsest(*partitioned_runs: PartitionedRun) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polycmp_locate import sentences as say
+from polycmp.sentences import counted
 from polycmp_locate.decisions import rounds_on_the_way
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.values.judged import UNDECIDED
@@ -12,22 +12,26 @@ from polycmp_locate.values.located import Located
 _WORTH = 2.0**-6
 
 
-def worst_steps(found: Located) -> str:
+def worst_steps(located: Located) -> str:
     """Describe the sum of the errors of rounding to steps in the outputs; empty where nothing is rounded so.
 
     Args:
-        found: The search.
+        located: The search.
     """
-    judged = found.judged
+    judged = located.judged
     rows = [row for row in judged.rows if rounds_on_the_way(row)]
     if not rows or judged.seen_probe is None or judged.seen_probe.error <= _WORTH:
         return ""
     kind = max((row.node for row in rows if isinstance(row.node, PartNode)), key=lambda node: node.unit).coarsest
-    text = say.summed_steps(len(judged.rows), kind, len(rows), judged.seen_probe.error)
+    text = (
+        f"none of {counted(len(judged.rows), 'tensor')} is off by more than rounding to {kind} explains; "
+        f"{counted(len(rows), 'part')} of the model round to it, which together puts the outputs off by "
+        f"{judged.seen_probe.error:.2g} relative"
+    )
     if judged.verdict == UNDECIDED:
-        text += say.TOO_FAR_TO_TELL
+        text += ", too much to tell rounding from a fault with these inputs"
     measured = [row for row in rows if row.standalone is not None]
     worst = max(measured, key=lambda row: row.standalone.relative if row.standalone else 0.0, default=None)
     if worst is not None and worst.standalone is not None and worst.standalone.relative:
-        text += say.worst_alone(worst.node.label, worst.standalone.relative, worst.tensor)
-    return f"{text}{say.WHICH_IN_FLOAT}"
+        text += f", most of all {worst.node.label} with {worst.standalone.relative:.2g} in {worst.tensor!r}"
+    return f"{text}; to see which of them to keep in float: --rank"

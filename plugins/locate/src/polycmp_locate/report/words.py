@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp_locate import sentences as say
+from polycmp.sentences import counted
 from polycmp_locate.decisions import (
     in_place_is_rounding,
     is_culprit,
@@ -21,7 +21,7 @@ from polycmp_locate.decisions import (
 )
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.source import source_of
-from polycmp_locate.pairing.words import pairing_notes, reads_otherwise
+from polycmp_locate.pairing.words import all_of, pairing_notes, reads_otherwise
 from polycmp_locate.report.summed import worst_steps
 from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.kinds import SELECTING
@@ -33,6 +33,7 @@ from polycmp_locate.values.judged import (
     ILL_CONDITIONED,
     NARROWED,
     NOT_FINITE,
+    OUTPUTS_AGREE,
     UNDECIDED,
     WITHIN_ROUNDING,
     WORSE,
@@ -49,65 +50,74 @@ _COVERED = 0.95
 _CLIPPED = 0.5
 
 
-def sentence(found: Located) -> str:
+def sentence(located: Located) -> str:
     """Return the verdict of a search as a sentence."""
-    judged = found.judged
+    judged = located.judged
     row = judged.first_bad
     if row is None:
-        return _nothing(found)
-    return f"{_accusation(row, found)}{_outputs_agree(found)}{_operators(found)}{_where(judged.origin or row)}"
+        return _nothing(located)
+    return f"{_accusation(row, located)}{_outputs_agree(located)}{_operators(located)}{_where(judged.origin or row)}"
 
 
-def _operators(found: Located) -> str:
+def _operators(located: Located) -> str:
     """Name the operators of both models that make the tensor, where they are not the same ones."""
-    judged = found.judged
+    judged = located.judged
     row = judged.origin or judged.first_bad
     node = row.node if row is not None else None
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
     text = ""
     if node.left_out:
-        text = say.leaves_out(found.candidate, " and ".join(node.left_out), found.reference)
+        text = f"; {located.candidate} leaves out {' and '.join(node.left_out)} of {located.reference}"
     elif node.candidate_ops != node.reference_ops and not node.one_of:
-        mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
-        text = say.computed_with(found.candidate, mine, found.reference, other)
-    return text + reads_otherwise(node, found.candidate, found.reference)
+        of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
+        text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
+    return text + reads_otherwise(node, located.candidate, located.reference)
 
 
-def _outputs_agree(found: Located) -> str:
-    judged = found.judged
+def _outputs_agree(located: Located) -> str:
+    judged = located.judged
     agree = bool(judged.finals) and all(item.passed for item in judged.finals)
-    return say.OUTPUTS_AGREE if agree else ""
+    return OUTPUTS_AGREE if agree else ""
 
 
-def _accusation(row: Row, found: Located) -> str:
-    judged = found.judged
-    who, node = found.candidate, row.node.label
+def _accusation(row: Row, located: Located) -> str:
+    judged = located.judged
+    who, node = located.candidate, row.node.label
     if judged.verdict == NOT_FINITE:
-        return f"{NOT_FINITE}: {_not_finite(row, found)}{_later(found)}{_alone(found)}"
+        return f"{NOT_FINITE}: {_not_finite(row, located)}{_later(located)}{_alone(located)}"
     if judged.verdict == CONSTANT:
         side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
-            found.reference, row.reference
+            located.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"{CONSTANT}: {say.constant(side, value, row.tensor, node)}{_alone(found)}"
+        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(located)}"
     if judged.verdict == NARROWED:
         kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
-        return f"{NARROWED}: {say.narrowed(node, row.tensor, kind, judged.usual_type)}{_off(row)}"
+        return (
+            f"{NARROWED}: {node} computes {row.tensor!r} through {kind}, while the rest of the model uses "
+            f"{judged.usual_type}{_off(row)}"
+        )
     strength = WORSE if judged.verdict == WORSE else WRONG
     if judged.origin is not None and judged.origin is not row:
         origin = judged.origin
-        return f"{say.computes(strength, origin.node.label, origin.tensor)}{say.grows(node, row.tensor)}{_off(row)}"
+        return (
+            f"{strength}: {origin.node.label} computes {origin.tensor!r}; its error is within the tolerance there "
+            f"and first outside it in {row.tensor!r}, which {node} computes{_off(row)}"
+        )
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
     how = _how(row, is_explained=any(hint.startswith(CAUSE) for hint in judged.hints))
     if hidden:
-        return f"{strength}: {say.one_of(hidden, row.tensor, how)}"
-    return f"{say.computes(strength, node, row.tensor)}{how}{_alone(found)}"
+        return (
+            f"{strength}: one of {all_of(hidden)}, which compute {row.tensor!r}{how}; nothing between them has a "
+            "counterpart to compare with"
+        )
+    return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(located)}"
 
 
 def _where(row: Row) -> str:
     source = source_of(row.node)
-    return say.in_source(source) if source else ""
+    return f"; in the model's source: {source}" if source else ""
 
 
 def _how(row: Row, *, is_explained: bool) -> str:
@@ -124,21 +134,21 @@ def _how(row: Row, *, is_explained: bool) -> str:
         return f", {row.reason}" if row.reason else ""
     if math.isinf(row.relative):
         return f", {row.reason}" if row.reason else ""
-    text = say.relative_error(row.relative)
+    text = f" with a relative error of {row.relative:.2g}"
     if not row.unit:
         return text
     share = row.standalone.gain or row.standalone.in_place_gain if row.standalone is not None else 0.0
     if is_gain(share, row.unit):
-        return f"{text}{say.common_factor(share)}"
+        return f"{text}, of which {share:.2g} is a factor common to a whole row, which is not rounding"
     if row.unit > UNITS["float32"]:
-        return f"{text}{say.of_which_explained(standalone_limit(row))}"
+        return f"{text}, of which rounding explains {standalone_limit(row):.2g}"
     is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.left_out))
     like = "" if is_explained else type_like(row.relative)
-    return f"{text}{say.as_if_in(like)}" if like else text
+    return f"{text}, as if computed in {like}" if like else text
 
 
 def _off(row: Row) -> str:
-    return f",{say.relative_error(row.relative)}" if math.isfinite(row.relative) else ""
+    return f", with a relative error of {row.relative:.2g}" if math.isfinite(row.relative) else ""
 
 
 def _stepwise(row: Row, steps: StepError) -> str:
@@ -147,16 +157,28 @@ def _stepwise(row: Row, steps: StepError) -> str:
     other = row.reference
     if steps.drowned and not steps.is_scaled:
         reach = f"{other.low:.3g} to {other.high:.3g}" if other is not None else "masks"
-        return say.drowned(reach, steps.drowned)
+        return (
+            f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
+            f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
+        )
     if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
-        return say.clipped((steps.low, steps.high), (other.low, other.high), steps.beyond)
+        return (
+            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, but the reference's numbers reach from "
+            f"{other.low:.4g} to {other.high:.4g}, so {steps.beyond:.2g} of the elements are clipped"
+        )
     if steps.is_scaled:
-        return say.scaled(steps.gain, kind)
+        return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
     if steps.is_shifted:
-        return say.shifted(steps.shift, kind)
+        return (
+            f", with all numbers of a channel off by {steps.shift:.2g} of the largest on average: a wrong bias or "
+            f"zero point, not rounding to {kind}"
+        )
     if steps.is_noisy and not steps.is_clipped:
-        return say.noisy(steps.rms, steps.rms_limit, kind)
-    return say.beyond_steps(steps.beyond, kind)
+        return (
+            f", with errors of {steps.rms:.2g} of the largest number on average (root mean square), and rounding to "
+            f"{kind} was measured to explain {steps.rms_limit:.2g}"
+        )
+    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"
 
 
 def _covers_less(row: Row, steps: StepError) -> bool:
@@ -165,39 +187,52 @@ def _covers_less(row: Row, steps: StepError) -> bool:
     return less and steps.at_ends > _CLIPPED
 
 
-def _alone(found: Located) -> str:
+def _alone(located: Located) -> str:
     """Describe the result of running the operator by itself."""
-    judged = found.judged
+    judged = located.judged
     row = judged.first_bad
     if row is None:
         return ""
     if row.standalone is None:
-        return say.NOT_ALONE
+        return "; it could not be run alone, but its inputs are right"
     if judged.verdict == NOT_FINITE:
         return ""
     if is_right_alone(row) and row.standalone.in_place is None:
-        return say.ALONE_RIGHT
+        return (
+            "; run alone, it is right, but its inputs cannot be seen, so the operators before it could not be run alone"
+        )
     if reference_is_wrong(row):
         of_candidate, of_reference = row.standalone.candidate or 0.0, row.standalone.reference or 0.0
-        return say.reference_off(found.reference, of_reference, found.candidate, of_candidate)
+        return (
+            f"; run alone, it is {located.reference} that is off from float64, by {of_reference:.2g}; "
+            f"{located.candidate} is off by {of_candidate:.2g}"
+        )
     if not standalone_is_rounding(row) and is_culprit(row):
-        return say.ALONE_WRONG
+        return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
-        return say.wrong_in_place(found.candidate)
+        return (
+            f"; run alone on the reference's tensors, it is right, but inside the model {located.candidate} computes "
+            "something else from the same inputs"
+        )
     return ""
 
 
-def _not_finite(row: Row, found: Located) -> str:
-    mine, other = row.candidate, row.reference
-    candidate_is = mine is not None and not mine.is_finite
-    shown, beside = (mine, other) if candidate_is else (other, None)
+def _not_finite(row: Row, located: Located) -> str:
+    of_candidate, of_reference = row.candidate, row.reference
+    candidate_is = of_candidate is not None and not of_candidate.is_finite
+    shown, beside = (of_candidate, of_reference) if candidate_is else (of_reference, None)
     kind = "NaN" if shown is not None and shown.nan else "Inf"
-    who = found.candidate if candidate_is else found.reference
+    who = located.candidate if candidate_is else located.reference
     both = beside is not None and bool(beside.nan if kind == "NaN" else beside.inf)
-    sides = f"both {found.candidate} and {found.reference}" if both else who
-    held = _held_in_weights(row) and not both and beside is not None
-    text = say.not_finite(row.node.label, kind, sides, from_finite=row.inputs_finite and not _held_in_weights(row))
-    return text + (say.infinite_weight(found.reference, rounds_on_the_way(row)) if held else "")
+    sides = f"both {located.candidate} and {located.reference}" if both else who
+    in_weights = _held_in_weights(row)
+    source = " from finite inputs" if row.inputs_finite and not in_weights else ""
+    text = f"{row.node.label} produces {kind} in {sides}{source}"
+    if not in_weights or both or beside is None:
+        return text
+    scaled = rounds_on_the_way(row)
+    cure = "; no scale covers an infinite number: keep that weight in float" if scaled else ""
+    return f"{text}, where a weight of {located.reference} holds Inf{cure}"
 
 
 def _held_in_weights(row: Row) -> bool:
@@ -207,47 +242,64 @@ def _held_in_weights(row: Row) -> bool:
     return bool(row.node.reference_ops) and SELECTING.issuperset(row.node.reference_ops)
 
 
-def _later(found: Located) -> str:
+def _later(located: Located) -> str:
     """Describe the model's outputs after NaN or Inf, if they are easily overlooked."""
-    judged = found.judged
+    judged = located.judged
     finals = {item.output for item in judged.finals}
     for row in judged.rows:
-        for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+        for side, figures in ((located.candidate, row.candidate), (located.reference, row.reference)):
             if row is judged.first_bad or row.candidate is None or not row.candidate.is_finite:
                 continue
             if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
-                return say.still_constant(row.tensor, side, f"{figures.low:.6g}")
+                return (
+                    f"; the output {row.tensor!r} is finite again but suspiciously constant: {side} holds "
+                    f"{figures.low:.6g} everywhere"
+                )
     return ""
 
 
-def _nothing(found: Located) -> str:
-    judged = found.judged
+def _nothing(located: Located) -> str:
+    judged = located.judged
     seen = [row for row in judged.rows if not row.is_borrowed]
     outside = sum(not row.passed for row in seen)
     if judged.verdict == ILL_CONDITIONED:
-        return _ill(found)
+        return _ill(located)
     if judged.verdict == UNDECIDED:
-        return _undecided(found)
+        return _undecided(located)
     if outside and all(row.passed or row.is_matched for row in seen) and judged.turning is None:
-        return say.alike_not_finite(outside, len(seen))
+        return (
+            f"{outside} of {counted(len(seen), 'tensor')} fail only because both sides hold NaN or infinity at the "
+            "same places, as inputs and masks bring them in; to accept that: --nan equal or "
+            "--infinities-compare-equal"
+        )
     if judged.verdict == WITHIN_ROUNDING:
         if judged.turning is not None:
-            return f"{WITHIN_ROUNDING}: {say.no_operator_wrong(_turned(judged.turning))}"
-        summed = worst_steps(found)
+            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(judged.turning)}"
+        summed = worst_steps(located)
         if summed:
-            return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
-        return f"{WITHIN_ROUNDING}: {say.explained(outside, len(seen), found.precision)}{_overflow(found)}"
-    return say.outputs_agree_though(outside, len(seen)) if outside else say.all_agree(len(seen))
+            return f"{WITHIN_ROUNDING}: {summed}{_overflow(located)}"
+        some = f"{outside} of {counted(len(seen), 'tensor')} exceed" if outside else "the outputs exceed"
+        coarser = f" to {located.precision}," if located.precision else ""
+        return (
+            f"{WITHIN_ROUNDING}: {some} the tolerance, by no more than rounding{coarser} explains{_overflow(located)}"
+        )
+    tensors = counted(len(seen), "tensor")
+    if outside:
+        return f"the outputs agree within tolerance, although {outside} of {tensors} inside the model do not"
+    return f"all {tensors if seen else 'outputs'} agree within tolerance"
 
 
-def _overflow(found: Located) -> str:
+def _overflow(located: Located) -> str:
     """Name the tensors that a type cannot hold, although nothing after them suffers from it here."""
-    rows = _overflows(found.judged.rows)
+    rows = _overflows(located.judged.rows)
     if not rows:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     held = first.reference.scale if first.reference is not None else 0.0
-    return say.cannot_hold(first.type.partition("[")[0], first.tensor, more, held, found.reference, first.node.label)
+    return (
+        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, the output of {first.node.label}, "
+        f"which reaches {held:.3g} in {located.reference}: a backend that keeps it in that type overflows"
+    )
 
 
 def _overflows(rows: Sequence[Row]) -> list[Row]:
@@ -268,59 +320,88 @@ def _turned(row: Row) -> str:
     count = row.stats.count if row.stats is not None else 0
     some = f"{_differing(row)} of {count} elements" if count else "elements"
     by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
-    return say.turned(row.tensor, row.node.label, some, by, kind)
+    return (
+        f"in {row.tensor!r}, the output of {row.node.label}, {some} are off by {by}, {kind}, and the outputs differ "
+        "from there on"
+    )
 
 
 def _differing(row: Row) -> int:
     return row.stats.failed if row.stats is not None else 0
 
 
-def _ill(found: Located) -> str:
-    row = found.judged.turning
+def _ill(located: Located) -> str:
+    row = located.judged.turning
     if row is None:
         return ILL_CONDITIONED
     if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
         of_candidate, of_reference = row.truth
-        return f"{ILL_CONDITIONED}: {say.loses_digits(row.tensor, of_reference, of_candidate, row.node.label)}"
+        return (
+            f"{ILL_CONDITIONED}: in {row.tensor!r} the reference is off from float64 by {of_reference:.2g} relative, "
+            f"the candidate by {of_candidate:.2g}; {row.node.label} loses the digits, and no backend is to blame"
+        )
     growth = f"{row.jump:.3g} times" if math.isfinite(row.jump) and row.jump > 1 else "from its inputs"
-    return f"{ILL_CONDITIONED}: {say.amplifies_rounding(row.node.label, growth, row.tensor)}"
+    return (
+        f"{ILL_CONDITIONED}: {row.node.label} is right by itself, but amplifies rounding {growth} in {row.tensor!r}; "
+        "no backend is to blame"
+    )
 
 
-def _undecided(found: Located) -> str:
-    row, probe = found.judged.turning, found.judged.seen_probe
+def _undecided(located: Located) -> str:
+    row, probe = located.judged.turning, located.judged.seen_probe
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
-        return f"{UNDECIDED}: {say.not_as_probed(error, probe.probed_error)}"
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, or by {probe.probed_error:.2g} when looking inside the "
+            "model, where every operator in question is right by itself; what the backend does otherwise cannot be "
+            "seen"
+        )
     if row is None:
-        summed = worst_steps(found)
+        summed = worst_steps(located)
         if summed:
             return f"{UNDECIDED}: {summed}"
-        return f"{UNDECIDED}: {say.too_far(error)}"
-    why = say.POSTPONED if row.was_postponed else say.UNJUDGEABLE
-    return f"{UNDECIDED}: {say.not_judged(error, row.tensor, row.node.label, why)}"
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, which is too much to tell rounding from a fault with "
+            "these inputs; no tensor inside the model is off by more than rounding explains"
+        )
+    why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
+    return (
+        f"{UNDECIDED}: the outputs are off by {error}; {row.tensor!r} is the first tensor off by more than rounding "
+        f"explains, but {row.node.label}, which computes it, {why}"
+    )
 
 
-def notes_of(found: Located) -> list[str]:
+def notes_of(located: Located) -> list[str]:
     """Return further remarks for the reader."""
-    pairs = pairing_notes(found.pairing, found.candidate, found.reference)
-    return [*pairs, *_absorbed(found), *_harmless(found), *_float64(found)]
+    pairs = pairing_notes(located.pairing, located.candidate, located.reference)
+    return [*pairs, *_absorbed(located), *_harmless(located), *_float64(located)]
 
 
-def _absorbed(found: Located) -> Iterator[str]:
-    judged = found.judged
+def _absorbed(located: Located) -> Iterator[str]:
+    judged = located.judged
     for row, readers in judged.absorbed[:_SHOWN]:
-        what = _beyond(row, found)
-        yield say.absorbed(what, row.tensor, row.node.label, _some(readers))
+        what = _beyond(row, located)
+        yield (
+            f"{what} in {row.tensor!r}, the output of {row.node.label}, is absorbed by {_some(readers)}: nothing "
+            "after it is off by more than rounding explains"
+        )
     if len(judged.absorbed) > _SHOWN:
-        yield say.more_absorbed(len(judged.absorbed) - _SHOWN)
+        yield (
+            f"infinities or saturated values in {counted(len(judged.absorbed) - _SHOWN, 'more tensor')} are absorbed "
+            "as well"
+        )
 
 
-def _beyond(row: Row, found: Located) -> str:
-    for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+def _beyond(row: Row, located: Located) -> str:
+    for side, figures in ((located.candidate, row.candidate), (located.reference, row.reference)):
         if figures is not None and not figures.is_finite:
             return f"{'NaN' if figures.nan else 'Inf'} of {side}"
-    mine, other = row.candidate, row.reference
-    held = f" ({mine.scale:.3g} instead of {other.scale:.3g})" if mine is not None and other is not None else ""
+    of_candidate, of_reference = row.candidate, row.reference
+    held = (
+        f" ({of_candidate.scale:.3g} instead of {of_reference.scale:.3g})"
+        if of_candidate is not None and of_reference is not None
+        else ""
+    )
     return f"a saturated value{held}"
 
 
@@ -330,37 +411,48 @@ def _some(readers: Sequence[GraphNode]) -> str:
     return " and ".join(names[:_SHOWN]) + more if names else "no operator, since it is not read"
 
 
-def _harmless(found: Located) -> Iterator[str]:
-    judged = found.judged
+def _harmless(located: Located) -> Iterator[str]:
+    judged = located.judged
     for row in judged.harmless[:_SHOWN]:
         own = row.standalone.relative if row.standalone is not None else row.relative
-        yield say.harmless(row.node.label, own, row.tensor)
+        yield (
+            f"{row.node.label} by itself is off by {own:.2g} relative in {row.tensor!r}, but the outputs do not show it"
+        )
     if len(judged.harmless) > _SHOWN:
-        yield say.more_harmless(len(judged.harmless) - _SHOWN)
+        yield (
+            f"so {'is' if len(judged.harmless) - _SHOWN == 1 else 'are'} "
+            f"{counted(len(judged.harmless) - _SHOWN, 'more operator')}"
+        )
 
 
-def _float64(found: Located) -> Iterator[str]:
+def _float64(located: Located) -> Iterator[str]:
     """Yield the judgement of float64 on the outputs, where it differs from both sides."""
-    judged = found.judged
+    judged = located.judged
     finals = {item.output: item.passed for item in judged.finals}
     for row in judged.rows:
         if row.tensor not in finals or row.truth is None:
             continue
         if not finals[row.tensor] and sides_with_candidate(row):
-            yield say.sides_with_candidate(row.tensor, found.reference)
+            yield (
+                f"float64 sides with the candidate: in the output {row.tensor!r}, {located.reference} is the one that "
+                "is off"
+            )
             return
         if finals[row.tensor] and loses_digits(row):
-            yield say.digits_lost(row.tensor, row.truth[1])
+            yield (
+                f"in float64 the output {row.tensor!r} is {row.truth[1]:.2g} relative away from what both sides "
+                "agree on: the model loses digits in this type"
+            )
             return
 
 
-def explanation(found: Located) -> list[str]:
+def explanation(located: Located) -> list[str]:
     """Return the figures behind the sentence, one line each."""
-    judged = found.judged
+    judged = located.judged
     row = judged.first_bad or judged.turning
     if row is None:
         return []
-    coarser = f" or of {found.precision}" if found.precision else ""
+    coarser = f" or of {located.precision}" if located.precision else ""
     lines = [
         f"accumulated error of {row.tensor!r}: {row.max_abs:.3g} absolute, {row.relative:.3g} relative to the largest "
         f"magnitude; unit roundoff of its type{coarser}: {row.unit:.3g}"

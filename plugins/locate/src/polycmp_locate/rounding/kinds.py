@@ -25,9 +25,9 @@ NORMALISING = frozenset(
      "MultiHeadAttention", "GroupQueryAttention"}
 )  # fmt: skip
 #: Operators whose results lie between 0 and 1 and are read beside numbers of that size: approximations are as exact as
-#: that needs. 2**-6, since MARGIN roundings of one operator (2**-18 in float32) of it are the unit roundoff of 1. Of
-#: Sigmoid four times as much: measured on two million numbers from -30 to 30, ONNX Runtime's is off by up to 2.8 units
-#: (1.7e-7), however small the result is.
+#: that needs. 2**-6, since OPERATOR_MARGIN roundings of one operator (2**-18 in float32) of it are the unit roundoff of
+#: 1. Of Sigmoid four times as much: measured on two million numbers from -30 to 30, ONNX Runtime's is off by up to 2.8
+#: units (1.7e-7), however small the result is.
 READ_BESIDE_ONE = {"Sigmoid": 2.0**-4, "HardSigmoid": 2.0**-6, "Softmax": 2.0**-6}
 #: Operators that add up what they read without weights: the sum of the magnitudes is the same operator of them.
 SUMMING = frozenset({"AveragePool", "GlobalAveragePool", "ReduceMean", "ReduceSum"})

@@ -22,7 +22,7 @@ from polycmp_locate.rounding.kinds import READ_BESIDE_ONE
 #: ResNet-50; MiniLM 3.3, small architectures 2.2) and 2.8 in float16 (LSTM; MiniLM 1.4); in their place 4.8 and 2.8.
 #: On tensors inside the model, over the root of their place: 2.3 and 1.9. Models with int8 inside are judged in steps
 #: and not counted. 16 is a choice above the rest.
-MARGIN = 16.0
+OPERATOR_MARGIN = 16.0
 #: Beyond this relative error not even eight bits of precision would explain it: bfloat16 rounds by 2**-8 (Higham,
 #: section 2.1, unit roundoff of 8 bits); four of those is a choice.
 BEYOND_EIGHT_BITS = 2.0**-6
@@ -72,7 +72,7 @@ def least_scale(op_type: str, kind: str = "") -> float:
 
 def worth_running(unit: float) -> float:
     """Return the relative error up to which nothing needs an explanation in a type of this unit roundoff."""
-    return MARGIN * operator_rounding(unit)
+    return OPERATOR_MARGIN * operator_rounding(unit)
 
 
 def step_limit(unit: float) -> float:
@@ -95,7 +95,7 @@ def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
         moved: Change of the result in float64 when the inputs move, relative.
         unit: Unit roundoff to judge by.
     """
-    return min(reference_error, MARGIN * max(moved, operator_rounding(unit)))
+    return min(reference_error, OPERATOR_MARGIN * max(moved, operator_rounding(unit)))
 
 
 def is_tie(steps: float, share: float, count: int, unit: float, *, one_sided: bool = False) -> bool:
@@ -112,7 +112,9 @@ def is_tie(steps: float, share: float, count: int, unit: float, *, one_sided: bo
         unit: Unit roundoff of what was quantised.
         one_sided: Whether all that differ do so in the same direction, which rounding does not.
     """
-    return steps <= step_limit(unit) and not one_sided and share <= ties_at_most(count, _LEVELS * MARGIN * unit)
+    return (
+        steps <= step_limit(unit) and not one_sided and share <= ties_at_most(count, _LEVELS * OPERATOR_MARGIN * unit)
+    )
 
 
 def ties_at_most(count: int, share: float = math.inf) -> float:
@@ -137,7 +139,7 @@ def accumulated_limit(position: int, unit: float) -> float:
         position: Number of operators that come before.
         unit: Unit roundoff that the tensor is judged by.
     """
-    return min(_ALWAYS_SUSPECT, MARGIN * operator_rounding(unit) * math.sqrt(position + 1))
+    return min(_ALWAYS_SUSPECT, OPERATOR_MARGIN * operator_rounding(unit) * math.sqrt(position + 1))
 
 
 def is_beyond_eight_bits(relative: float) -> bool:

@@ -51,15 +51,15 @@ class Drawn:
         names = ", ".join(node.label for node in self.nodes[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         return f"{names} {'draws' if len(self.nodes) == 1 else 'draw'} random numbers"
 
-    def describe(self, found: Located) -> None:
+    def describe(self, located: Located) -> None:
         """Write down what they mean for what was found."""
-        if found.exit_code or found.failed_backends:
-            found.notes.append(f"{self.labels}: both sides were given those of {self.by}")
+        if located.exit_code or located.failed_backends:
+            located.notes.append(f"{self.labels}: both sides were given those of {self.by}")
             return
-        found.judged = replace(found.judged, verdict=DRAWN)
+        located.judged = replace(located.judged, verdict=DRAWN)
         told = f"; {a_few(self.outputs)} cannot be compared" if self.outputs else ""
-        given = f"; with the same ones on both: {found.sentence}" if found.sentence else ""
-        found.sentence = f"{DRAWN}: {self.labels}, other ones on each side{told}{given}"
+        given = f"; with the same ones on both: {located.sentence}" if located.sentence else ""
+        located.sentence = f"{DRAWN}: {self.labels}, other ones on each side{told}{given}"
 
 
 def draw(setting: Setting, feed: Feed) -> Drawn | None:
@@ -88,12 +88,12 @@ def _draws(node: GraphNode, setting: Setting, feed: Feed) -> bool:
         return True
     if node.op_type != "Dropout" or len(node.inputs) < 3:
         return False
-    read, made = node.inputs[0], node.outputs[0]
-    seen = setting.reference.run_part(feed, [made, *([] if read in feed else [read])]) or {}
+    read, drawn = node.inputs[0], node.outputs[0]
+    seen = setting.reference.run_part(feed, [drawn, *([] if read in feed else [read])]) or {}
     tensors = {**feed, **seen}
-    if made not in tensors or read not in tensors:
+    if drawn not in tensors or read not in tensors:
         return False
-    return to_numpy(tensors[read]).tobytes() != to_numpy(tensors[made]).tobytes()
+    return to_numpy(tensors[read]).tobytes() != to_numpy(tensors[drawn]).tobytes()
 
 
 def _drawn_by(side: PartitionedRun, nodes: Sequence[GraphNode], feed: Feed) -> dict[str, Any] | None:
@@ -101,10 +101,10 @@ def _drawn_by(side: PartitionedRun, nodes: Sequence[GraphNode], feed: Feed) -> d
     tensors: dict[str, Any] = {}
     for node in nodes:
         names = [name for name in node.outputs if name not in side.graph.opaque]
-        made = side.run_part({**feed, **tensors}, names)
-        if made is None or any(name not in made for name in names):
+        outputs = side.run_part({**feed, **tensors}, names)
+        if outputs is None or any(name not in outputs for name in names):
             return None
-        tensors.update(made)
+        tensors.update(outputs)
     return tensors
 
 
@@ -150,10 +150,10 @@ class _Given:
         tensors: Given values of these outputs, by name.
     """
 
-    def __init__(self, graph: ModelGraph, made: set[str], tensors: Mapping[str, Any]) -> None:
+    def __init__(self, graph: ModelGraph, drawn: set[str], tensors: Mapping[str, Any]) -> None:
         self._graph, self._tensors = graph, tensors
-        self.nodes = [node for node in graph.nodes if made.isdisjoint(node.outputs)]
-        self.outputs = tuple(name for name in graph.outputs if name not in made)
+        self.nodes = [node for node in graph.nodes if drawn.isdisjoint(node.outputs)]
+        self.outputs = tuple(name for name in graph.outputs if name not in drawn)
         self.weights = graph.weights
         self.opaque = graph.opaque
         self.inputs = self._and_given(graph.inputs)

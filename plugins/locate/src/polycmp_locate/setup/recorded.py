@@ -54,9 +54,9 @@ class RecordedRun(PartitionedRun):
     def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
         """Return the recorded tensors of a segment."""
         del keep, whole
-        made = {name: self._shown[name] for name in segment.wanted if name in self._shown}
-        self._seen.update({name: (dtype_of(array), tuple(array.shape)) for name, array in made.items()})
-        return made
+        shown = {name: self._shown[name] for name in segment.wanted if name in self._shown}
+        self._seen.update({name: (dtype_of(array), tuple(array.shape)) for name, array in shown.items()})
+        return shown
 
     def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
         """Return recorded tensors, where the part is fed with recorded ones; None if it would have to compute."""
@@ -65,8 +65,8 @@ class RecordedRun(PartitionedRun):
 
     def run_repeatedly(self, feed: Feed, outputs: Sequence[str] | None, times: int) -> list[dict[str, Any]]:
         """Return the recorded outputs, where the model is fed with what they were made of."""
-        made = self.run_part(feed, self.graph.outputs if outputs is None else outputs)
-        return [] if made is None else [made] * times
+        once = self.run_part(feed, self.graph.outputs if outputs is None else outputs)
+        return [] if once is None else [once] * times
 
 
 def _no_runner(_part: Any, _same_inputs: bool) -> Any:
@@ -198,19 +198,19 @@ class Record:
         given = {
             mine: name for mine, name in self._plan.compare.map_output.items() if mine in inner and name in recorded
         }
-        found = {name: Match(name, record, GIVEN) for name, record in given.items()}
+        matches = {name: Match(name, record, GIVEN) for name, record in given.items()}
         rest = [name for name in recorded if name not in given.values()]
         for match in (*pair_names([n for n in inner if n not in given], rest), *pair_modules(side.graph.nodes, rest)):
-            if match.candidate not in found and match.reference not in {item.reference for item in found.values()}:
-                found[match.candidate] = match
-        if not found:
+            if match.candidate not in matches and match.reference not in {item.reference for item in matches.values()}:
+                matches[match.candidate] = match
+        if not matches:
             raise UsageError(
                 f"no tensor recorded in {self.result.model} has a name of the model",
                 why=f"recorded are {_some(recorded)}; the model has {_some(inner)}",
                 hint="name them: --map-output MODEL_TENSOR=RECORDED_TENSOR",
             )
-        found = {mine: match for match in found.values() for mine in [_behind_codes(side, match)]}
-        return tuple(replace(found[name], candidate=name) for name in inner if name in found)
+        matches = {mine: match for match in matches.values() for mine in [_behind_codes(side, match)]}
+        return tuple(replace(matches[name], candidate=name) for name in inner if name in matches)
 
 
 def _behind_codes(side: Side, match: Match) -> str:

@@ -46,16 +46,16 @@ class Chosen:
     note: str = ""
     parted: int | None = None
 
-    def tell(self, found: Located) -> None:
+    def tell(self, located: Located) -> None:
         """Write down with what was searched."""
-        found.feed, found.inputs = self.index, copy_feed(self.feed)
+        located.feed, located.inputs = self.index, copy_feed(self.feed)
         if not self.note:
             return
-        found.step = self.index
-        found.notes.insert(0, self.note)
-        found.sentence = f"in step {self.index}: {found.sentence}"
-        if self.parted is not None and found.exit_code == 0:
-            found.sentence += f"; step by step the state adds up to the difference of step {self.parted}"
+        located.step = self.index
+        located.notes.insert(0, self.note)
+        located.sentence = f"in step {self.index}: {located.sentence}"
+        if self.parted is not None and located.exit_code == 0:
+            located.sentence += f"; step by step the state adds up to the difference of step {self.parted}"
 
 
 class Chooser:
@@ -217,15 +217,15 @@ class _Rollout:
             if isinstance(self.reference, _Recorded):
                 fed = self.reference.fed(shared)
                 shared, own = fed, fed if own is shared else own
-            expected, made = _infer(self.reference, shared), _infer(self.candidate, shared)
-            if expected is None or made is None:
+            expected, actual = _infer(self.reference, shared), _infer(self.candidate, shared)
+            if expected is None or actual is None:
                 return Chosen(shared, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
-            failed, error = self._compare(made, expected)
+            failed, error = self._compare(actual, expected)
             if failed:
                 return Chosen(shared, step, self._itself(step, failed))
             if error >= best.error:
                 best = _Best(step, shared, error)
-            mine = made if own is shared else _infer(self.candidate, own)
+            mine = actual if own is shared else _infer(self.candidate, own)
             if mine is None:
                 return Chosen(own, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
             if parted is None and self._compare(mine, expected)[0]:
@@ -235,13 +235,13 @@ class _Rollout:
                 shared = self.feedback.then(step, shared, expected, expected, given[step + 1])
         return self._all_right(best, shared, parted)
 
-    def _compare(self, made: Tensors, expected: Tensors) -> tuple[list[str], float]:
+    def _compare(self, actual: Tensors, expected: Tensors) -> tuple[list[str], float]:
         if isinstance(self.reference, _Recorded):  # may hold tensors from inside, and not every output
-            expected = {name: array for name, array in expected.items() if name in made}
-            made = {name: made[name] for name in expected}
-        found = PairComparer(self.candidate.label, self.reference.label, self.functions).add(made, expected)
-        shares = [item.stats.share for item in found if item.stats is not None and item.stats.share is not None]
-        return [item.output for item in found if not item.passed], max(shares, default=math.nan)
+            expected = {name: array for name, array in expected.items() if name in actual}
+            actual = {name: actual[name] for name in expected}
+        comparisons = PairComparer(self.candidate.label, self.reference.label, self.functions).add(actual, expected)
+        shares = [item.stats.share for item in comparisons if item.stats is not None and item.stats.share is not None]
+        return [item.output for item in comparisons if not item.passed], max(shares, default=math.nan)
 
     def _itself(self, step: int, failed: Sequence[str]) -> str:
         before = {0: "", 1: "; step 0 agrees"}.get(step, f"; steps 0 to {step - 1} agree")
@@ -266,7 +266,7 @@ class _Rollout:
 
 def _infer(run: BackendRun | _Recorded, feed: Feed) -> Tensors | None:
     """Return outputs that outlive the next call; None if the backend failed."""
-    made = run.infer(feed)
-    if made is None or run.outputs_stay_valid:
-        return made
-    return copy_feed(made)
+    outputs = run.infer(feed)
+    if outputs is None or run.outputs_stay_valid:
+        return outputs
+    return copy_feed(outputs)

@@ -69,18 +69,18 @@ def pair_runs(
     first = with_inputs(first, names) if names else first
     inputs = merge_inputs([reference_run.graph.inputs, first.graph.inputs])
     aligned = align(first, reference_run, inputs, outputs, given.ends)
-    mine = aligned.candidate.graph
-    lost = set(first.graph.outputs) & outputs.keys() - set(mine.outputs)
-    if not mine.outputs or lost or not isinstance(mine, SharedGraph):
+    candidate_graph = aligned.candidate.graph
+    lost = set(first.graph.outputs) & outputs.keys() - set(candidate_graph.outputs)
+    if not candidate_graph.outputs or lost or not isinstance(candidate_graph, SharedGraph):
         return None
-    made = [
-        under_names(with_inputs(partitioned_run, names) if names else partitioned_run, mine)
+    ordered = [
+        under_names(with_inputs(partitioned_run, names) if names else partitioned_run, candidate_graph)
         if partitioned_run in others
         else under_names(partitioned_run, aligned.reference_graph)
         for partitioned_run in partitioned_runs
     ]
     own_runs = {run.label: run for run in partitioned_runs}
-    under = dict(zip(own_runs, made, strict=True))
+    under = dict(zip(own_runs, ordered, strict=True))
     candidate, believed = under[others[0].label], under[reference_run.label]
 
     def rounding(outputs: Tolerances) -> Tolerances:
@@ -88,18 +88,18 @@ def pair_runs(
         return outputs if measured is None else measured
 
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
-    ends = [name for name in mine.outputs if mine.own[name] in mine.side.finals]
+    ends = [name for name in candidate_graph.outputs if candidate_graph.own[name] in candidate_graph.side.finals]
     to_reference = aligned.pairing.to_reference
-    theirs = aligned.reference_graph.side
+    reference_graph = aligned.reference_graph.side
 
     @cache
     def is_equalised() -> bool:
-        return bool(compare_sides(mine.side, theirs, aligned.pairing.matches).equalised)
+        return bool(compare_sides(candidate_graph.side, reference_graph, aligned.pairing.matches).equalised)
 
     def judge(comparer: Comparer) -> Comparer:
         return PairedComparer(comparer, outputs, ends, is_equalised)
 
-    return Paired(made, list(notes), judge, rounding, to_reference)
+    return Paired(ordered, list(notes), judge, rounding, to_reference)
 
 
 def _of_equal_graphs(runs: Sequence[PartitionedRun], reference: PartitionedRun) -> Paired | None:

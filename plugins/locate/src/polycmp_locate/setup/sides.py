@@ -96,12 +96,14 @@ def compare_files(setting: Setting, inputs: TensorMetadata) -> NetworkComparison
         setting: The backends, with their tensors paired where their operators differ.
         inputs: Types and shapes of what both are fed.
     """
-    mine, other = setting.candidate.graph, setting.reference.graph
-    if isinstance(mine, SharedGraph) and isinstance(other, SharedGraph) and setting.pairing is not None:
-        return compare_sides(mine.side, other.side, setting.pairing.matches)
-    if mine is other or not (isinstance(mine, DeclaredGraph) and isinstance(other, DeclaredGraph)):
+    of_candidate, of_reference = setting.candidate.graph, setting.reference.graph
+    if isinstance(of_candidate, SharedGraph) and isinstance(of_reference, SharedGraph) and setting.pairing is not None:
+        return compare_sides(of_candidate.side, of_reference.side, setting.pairing.matches)
+    if of_candidate is of_reference or not (
+        isinstance(of_candidate, DeclaredGraph) and isinstance(of_reference, DeclaredGraph)
+    ):
         return None
-    return compare_networks(mine, other, inputs)
+    return compare_networks(of_candidate, of_reference, inputs)
 
 
 def _see_single_makers(partitioned_run: PartitionedRun) -> None:

@@ -32,12 +32,12 @@ def bisect(way: Way, on_stage: Stage = lambda _: None) -> Swept:
         on_stage: Told what happens next.
     """
     static = way.windows.layout.static if way.windows.layout is not None else set()
-    found = _Bisection(way.setting, way.feed, frozenset(static), on_stage)
+    bisection = _Bisection(way.setting, way.feed, frozenset(static), on_stage)
     return Swept(
-        found.windows(),
+        bisection.windows(),
         frozenset(static),
         memory=way.windows.memory,
-        unseen=found.unseen,
+        unseen=bisection.unseen,
         borrowed=borrowed_operators(way.setting.reference),
         is_whole=False,
     )
@@ -76,29 +76,29 @@ class _Bisection:
         """Look at some tensors; return whether one shows an error."""
         wanted = [name for name in names if name in self._position and name not in self._graph.opaque]
         self._on_stage(f"looking at {', '.join(wanted[:3])}")
-        made, expected = self._run(wanted) or self._run(real_numbers(wanted, self._types)) or ({}, {})
-        self.unseen += [name for name in wanted if name not in made and name not in self.unseen]
+        actual, expected = self._run(wanted) or self._run(real_numbers(wanted, self._types)) or ({}, {})
+        self.unseen += [name for name in wanted if name not in actual and name not in self.unseen]
         candidate, reference = self._setting.candidate, self._setting.reference
         allowed = allowed_type(candidate, reference)
-        found = [
-            make_row(self._maker[item.output], item, made[item.output], expected[item.output], allowed)
-            for item in PairComparer(candidate.label, reference.label, self._setting.functions).add(made, expected)
+        shown = [
+            make_row(self._maker[item.output], item, actual[item.output], expected[item.output], allowed)
+            for item in PairComparer(candidate.label, reference.label, self._setting.functions).add(actual, expected)
         ]
-        self._rows.update((row.tensor, row) for row in found)
-        return any(self._shows(row) for row in found)
+        self._rows.update((row.tensor, row) for row in shown)
+        return any(self._shows(row) for row in shown)
 
     def _shows(self, row: SweptRow) -> bool:
         """Return whether a tensor shows an error; an infinity without NaN may be absorbed, so it shows none itself."""
-        mine = row.candidate
-        if row.tensor not in self._final and mine is not None and mine.inf and not mine.nan:
+        of_candidate = row.candidate
+        if row.tensor not in self._final and of_candidate is not None and of_candidate.inf and not of_candidate.nan:
             return False
         return is_off(row, accumulated_limit(self._position[row.tensor], row.unit))
 
     def _run(self, names: list[str]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
         """Return tensors as candidate and reference compute them from the inputs; None if one of them cannot."""
-        made = self._setting.candidate.run_part(self._feed, names) if names else None
-        expected = self._setting.reference.run_part(self._feed, names) if made is not None else None
-        return None if made is None or expected is None else (made, expected)
+        outputs = self._setting.candidate.run_part(self._feed, names) if names else None
+        expected = self._setting.reference.run_part(self._feed, names) if outputs is not None else None
+        return None if outputs is None or expected is None else (outputs, expected)
 
     def _around(self, node: GraphNode) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the tensors around an operator of the reference and the candidate; none if one cannot run up to it."""

@@ -100,8 +100,8 @@ def after_inputs(row: SweptRow, before: list[SweptRow], fed: list[Any], coarsest
         changes["jump"] = _growth(row.relative, max((item.relative for item in before), default=0.0))
     finite = all(item.candidate is None or item.candidate.is_finite for item in before)
     if finite and row.candidate is not None and not row.candidate.is_finite:
-        known = [figures(array) for array in fed]
-        finite = all(item is None or item.is_finite for item in known)
+        input_figures = [figures(array) for array in fed]
+        finite = all(item is None or item.is_finite for item in input_figures)
     changes["inputs_finite"] = finite
     units = [rounding(dtype_of(array)) for array in fed]
     if row.in_steps:

@@ -64,14 +64,14 @@ class SteppingRun(PartitionedRun):
         held, wanted = dict(inputs), set(outputs)
         for index, (is_gap, group) in enumerate(groups):
             later = {name for _, behind in groups[index + 1 :] for node in behind for name in node.inputs}
-            made = [name for node in group for name in node.outputs if name in wanted | later]
-            if not made:
+            produced = [name for node in group for name in node.outputs if name in wanted | later]
+            if not produced:
                 continue
             feed = {name: held[name] for node in group for name in node.inputs if name in held}
-            found = self.substitute.run_part(feed, made) if is_gap else super().run_part(feed, made)
-            if found is None:
+            results = self.substitute.run_part(feed, produced) if is_gap else super().run_part(feed, produced)
+            if results is None:
                 return None
-            held.update(found)
+            held.update(results)
         return {name: held[name] for name in outputs if name in held}
 
     def run_repeatedly(self, feed: Feed, outputs: Sequence[str] | None, times: int) -> list[dict[str, Any]]:
@@ -79,10 +79,10 @@ class SteppingRun(PartitionedRun):
         if self.substitute is None:
             return super().run_repeatedly(feed, outputs, times)
         wanted = final_outputs(self.graph) if outputs is None else outputs
-        made = [found for _ in range(times) if (found := self.run_part(feed, wanted)) is not None]
-        if not made:
+        repeats = [part for _ in range(times) if (part := self.run_part(feed, wanted)) is not None]
+        if not repeats:
             self.fail("cannot run the model, not even without the operators that it lacks")
-        return made
+        return repeats
 
     @property
     def can_join(self) -> bool:
@@ -98,21 +98,21 @@ class SteppingRun(PartitionedRun):
         return not self.gaps.isdisjoint(node.outputs)
 
     def _borrow(self, substitute: PartitionedRun, part: Segment) -> dict[str, Any] | None:
-        made = substitute.run_part({name: self.tensors[name] for name in part.inputs}, part.outputs)
-        if made is None:
+        outputs = substitute.run_part({name: self.tensors[name] for name in part.inputs}, part.outputs)
+        if outputs is None:
             self.fail(f"lacks operators that {substitute.label} cannot run alone either")
             return None
-        self.tensors.update(made)
-        return made
+        self.tensors.update(outputs)
+        return outputs
 
     def _between(self, inputs: Feed, outputs: Sequence[str]) -> list[GraphNode]:
         """Return the operators that some tensors take, where others are given."""
-        wanted, found = set(outputs), []
+        wanted, nodes = set(outputs), []
         for node in reversed(self.graph.nodes):
             if wanted.intersection(node.outputs) - set(inputs):
-                found.append(node)
+                nodes.append(node)
                 wanted.update(node.inputs)
-        return found[::-1]
+        return nodes[::-1]
 
 
 def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = lambda _: None) -> bool:

@@ -23,7 +23,7 @@ from polycmp_locate.sweep.stepping import SteppingRun, borrowed_operators
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
 
 #: Elements of a model up to which it is also calculated in float64 by a slow evaluator.
-AFFORDABLE = 1 << 22
+FLOAT64_ELEMENTS = 1 << 22
 #: Tensors that differ at which reports look; errors after them follow from these.
 _LOOKS = 10
 
@@ -55,7 +55,7 @@ def open_way(setting: Setting, feed: Feed) -> Iterator[Way]:
     """
     windows = Windows([setting.candidate, setting.reference], all_tensors(setting.reference.graph), setting.max_memory)
     windows.plan(feed)
-    affordable = setting.precise is not None and _elements(windows) <= AFFORDABLE
+    affordable = setting.precise is not None and _elements(windows) <= FLOAT64_ELEMENTS
     if setting.precise is not None and affordable:
         windows.partitioned_runs.append(setting.precise)
     try:
@@ -136,32 +136,34 @@ class _Sweep:
                     run.finish()
 
     def _window(self, window: Window, comparer: PairComparer, outputs: Mapping[str, Tensors]) -> SweptWindow:
-        made, expected = outputs[self._candidate.label], outputs[self._reference.label]
+        actual, expected = outputs[self._candidate.label], outputs[self._reference.label]
         truth = outputs.get(self._precise.label) if self._precise is not None else None
         rows: dict[str, SweptRow] = {}
-        for item in comparer.add(made, expected):
+        for item in comparer.add(actual, expected):
             name = item.output
-            if name not in made or name not in expected:
+            if name not in actual or name not in expected:
                 continue
-            row = make_row(self._nodes[name], item, made[name], expected[name], self._allowed)
+            row = make_row(self._nodes[name], item, actual[name], expected[name], self._allowed)
             if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
-                row = self._beside_float64(row, made[name], expected[name], truth[name])
+                row = self._beside_float64(row, actual[name], expected[name], truth[name])
             self._rows[name] = rows[name] = row = self._after_inputs(row)
             if self._look is not None and not row.passed and self._looked < _LOOKS:
                 self._looked += 1
-                self._look(Compared(0, self._candidate.label, self._reference.label, name, made[name], expected[name]))
+                self._look(
+                    Compared(0, self._candidate.label, self._reference.label, name, actual[name], expected[name])
+                )
         finals = [name for name in window.segment.wanted if name in self._final]
         return SweptWindow(
             rows,
             {**self._reference.tensors, **expected},
-            {**self._candidate.tensors, **made},
-            {name: np.array(to_numpy(made[name])) for name in finals if name in made},
+            {**self._candidate.tensors, **actual},
+            {name: np.array(to_numpy(actual[name])) for name in finals if name in actual},
             {name: np.array(to_numpy(expected[name])) for name in finals if name in expected},
         )
 
-    def _beside_float64(self, row: SweptRow, made: Any, expected: Any, truth: Any) -> SweptRow:
+    def _beside_float64(self, row: SweptRow, actual: Any, expected: Any, truth: Any) -> SweptRow:
         least = least_scale(row.node.op_type, row.type)
-        row = replace(row, truth=(distance(made, truth, least), distance(expected, truth, least)))
+        row = replace(row, truth=(distance(actual, truth, least), distance(expected, truth, least)))
         if row.tensor not in self._final or not row.passed:
             return row
         kind = to_numpy(expected).dtype
@@ -172,5 +174,5 @@ class _Sweep:
         before = [self._rows[name] for name in row.node.inputs if name in self._rows]
         fed = [self._candidate.tensors.get(name) for name in row.node.inputs if name not in self._rows]
         borrowed = isinstance(self._reference, SteppingRun) and self._reference.lacks(row.node)
-        known = [array for array in fed if array is not None]
-        return after_inputs(row, before, known, self._coarsest, borrowed=borrowed)
+        arrays = [array for array in fed if array is not None]
+        return after_inputs(row, before, arrays, self._coarsest, borrowed=borrowed)

@@ -53,5 +53,5 @@ class Flow:
 
     def behind(self, tensors: Iterable[str]) -> set[str]:
         """Return the outputs of the operators that read some tensors, without those themselves."""
-        known = set(tensors)
-        return {name for tensor in known for node in self.readers(tensor) for name in node.outputs} - known
+        reached = set(tensors)
+        return {name for tensor in reached for node in self.readers(tensor) for name in node.outputs} - reached

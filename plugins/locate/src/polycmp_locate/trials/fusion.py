@@ -37,8 +37,8 @@ def find_probes(
     def helps(probes: Sequence[str]) -> bool:
         nonlocal left
         left -= 1
-        made = partitioned_run.run_whole(feed, list(dict.fromkeys([*final, *probes])))
-        return made is not None and removes({name: made[name] for name in final})
+        outputs = partitioned_run.run_whole(feed, list(dict.fromkeys([*final, *probes])))
+        return outputs is not None and removes({name: outputs[name] for name in final})
 
     wanted = [[name for name in group if name not in final] for group in groups]
     for group in [*wanted, list(chain.from_iterable(wanted))] if len(wanted) > 1 else wanted:

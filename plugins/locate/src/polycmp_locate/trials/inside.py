@@ -30,10 +30,10 @@ def enter(judged: Judged, setting: Setting, feed: Feed) -> tuple[Setting, Feed] 
     if row is None or setting.pairing is not None or not isinstance(graph, NestingGraph):
         return None
     names = [name for name in row.node.inputs if name not in feed and name not in graph.weights]
-    made = setting.reference.run_part(feed, names) if names else {}
-    if made is None or any(name not in made for name in names):
+    outputs = setting.reference.run_part(feed, names) if names else {}
+    if outputs is None or any(name not in outputs for name in names):
         return None
-    inside = graph.enter(row.node, {**{name: feed[name] for name in row.node.inputs if name in feed}, **made})
+    inside = graph.enter(row.node, {**{name: feed[name] for name in row.node.inputs if name in feed}, **outputs})
     if inside is None:
         return None
     entered = replace(

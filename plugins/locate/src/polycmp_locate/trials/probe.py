@@ -41,10 +41,10 @@ def _moved(probed: Any, plain: Any, reference: Any) -> float:
     gap = distance(probed, plain)
     if reference is None or not np.isfinite(gap):
         return gap
-    mine, other = figures(plain), figures(reference)
-    if mine is None or other is None:
+    of_candidate, of_reference = figures(plain), figures(reference)
+    if of_candidate is None or of_reference is None:
         return gap
-    return relative_to(gap * mine.scale, other.scale)
+    return relative_to(gap * of_candidate.scale, of_reference.scale)
 
 
 def _largest_gap(one: Any, two: Any) -> float:

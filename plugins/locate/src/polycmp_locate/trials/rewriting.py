@@ -45,19 +45,19 @@ def rewrites(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Rewrite]
     """
     rewritten = _with_names(graph, rewritten)
     maker, static = makers(graph.nodes), static_tensors(graph)
-    known = {_key(node, static) for node in graph.nodes}
+    keys = {_key(node, static) for node in graph.nodes}
     weights = _weights(graph, rewritten)
     own = {*maker, *graph.inputs, *graph.weights}
-    found = []
-    for group in _groups([node for node in rewritten if _key(node, weights) not in known], own):
+    rewritings = []
+    for group in _groups([node for node in rewritten if _key(node, weights) not in keys], own):
         read = {name for node in group for name in node.inputs if name in own}
-        made = [name for node in group for name in node.outputs if name in maker]
-        positions = _between(graph, maker, static, read, made)
+        computed = [name for node in group for name in node.outputs if name in maker]
+        positions = _between(graph, maker, static, read, computed)
         replaced = tuple(graph.nodes[index] for index in sorted(positions))
         by = tuple(node.op_type for node in group)
         if replaced and by != tuple(node.op_type for node in replaced):
-            found.append(Rewrite(replaced, by, tuple(sorted(read - static)), tuple(made)))
-    return sorted(found, key=lambda rewrite: maker[rewrite.replaced[0].outputs[0]])
+            rewritings.append(Rewrite(replaced, by, tuple(sorted(read - static)), tuple(computed)))
+    return sorted(rewritings, key=lambda rewrite: maker[rewrite.replaced[0].outputs[0]])
 
 
 def _key(node: GraphNode, weights: Set[str]) -> tuple[object, ...]:
@@ -120,14 +120,14 @@ def _groups(nodes: Sequence[GraphNode], own: Set[str]) -> Iterator[list[GraphNod
 
 
 def _between(
-    graph: ModelGraph, maker: dict[str, int], static: Set[str], read: Set[str], made: Sequence[str]
+    graph: ModelGraph, maker: dict[str, int], static: Set[str], read: Set[str], computed: Sequence[str]
 ) -> set[int]:
     """Return the positions of the operators that compute some tensors from others."""
-    found: set[int] = set()
-    waiting = list(made)
+    between: set[int] = set()
+    waiting = list(computed)
     while waiting:
         index = maker.get(waiting.pop(), -1)
-        if index >= 0 and index not in found:
-            found.add(index)
+        if index >= 0 and index not in between:
+            between.add(index)
             waiting += [name for name in graph.nodes[index].inputs if name not in read and name not in static]
-    return found
+    return between

@@ -80,7 +80,6 @@ class _Runs:
         self._known: dict[str, Any] = dict(feed)
 
     def __call__(self, part: Part) -> State:
-        """Run the part on the candidate."""
         self._on_stage(f"trying {part.size} operators together")
         tensors = self.tensors(part.inputs)
         if tensors is None:
@@ -90,8 +89,8 @@ class _Runs:
     def tensors(self, names: Sequence[str]) -> dict[str, Any] | None:
         """Return the reference's tensors of these names; None if it cannot show them."""
         missing = [name for name in names if name not in self._known]
-        made = self._reference.run_part(self._feed, missing) if missing else {}
-        if made is None:
+        outputs = self._reference.run_part(self._feed, missing) if missing else {}
+        if outputs is None:
             return None
-        self._known.update(made)
+        self._known.update(outputs)
         return {name: self._known[name] for name in names}

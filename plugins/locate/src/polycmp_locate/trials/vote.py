@@ -25,8 +25,8 @@ def odd_one_out(
         Its label, empty if there is none, and a remark, empty if all agree.
     """
     final = final_outputs(partitioned_runs[-1].graph)
-    made = {run.label: run.run_whole(feed, final) for run in partitioned_runs}
-    well = {label: outputs for label, outputs in made.items() if outputs is not None}
+    outputs_by_run = {run.label: run.run_whole(feed, final) for run in partitioned_runs}
+    well = {label: outputs for label, outputs in outputs_by_run.items() if outputs is not None}
 
     def agree(one: str, two: str) -> bool:
         return all(item.passed for item in PairComparer(one, two, functions).add(well[one], well[two]))

@@ -67,10 +67,10 @@ class WholeModel:
             if not item.passed and item.output in self.plain and item.output in self.expected
         }
 
-    def error(self, name: str, made: Any) -> float:
+    def error(self, name: str, actual: Any) -> float:
         """Return the error of an output, relative to the scale on which it is read."""
         node = self._nodes.get(name)
-        return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
+        return distance(actual, self.expected[name], least_scale(node.op_type if node is not None else ""))
 
     @cached_property
     def beyond(self) -> Mapping[str, float]:
@@ -88,17 +88,17 @@ class WholeModel:
             return bool(item.inconclusive) and self._by_rounding is not None
         return self.is_explained(item.output, self.plain[item.output], self.expected[item.output])
 
-    def is_explained(self, name: str, made: Any, target: Any) -> bool:
+    def is_explained(self, name: str, actual: Any, target: Any) -> bool:
         """Return whether rounding explains how far an output is off; False where nothing measures it.
 
         Args:
             name: The output.
-            made: The output as a side made it.
+            actual: The output as a side made it.
             target: What it should be.
         """
         if self._by_rounding is None:
             return False
-        verdict = self._by_rounding(to_numpy(made), to_numpy(target), output=name)
+        verdict = self._by_rounding(to_numpy(actual), to_numpy(target), output=name)
         return verdict.passed or bool(verdict.inconclusive)
 
     @cached_property
@@ -125,19 +125,21 @@ class WholeModel:
             return True
         self._trials += 1
         self.on_stage(f"trying what {row.tensor} does to the outputs")
-        made = candidate.run_part(self.feed, [row.tensor])
-        wanted = reference.run_part(self.feed, [row.tensor]) if made is not None else None
-        if made is None or wanted is None or row.tensor in self.failing:
+        results = candidate.run_part(self.feed, [row.tensor])
+        wanted = reference.run_part(self.feed, [row.tensor]) if results is not None else None
+        if results is None or wanted is None or row.tensor in self.failing:
             return True
-        errors = [self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (wanted, made)]
+        errors = [
+            self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (wanted, results)
+        ]
         if errors[0] is None or errors[1] is None:
             return True
         return explains(errors[0], errors[1], max(self.failing[name] for name in outputs))
 
     def _error_behind(self, tensors: Feed, outputs: Set[str]) -> float | None:
         names = sorted(outputs)
-        made = self.setting.candidate.run_part(tensors, names)
-        return None if made is None else max(self.error(name, made[name]) for name in names)
+        results = self.setting.candidate.run_part(tensors, names)
+        return None if results is None else max(self.error(name, results[name]) for name in names)
 
     def sides(self, first: PartitionedRun) -> tuple[PartitionedRun, PartitionedRun]:
         """Return both sides, this one first."""
@@ -158,8 +160,8 @@ class WholeModel:
         """
         target = self.target(side)
 
-        def removes(made: Tensors) -> bool:
-            left = max((distance(made[name], target[name]) for name in outputs), default=0.0)
+        def removes(actual: Tensors) -> bool:
+            left = max((distance(actual[name], target[name]) for name in outputs), default=0.0)
             return is_removed(left, error)
 
         return removes

@@ -33,6 +33,8 @@ OTHER_NETWORK = "another network"
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
 #: How hints begin that give the cause of a fault.
 CAUSE = "cause: "
+#: End of the sentence of a fault that the outputs do not show.
+OUTPUTS_AGREE = "; even so, the outputs are within tolerance"
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
 

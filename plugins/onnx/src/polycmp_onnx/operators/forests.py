@@ -106,9 +106,9 @@ def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: in
 
 
 def _bases(told: dict[str, Any]) -> Any:
-    found = told.get("base_values_as_tensor")
-    found = told.get("base_values") if found is None else found
-    return None if found is None or not len(found) else np.array(found, np.float64)
+    bases = told.get("base_values_as_tensor")
+    bases = told.get("base_values") if bases is None else bases
+    return None if bases is None or not len(bases) else np.array(bases, np.float64)
 
 
 class TreeEnsembleRegressor(OpRun):  # type: ignore[misc]

@@ -70,8 +70,8 @@ def _is_nan(value: Any) -> bool:
 
 def _mapped(x: Any, known: dict[Any, Any], default: Any, dtype: Any) -> Any:
     for_nan = next((value for key, value in known.items() if _is_nan(key)), default)
-    found = [known.get(item, for_nan if _is_nan(item) else default) for item in x.reshape(-1).tolist()]
-    return np.array(found, dtype).reshape(x.shape)
+    mapped = [known.get(item, for_nan if _is_nan(item) else default) for item in x.reshape(-1).tolist()]
+    return np.array(mapped, dtype).reshape(x.shape)
 
 
 class Normalizer(OpRun):  # type: ignore[misc]
@@ -118,10 +118,10 @@ class OneHotEncoder(OpRun):  # type: ignore[misc]
     def _run(self, x: Any, *, cats_int64s: Any = None, cats_strings: Any = None, zeros: int = 1) -> tuple[Any]:
         values = x if x.dtype.kind in "OUS" else x.astype(np.int64)
         categories = np.array(cats_strings, object) if cats_strings else np.array(cats_int64s, np.int64)
-        found = values[..., None] == categories
-        if not zeros and not found.any(axis=-1).all():
+        matches = values[..., None] == categories
+        if not zeros and not matches.any(axis=-1).all():
             raise ValueError("a value is none of the categories, and zeros is 0")
-        return (found.astype(np.float32),)
+        return (matches.astype(np.float32),)
 
 
 class LinearRegressor(OpRun):  # type: ignore[misc]

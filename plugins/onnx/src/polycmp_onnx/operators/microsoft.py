@@ -116,19 +116,19 @@ class FusedConv(Microsoft):
 
     def _run(self, x: Any, w: Any, b: Any = None, z: Any = None, **_: Any) -> tuple[Any]:
         names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-        made = run_standard("Conv", x, w, b, **self.set_attributes(names))
+        result = run_standard("Conv", x, w, b, **self.set_attributes(names))
         kind, values = text(self.attribute("activation", "")), list(self.attribute("activation_params", []))
-        return (activated(made if z is None else made + z, kind, values),)
+        return (activated(result if z is None else result + z, kind, values),)
 
 
 class FusedGemm(Microsoft):
     """Gemm, then an activation."""
 
     def _run(self, a: Any, b: Any, c: Any = None, **_: Any) -> tuple[Any]:
-        made = run_standard("Gemm", a, b, c, **self.set_attributes(("alpha", "beta", "transA", "transB")))
+        result = run_standard("Gemm", a, b, c, **self.set_attributes(("alpha", "beta", "transA", "transB")))
         names = [f"activation_{name}" for name in ("alpha", "beta", "gamma")]
         values = list(self.set_attributes(names).values())
-        return (activated(made, text(self.attribute("activation", "")), values),)
+        return (activated(result, text(self.attribute("activation", "")), values),)
 
 
 class BiasSoftmax(Microsoft):
@@ -231,9 +231,9 @@ def _gelu(x: Any) -> Any:
     return np.asarray(0.5 * x * (1 + error_function(x / math.sqrt(2))), x.dtype)
 
 
-def _as_many(node: OpRun, made: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
+def _as_many(node: OpRun, results: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
     """Return as many outputs as the node has."""
-    return tuple(np.asarray(array, dtype) for array in made[: len(node.onnx_node.output)])
+    return tuple(np.asarray(array, dtype) for array in results[: len(node.onnx_node.output)])
 
 
 def unpacked(packed: Any, bits: int) -> Any:

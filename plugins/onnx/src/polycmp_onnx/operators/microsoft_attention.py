@@ -106,8 +106,8 @@ class Attention(_Attending):
         if past is not None:
             key, value = (np.concatenate(pair, axis=2) for pair in ((past[0], key), (past[1], value)))
         bias = self.bias_of(mask, (len(query), query.shape[2], key.shape[2]), product.dtype)
-        made = self.attended(query, key, value, bias if added is None else bias + added)
-        return (made,) if self.outputs() < 2 else (made, np.stack([key, value]).astype(product.dtype))
+        result = self.attended(query, key, value, bias if added is None else bias + added)
+        return (result,) if self.outputs() < 2 else (result, np.stack([key, value]).astype(product.dtype))
 
 
 class QAttention(Attention):
@@ -156,8 +156,8 @@ class MultiHeadAttention(_Attending):
             keys, values = np.concatenate((past_key, keys), axis=2), np.concatenate((past_value, values), axis=2)
         shape = len(queries), queries.shape[2], keys.shape[2]
         total = self.bias_of(_padded_mask(mask, shape), shape, queries.dtype)
-        made = self.attended(queries, keys, values, total if added is None else total + added)
-        return (made, keys, values)[: self.outputs()]
+        result = self.attended(queries, keys, values, total if added is None else total + added)
+        return (result, keys, values)[: self.outputs()]
 
     def _split(self, query: Any, key: Any, value: Any, bias: Any) -> list[Any]:
         """Return queries, keys and values as [batch, heads, length, size], biases added."""
@@ -227,8 +227,8 @@ class GroupQueryAttention(_Attending):
             )
         length = max(int(np.asarray(total).reshape(-1)[0]), 0 if past_key is None else past_key.shape[2])
         present = [_extended(past, new, starts, length) for past, new in ((past_key, keys), (past_value, values))]
-        made = self._attend(queries, present, starts, ends, added, sink)
-        return (made, *present)[: self.outputs()]
+        result = self._attend(queries, present, starts, ends, added, sink)
+        return (result, *present)[: self.outputs()]
 
     def _refuse(self, more: tuple[Any, ...]) -> None:
         kinds = {str(self.attribute(f"{name}_quant_type", "NONE")).strip("b'") for name in "kv"}
@@ -269,12 +269,12 @@ def _widened(added: Any, length: int) -> Any:
 def _extended(past: Any, new: Any, starts: Any, length: int) -> Any:
     """Return a cache [batch, heads, length, size] with new keys or values from each row's own start on."""
     batch, heads, count, size = new.shape
-    made = np.zeros((batch, heads, length, size), new.dtype)
+    extended = np.zeros((batch, heads, length, size), new.dtype)
     for row, start in enumerate(starts):
         if past is not None and start > 0:
-            made[row, :, :start] = past[row, :, :start]
-        made[row, :, start : start + count] = new[row][:, : length - start]
-    return made
+            extended[row, :, :start] = past[row, :, :start]
+        extended[row, :, start : start + count] = new[row][:, : length - start]
+    return extended
 
 
 def rotated(array: Any, cosines: Any, sines: Any, turned: int, interleaved: bool) -> Any:
@@ -311,8 +311,8 @@ class RotaryEmbedding(Microsoft):
         if places.ndim == 1:
             places = np.broadcast_to(places + np.arange(array.shape[2]), (len(array), array.shape[2]))
         interleaved = bool(self.attribute("interleaved", 0))
-        made = rotated(array, cosines[places], sines[places], turned, interleaved)
-        return (made if x.ndim == 4 else np.ascontiguousarray(made.transpose(0, 2, 1, 3)).reshape(x.shape),)
+        result = rotated(array, cosines[places], sines[places], turned, interleaved)
+        return (result if x.ndim == 4 else np.ascontiguousarray(result.transpose(0, 2, 1, 3)).reshape(x.shape),)
 
 
 class EmbedLayerNormalization(Microsoft):
@@ -335,9 +335,9 @@ class EmbedLayerNormalization(Microsoft):
         total = of_words[words] + of_places[places]
         if segments is not None and of_segments is not None:
             total = total + of_segments[segments]
-        made = normalised(total, gamma, beta, self.attribute("epsilon", 1e-12))
+        result = normalised(total, gamma, beta, self.attribute("epsilon", 1e-12))
         lengths = np.zeros(len(words), np.int32) if mask is None else (mask == 1).sum(axis=1).astype(np.int32)
-        return (made.astype(of_words.dtype), lengths, total)[: len(self.onnx_node.output)]
+        return (result.astype(of_words.dtype), lengths, total)[: len(self.onnx_node.output)]
 
 
 class QEmbedLayerNormalization(EmbedLayerNormalization):

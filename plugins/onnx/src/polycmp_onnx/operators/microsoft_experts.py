@@ -72,12 +72,12 @@ class _Experts(Microsoft):
         if self.attribute("normalize_routing_weights", 0) or (self.over_chosen and shares is None):
             total = weights.sum(axis=-1, keepdims=True)
             weights = np.divide(weights, total, out=np.zeros_like(weights), where=total != 0)
-        made = np.zeros((len(tokens), second[0].shape[1]), x.dtype)
+        mixed = np.zeros((len(tokens), second[0].shape[1]), x.dtype)
         for expert in np.unique(chosen):
             rows, places = np.nonzero(chosen == expert)
             inner = self._activated(_layer(tokens[rows], first, expert), tokens[rows], third, expert)
-            made[rows] += weights[rows, places, None] * _layer(inner, second, expert)
-        return made.reshape(x.shape).astype(x.dtype)
+            mixed[rows] += weights[rows, places, None] * _layer(inner, second, expert)
+        return mixed.reshape(x.shape).astype(x.dtype)
 
     def _activated(self, inner: Any, tokens: Any, third: tuple[Any, Any], expert: int) -> Any:
         kind = self.attribute("activation_type", "relu")
@@ -85,8 +85,8 @@ class _Experts(Microsoft):
         if kind != "swiglu":
             if kind not in _ACTIVATIONS:
                 raise NotImplementedError(f"activation_type {kind!r}")
-            made = _ACTIVATIONS[kind](inner)
-            return made if gated is None else made * gated
+            activated = _ACTIVATIONS[kind](inner)
+            return activated if gated is None else activated * gated
         fused = int(self.attribute("swiglu_fusion", 0))
         if fused == 1:
             inner, gated = inner[:, ::2], inner[:, 1::2]
@@ -155,8 +155,8 @@ class QMoE(_Experts):
 
 def _layer(tokens: Any, layer: tuple[Any, Any], expert: int) -> Any:
     weights, bias = layer
-    made = np.matmul(tokens, weights[expert].T)
-    return made if bias is None else made + bias[expert]
+    product = np.matmul(tokens, weights[expert].T)
+    return product if bias is None else product + bias[expert]
 
 
 OPERATORS: dict[str, type[Any]] = {cls.__name__: cls for cls in (MoE, QMoE)}

@@ -48,24 +48,24 @@ class QLinearLeakyRelu(Microsoft):
 
     def _run(self, x: Any, scale: Any, zero: Any, *to: Any, **_: Any) -> Any:
         values = real(x, scale, zero)
-        made = np.where(values < 0, values.dtype.type(self.attribute("alpha", 0.01)) * values, values)
-        return (quantised(made, *_target(to), x.dtype),)
+        result = np.where(values < 0, values.dtype.type(self.attribute("alpha", 0.01)) * values, values)
+        return (quantised(result, *_target(to), x.dtype),)
 
 
 class QLinearSigmoid(Microsoft):
     """Sigmoid of a quantised tensor."""
 
     def _run(self, x: Any, scale: Any, zero: Any, *to: Any, **_: Any) -> Any:
-        made = run_standard("Sigmoid", real(x, scale, zero))
-        return (quantised(made, *_target(to), x.dtype),)
+        result = run_standard("Sigmoid", real(x, scale, zero))
+        return (quantised(result, *_target(to), x.dtype),)
 
 
 class QLinearSoftmax(Microsoft):
     """Softmax of a quantised tensor, of an opset that an attribute names."""
 
     def _run(self, x: Any, scale: Any, zero: Any, *to: Any, **_: Any) -> Any:
-        made = run_standard("Softmax", real(x, scale, zero), opset=int(self.opset), axis=self.attribute("axis", -1))
-        return (quantised(made, *_target(to), x.dtype),)
+        result = run_standard("Softmax", real(x, scale, zero), opset=int(self.opset), axis=self.attribute("axis", -1))
+        return (quantised(result, *_target(to), x.dtype),)
 
 
 class QLinearAveragePool(Microsoft):
@@ -74,8 +74,8 @@ class QLinearAveragePool(Microsoft):
     def _run(self, x: Any, scale: Any, zero: Any, *to: Any, **_: Any) -> Any:
         names = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")
         values = _channels_first(self, real(x, scale, zero))
-        made = run_standard("AveragePool", values, **self.set_attributes(names))
-        return (quantised(_channels_back(self, made), *_target(to), x.dtype),)
+        result = run_standard("AveragePool", values, **self.set_attributes(names))
+        return (quantised(_channels_back(self, result), *_target(to), x.dtype),)
 
 
 class QLinearGlobalAveragePool(Microsoft):
@@ -83,8 +83,8 @@ class QLinearGlobalAveragePool(Microsoft):
 
     def _run(self, x: Any, scale: Any, zero: Any, *to: Any, **_: Any) -> Any:
         values = _channels_first(self, real(x, scale, zero))
-        made = values.mean(axis=tuple(range(2, values.ndim)), keepdims=True)
-        return (quantised(_channels_back(self, made), *_target(to), x.dtype),)
+        result = values.mean(axis=tuple(range(2, values.ndim)), keepdims=True)
+        return (quantised(_channels_back(self, result), *_target(to), x.dtype),)
 
 
 class QLinearConcat(Microsoft):
@@ -101,8 +101,8 @@ class QLinearWhere(Microsoft):
     def _run(
         self, condition: Any, x: Any, x_scale: Any, x_zero: Any, y: Any, y_scale: Any, y_zero: Any, *to: Any, **_: Any
     ) -> Any:
-        made = np.where(condition, real(x, x_scale, x_zero), real(y, y_scale, y_zero))
-        return (quantised(made, *_target(to), x.dtype),)
+        result = np.where(condition, real(x, x_scale, x_zero), real(y, y_scale, y_zero))
+        return (quantised(result, *_target(to), x.dtype),)
 
 
 class QGemm(Microsoft):
@@ -128,8 +128,8 @@ class QGemm(Microsoft):
         )
         whole = np.matmul(left, right) + (0 if c is None else c)
         scale = np.asarray(a_scale) * np.asarray(b_scale)
-        made = real(whole, scale * scale.dtype.type(self.attribute("alpha", 1.0)))
-        return (made if y_scale is None else quantised(made, y_scale, y_zero, np.asarray(y_zero).dtype),)
+        result = real(whole, scale * scale.dtype.type(self.attribute("alpha", 1.0)))
+        return (result if y_scale is None else quantised(result, y_scale, y_zero, np.asarray(y_zero).dtype),)
 
 
 class QLinearConv(Microsoft):
@@ -138,8 +138,8 @@ class QLinearConv(Microsoft):
     def _run(self, x: Any, x_scale: Any, x_zero: Any, w: Any, *more: Any, **_: Any) -> Any:
         names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
         values = _channels_first(self, x)
-        made = run_standard("QLinearConv", values, x_scale, x_zero, w, *more, **self.set_attributes(names))
-        return (_channels_back(self, made),)
+        result = run_standard("QLinearConv", values, x_scale, x_zero, w, *more, **self.set_attributes(names))
+        return (_channels_back(self, result),)
 
 
 class NhwcMaxPool(Microsoft):
@@ -147,8 +147,8 @@ class NhwcMaxPool(Microsoft):
 
     def _run(self, x: Any, **_: Any) -> Any:
         names = ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides")
-        made = run_standard("MaxPool", np.moveaxis(x, -1, 1), **self.set_attributes(names))
-        return (np.ascontiguousarray(np.moveaxis(made, 1, -1)),)
+        result = run_standard("MaxPool", np.moveaxis(x, -1, 1), **self.set_attributes(names))
+        return (np.ascontiguousarray(np.moveaxis(result, 1, -1)),)
 
 
 class QuantizeLinear(Microsoft):

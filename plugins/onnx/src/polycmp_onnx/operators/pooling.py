@@ -33,8 +33,8 @@ def _places(x: Any, y: Any, windows: _Windows, by_columns: bool) -> Any:
     )
     places = np.full(y.shape, -1)
     for values, at in zip(_elements(x, 0, windows), _elements(numbers, -1, windows), strict=True):
-        found = (places < 0) & (at >= 0) & ((values == y) | (np.isnan(y) & np.isnan(values)))
-        places = np.where(found, at, places)
+        matches = (places < 0) & (at >= 0) & ((values == y) | (np.isnan(y) & np.isnan(values)))
+        places = np.where(matches, at, places)
     return places
 
 

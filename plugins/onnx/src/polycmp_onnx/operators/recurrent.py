@@ -105,9 +105,9 @@ class _Recurrent(OpRun):  # type: ignore[misc]
         outputs = np.zeros((x.shape[0], x.shape[1], cell.r.shape[-1]), x.dtype)
         for step, at in enumerate(order):
             going = (step < ends)[:, None]
-            made = self.step(cell, x[at, batch], state)
-            state = [np.where(going, new, old) for new, old in zip(made, state, strict=True)]
-            outputs[at, batch] = np.where(going, made[0], 0)
+            output = self.step(cell, x[at, batch], state)
+            state = [np.where(going, new, old) for new, old in zip(output, state, strict=True)]
+            outputs[at, batch] = np.where(going, output[0], 0)
         return outputs, state[: self.states]
 
     states = 1
@@ -130,7 +130,7 @@ def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> lis
     names = named or [name.lower() for name in defaults] * 2
     given = [list(told.get(name) or ()) for name in ("activation_alpha", "activation_beta")]
     clip = told.get("clip")
-    found = []
+    functions = []
     for at, name in enumerate(names):
         if name not in _ACTIVATIONS:
             raise NotImplementedError(f"activation {name!r}")
@@ -141,8 +141,8 @@ def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> lis
         ]
         # The third function of a direction is that of the cell's state, whose input no runtime clips.
         is_of_state = at % len(defaults) == _OF_STATE
-        found.append(_clipped(function, parameters, None if is_of_state else clip))
-    return found[place * len(defaults) : (place + 1) * len(defaults)]
+        functions.append(_clipped(function, parameters, None if is_of_state else clip))
+    return functions[place * len(defaults) : (place + 1) * len(defaults)]
 
 
 def _clipped(

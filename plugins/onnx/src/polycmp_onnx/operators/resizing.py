@@ -50,14 +50,14 @@ def resize(
     """
     chosen = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
     lengths = np.array([x.shape[axis] for axis in chosen])
-    factors, made = _factors(lengths, scales, sizes, keep_aspect_ratio_policy)
+    factors, lengths_out = _factors(lengths, scales, sizes, keep_aspect_ratio_policy)
     region = None if roi is None or not np.size(roi) else np.reshape(roi, (2, len(chosen)))
     result = x
     for place, axis in enumerate(chosen):
         ends = (0.0, 1.0) if region is None else (float(region[0, place]), float(region[1, place]))
-        if made[place] == lengths[place] and factors[place] == 1 and ends == (0.0, 1.0):
+        if lengths_out[place] == lengths[place] and factors[place] == 1 and ends == (0.0, 1.0):
             continue
-        result = _resized(result, axis, float(factors[place]), int(made[place]), ends, mode, **how)
+        result = _resized(result, axis, float(factors[place]), int(lengths_out[place]), ends, mode, **how)
     if result.dtype != x.dtype and x.dtype.kind in "iu":
         limits = np.iinfo(x.dtype)
         result = np.rint(result).clip(limits.min, limits.max)
@@ -68,8 +68,8 @@ def _factors(lengths: Any, scales: Any, sizes: Any, policy: str) -> tuple[Any, A
     """Return the scale of each axis that is resized, and its new length."""
     if sizes is None or not np.size(sizes):
         # In float32, as ONNX infers shapes: 0.7 times 10 are 7 there, and less in float64.
-        made = np.floor(np.asarray(scales, np.float32) * lengths.astype(np.float32)).astype(np.int64)
-        return np.asarray(scales, np.float64), made
+        lengths_out = np.floor(np.asarray(scales, np.float32) * lengths.astype(np.float32)).astype(np.int64)
+        return np.asarray(scales, np.float64), lengths_out
     factors = np.asarray(sizes) / np.maximum(lengths, 1)
     if policy == "stretch":
         return factors, np.asarray(sizes)

@@ -13,8 +13,6 @@ from polycmp_onnx.operators.control import stacked
 
 
 class _Scan(OpRun):  # type: ignore[misc]
-    """Both versions."""
-
     def need_context(self) -> bool:
         """Return True: the body reads values of the graph around it."""
         return True
@@ -64,7 +62,7 @@ class Scan_8(_Scan):
         **_: Any,
     ) -> tuple[Any, ...]:
         count = len(inputs) - num_scan_inputs
-        found = []
+        results = []
         for number in range(inputs[-1].shape[0]):
             longest = inputs[-1].shape[1]
             length = longest if lengths is None else int(lengths[number])
@@ -73,8 +71,8 @@ class Scan_8(_Scan):
             types = body.output_types[count:]
             outputs = [stacked(scan, kind) for scan, kind in zip(scans, types, strict=True)]
             rest = [(0, longest - length)]
-            found.append([*state, *(np.pad(item, rest + [(0, 0)] * (item.ndim - 1)) for item in outputs)])
-        return tuple(np.stack(items) for items in zip(*found, strict=True))
+            results.append([*state, *(np.pad(item, rest + [(0, 0)] * (item.ndim - 1)) for item in outputs)])
+        return tuple(np.stack(items) for items in zip(*results, strict=True))
 
 
 def _turned(items: Any, at: int, directions: Sequence[int] | None) -> Any:

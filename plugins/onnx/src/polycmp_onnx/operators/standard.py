@@ -133,10 +133,10 @@ def standard(op_type: str, opset: int) -> type[Any] | None:
     """
     if not defs.has(op_type, ""):
         return None  # this release of ONNX does not know it, and says so
-    found = next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
-    if found is not None and issubclass(found, amending.Amendment):
-        return amending.amended(found, op_type, opset)
-    return found
+    corrected = next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
+    if corrected is not None and issubclass(corrected, amending.Amendment):
+        return amending.amended(corrected, op_type, opset)
+    return corrected
 
 
 def named(cls: type[Any], domain: str, op_type: str) -> type[Any]:

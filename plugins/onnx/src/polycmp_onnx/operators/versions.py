@@ -55,8 +55,8 @@ class OneHot_11(OneHot):  # type: ignore[misc]
     """OneHot; ONNX's fails where the depth is a list of one number, which the standard allows."""
 
     def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
-        (made,) = super()._run(indices, np.asarray(depth).reshape(()), values, **attributes)
-        return (made,)
+        (result,) = super()._run(indices, np.asarray(depth).reshape(()), values, **attributes)
+        return (result,)
 
 
 class OneHot_9(OneHot_11):
@@ -64,16 +64,16 @@ class OneHot_9(OneHot_11):
 
     def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
         kept = np.where(indices < 0, np.asarray(depth).reshape(()), indices)
-        (made,) = super()._run(kept, depth, values, **attributes)
-        return (made,)
+        (result,) = super()._run(kept, depth, values, **attributes)
+        return (result,)
 
 
 class CumSum_11(CumSum):  # type: ignore[misc]
     """CumSum; ONNX's fails where the axis is a list of one number, which runtimes take and exporters write."""
 
     def _run(self, x: Any, axis: Any, **attributes: Any) -> tuple[Any]:
-        (made,) = super()._run(x, np.asarray(axis).reshape(()), **attributes)
-        return (made,)
+        (result,) = super()._run(x, np.asarray(axis).reshape(()), **attributes)
+        return (result,)
 
 
 class CumProd_26(OpRun):  # type: ignore[misc]
@@ -82,19 +82,19 @@ class CumProd_26(OpRun):  # type: ignore[misc]
     def _run(self, x: Any, axis: Any, *, exclusive: int = 0, reverse: int = 0) -> tuple[Any]:
         at = int(np.reshape(axis, ()))
         data = np.flip(x, at) if reverse else x
-        made = np.cumprod(data, axis=at, dtype=x.dtype)
+        result = np.cumprod(data, axis=at, dtype=x.dtype)
         if exclusive:
-            ones = np.ones_like(np.take(made, [0], axis=at)) if made.shape[at] else made
-            made = np.concatenate([ones, np.take(made, range(made.shape[at] - 1), axis=at)], axis=at)
-        return (np.flip(made, at) if reverse else made,)
+            ones = np.ones_like(np.take(result, [0], axis=at)) if result.shape[at] else result
+            result = np.concatenate([ones, np.take(result, range(result.shape[at] - 1), axis=at)], axis=at)
+        return (np.flip(result, at) if reverse else result,)
 
 
 class Det_11(Det):  # type: ignore[misc]
     """Det; ONNX's fails in float16."""
 
     def _run(self, x: Any) -> tuple[Any]:
-        (made,) = super()._run(x.astype(np.float32) if x.dtype.itemsize < 4 else x)
-        return (made.astype(x.dtype),)
+        (result,) = super()._run(x.astype(np.float32) if x.dtype.itemsize < 4 else x)
+        return (result.astype(x.dtype),)
 
 
 class Dropout_7(OpRun):  # type: ignore[misc]
@@ -121,8 +121,8 @@ class NonMaxSuppression_10(NonMaxSuppression):  # type: ignore[misc]
             return (np.empty((0, 3), np.int64),)  # the default is that there is no output
         limits = [np.array([-np.inf if at else 0], np.float32) if item is None else item
                   for at, item in enumerate((overlap, least))]  # fmt: skip
-        (made,) = super()._run(boxes, scores, most, *limits, **attributes)
-        return (made.reshape(-1, 3),)
+        (result,) = super()._run(boxes, scores, most, *limits, **attributes)
+        return (result.reshape(-1, 3),)
 
 
 class Shape_15(OpRun):  # type: ignore[misc]
@@ -165,8 +165,8 @@ class STFT_17(STFT):  # type: ignore[misc]
             length = np.array(signal.shape[1] if window is None else len(window))
         if window is None:
             window = np.ones(int(length), x.dtype)
-        (made,) = super()._run(signal, step, window, length, **attributes)
-        return (made,)
+        (result,) = super()._run(signal, step, window, length, **attributes)
+        return (result,)
 
 
 class TfIdfVectorizer_9(TfIdfVectorizer):  # type: ignore[misc]

@@ -145,7 +145,6 @@ def _verification(call: Invocation, model: Model) -> Verification:
 
 
 def _options(model: Model) -> LoaderOptions:
-    """Return the options with which a model is loaded."""
     from polycmp_onnx.plugin import LoaderOptions
 
     return model.settings.loader_options.get("onnx") or LoaderOptions()

@@ -29,7 +29,7 @@ _HELP = (
 ) + examples("polycmp demo", "polycmp demo .")
 
 
-class Step(NamedTuple):
+class DemoCommand(NamedTuple):
     """A command to try.
 
     Attributes:
@@ -120,23 +120,23 @@ def _pictures(model: ModelProto, registry: Registry) -> bytes:
     return stream.getvalue()
 
 
-def _steps(folder: str, registry: Registry) -> Iterator[Step]:
+def _steps(folder: str, registry: Registry) -> Iterator[DemoCommand]:
     """Yield the commands to try, of those that are installed."""
     model, other, inputs, report = (str(Path(folder, name)) for name in (MODEL, OTHER, INPUTS, REPORT))
     runtime = "onnxrt" if _has_onnxruntime(registry) else "onnx"
     reference = "onnx" if runtime == "onnxrt" else "onnx:dtype=float64"
     feed = ("--load-inputs", inputs)
     page = ("--report", report) if "html" in registry.reports else ()
-    yield Step("Do two backends compute the same?", ("run", model, "-b", runtime, "-b", reference, *feed))
+    yield DemoCommand("Do two backends compute the same?", ("run", model, "-b", runtime, "-b", reference, *feed))
     if "invariants" in registry.commands:
         shapes = ("--input-shapes", f"image:[{BATCH},3,32,32]")
-        yield Step("Does a backend agree with itself?", ("invariants", model, "-b", runtime, *shapes))
+        yield DemoCommand("Does a backend agree with itself?", ("invariants", model, "-b", runtime, *shapes))
     pair = (other, model, "-b", runtime, *feed)
     searches = "locate" in registry.commands
     words = ("run", *pair, *(() if searches else page))
-    yield Step("Do two versions of a model compute the same?", words, finds_fault=True)
+    yield DemoCommand("Do two versions of a model compute the same?", words, finds_fault=True)
     if searches:
-        yield Step("Which layer is to blame?", ("locate", *pair, *page), finds_fault=True)
+        yield DemoCommand("Which layer is to blame?", ("locate", *pair, *page), finds_fault=True)
 
 
 def _has_onnxruntime(registry: Registry) -> bool:

@@ -82,10 +82,10 @@ def make_model(seed: int = 0) -> onnx.ModelProto:
 
 def with_fault(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the network with one value of one weight changed, as a faulty conversion leaves it."""
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    weight = next(item for item in made.graph.initializer if item.name == FAULTY)
+    faulty = onnx.ModelProto()
+    faulty.CopyFrom(model)
+    weight = next(item for item in faulty.graph.initializer if item.name == FAULTY)
     values = np.array(numpy_helper.to_array(weight))
     values.flat[0] += OFF
     weight.CopyFrom(numpy_helper.from_array(values, weight.name))
-    return made
+    return faulty

@@ -100,14 +100,14 @@ def provider_names(wanted: Sequence[str]) -> tuple[str, ...]:
     import onnxruntime
 
     available = onnxruntime.get_available_providers()
-    found = []
+    names = []
     for name in wanted:
         fitting = [item for item in available if name.lower() in item.lower()]
         if not fitting:
             why = f"there are: {', '.join(available)}"
             raise UsageError(f"ONNX Runtime has no execution provider {name!r}", whose="--providers", why=why)
-        found += fitting
-    return tuple(dict.fromkeys(found))
+        names += fitting
+    return tuple(dict.fromkeys(names))
 
 
 def engine() -> str:
@@ -173,8 +173,8 @@ def _source(model: Model) -> Source:
     name, described = trial_backend(registry), model.describe()
     if not name or described is None or not isinstance(source, PlanSource):
         return source
-    found = registry.find_runner(name)
-    backend = ResolvedBackend(BackendPlan(name, name, make_options(found.spec.options, {}, name)), model, found)
+    runner = registry.find_runner(name)
+    backend = ResolvedBackend(BackendPlan(name, name, make_options(runner.spec.options, {}, name)), model, runner)
     return source.with_descriptions([described], ShapeSearch([backend], registry))
 
 

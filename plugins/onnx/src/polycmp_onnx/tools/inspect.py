@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from polycmp.spec import LoaderSpec, LoaderTools
 
 
-#: Operators above which a page of its own draws worse than a program made for it.
-_MANY = 1000
-
-
 @dataclass(frozen=True)
 class InspectSection:
     """Showing."""
@@ -42,12 +38,12 @@ class InspectSection:
     )
     save_visual: str = opt(
         "",
-        help="Draw the graph of an ONNX model on a self-contained page; FILE.json is for Model Explorer.",
-        metavar="FILE.html",
+        help="Write the graph of an ONNX model for Model Explorer, which draws it.",
+        metavar="FILE.json",
         writes=True,
     )
     errors: str = opt(
-        "", help="With --save-visual: colour tensors by the errors in this report of `locate`.", metavar="FILE.json"
+        "", help="With --save-visual: colour operators by the errors in this report of `locate`.", metavar="FILE.json"
     )
     visual: bool = opt(False, help="Draw the graph.", hidden=True)
 
@@ -57,9 +53,15 @@ def _model(call: Invocation) -> int:
 
     section = call.section(InspectSection)
     if section.visual and not section.save_visual:
-        raise UsageError("--visual would need a server", hint="--save-visual FILE.html; open it in a browser")
+        raise UsageError("--visual would need a server", hint="--save-visual FILE.json; Model Explorer draws it")
     if section.errors and not section.save_visual:
-        raise UsageError("--errors colours a drawing", hint="add --save-visual FILE.html")
+        raise UsageError("--errors colours a graph", hint="add --save-visual FILE.json")
+    if section.save_visual and not section.save_visual.endswith(".json"):
+        raise UsageError(
+            f"--save-visual writes a graph for Model Explorer, not {section.save_visual}",
+            why="Netron opens the model as it is, and Model Explorer a file with the suffix .json",
+            hint=f"--save-visual {section.save_visual.rpartition('.')[0] or section.save_visual}.json",
+        )
     model = call.open_model()
     if section.json or section.list_unbounded_dds or section.combine_tensor_info or section.save_visual:
         return _onnx_model(call, model, section)
@@ -117,12 +119,13 @@ def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
     proto = loader() if external is None else external.model
     info = _tensor_info(section.combine_tensor_info) if section.combine_tensor_info else {}
     if section.save_visual:
-        from polycmp_onnx.tools.visual import save_visual
+        from polycmp_onnx.tools.model_explorer import save_graph
 
-        save_visual(proto, section.save_visual, section.errors, info)
-        echo(visible(f"wrote {section.save_visual}"))
-        for line in _how_to_look(len(proto.graph.node), section):
-            echo(visible(line))
+        path, *data = save_graph(proto, section.save_visual, section.errors, info)
+        for name in (path, *data):
+            echo(visible(f"wrote {name}"))
+        words = "".join(f" --node_data_paths={name}" for name in data)
+        echo(visible(f"  next: pip install ai-edge-model-explorer && model-explorer {path}{words}"))
     if section.json:
         import json
 
@@ -133,24 +136,6 @@ def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
         text = _text_of(call, model, section)
         _show_text("\n".join([text, *_unbounded(proto, section), *(visible(line) for line in _figures(info))]))
     return 0
-
-
-def _how_to_look(operators: int, section: InspectSection) -> list[str]:
-    """Return the commands to type next: for a file that a program opens, for models too large for a page."""
-    from polycmp_onnx.tools.model_explorer import data_file
-
-    path = section.save_visual
-    if path.endswith(".json"):
-        beside = data_file(path)
-        data = f" --node_data_paths={beside}" if section.errors else ""
-        written = [f"wrote {beside}"] if section.errors else []
-        return [*written, f"  next: pip install ai-edge-model-explorer && model-explorer {path}{data}"]
-    if operators <= _MANY:
-        return []
-    return [
-        f"{operators} operators are many for a page; Model Explorer draws such a graph better",
-        f"  next: --save-visual {path.rpartition('.')[0] or path}.json",
-    ]
 
 
 def _unbounded(proto: Any, section: InspectSection) -> list[str]:
@@ -214,13 +199,13 @@ def _sparsity(call: Invocation) -> int:
     from polycmp_onnx.weights import is_sparse, summed_weights
 
     proto = read_onnx(open_onnx(call))
-    found = {
+    sparsity = {
         weight.tensor.name: is_sparse(onnx.numpy_helper.to_array(weight.tensor), weight.axis)
         for weight in summed_weights(proto)
     }
-    for name, sparse in found.items():
+    for name, sparse in sparsity.items():
         echo(visible(f"{'2:4 sparse' if sparse else 'dense':<10}  {name}"))
-    echo(f"{sum(found.values())} of {len(found)} weights that could be are 2:4 sparse")
+    echo(f"{sum(sparsity.values())} of {len(sparsity)} weights that could be are 2:4 sparse")
     return 0
 
 

@@ -99,10 +99,12 @@ def _find_equal_names(graph: Any, report: LintReport, level: str) -> None:
     places: dict[str, list[int]] = {}
     for index, node in enumerate(graph.node):
         places.setdefault(node.name, []).append(index)
-    for name, found in places.items():
-        if name and len(found) > 1:
-            message = f"Duplicate node name: {name!r} for nodes with topological IDs: {found} found."
-            report.add(level, STRUCTURE, message, node=graph.node[found[0]], hint="give every node its own name")
+    for name, places_of_name in places.items():
+        if name and len(places_of_name) > 1:
+            message = f"Duplicate node name: {name!r} for nodes with topological IDs: {places_of_name} found."
+            report.add(
+                level, STRUCTURE, message, node=graph.node[places_of_name[0]], hint="give every node its own name"
+            )
 
 
 def _name_nodes(graph: Any) -> None:
@@ -176,13 +178,13 @@ def _check_node(node: Any, context: Any, report: LintReport, within: Any = None)
 
 def _check_names(graph: Any, report: LintReport) -> None:
     """Find tensors that no node makes, or several nodes do, or one that comes too late."""
-    made = {value.name for value in graph.input} | {item.name for item in graph.initializer}
-    made |= {item.values.name for item in graph.sparse_initializer}
+    defined = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+    defined |= {item.values.name for item in graph.sparse_initializer}
     view = GraphView(graph)
     later = Counter(name for node in view.nodes for name in node.output if name)
     for node, needed in zip(view.nodes, view.reads, strict=True):
         for name in needed:
-            if name in made:
+            if name in defined:
                 continue
             if name in later:
                 hint = "polycmp surgeon sanitize MODEL --toposort -o SORTED.onnx"
@@ -193,14 +195,14 @@ def _check_names(graph: Any, report: LintReport) -> None:
                 hint = "make it an input of the model, or a weight, or the result of a node"
                 report.add("exception", "onnx", f"it reads {name!r}, which nothing makes", node=node, hint=hint)
         for name in node.output:
-            if name and (later[name] > 1 or name in made):
+            if name and (later[name] > 1 or name in defined):
                 hint = "give every tensor a name of its own"
                 report.add(
                     "exception", "onnx", f"it makes {name!r}, which something else makes, too", node=node, hint=hint
                 )
-        made.update(name for name in node.output if name)
+        defined.update(name for name in node.output if name)
     for value in graph.output:
-        if value.name not in made:
+        if value.name not in defined:
             hint = "polycmp surgeon extract MODEL --outputs NAME -o FILE"
             report.add("exception", "onnx", f"nothing makes the output {value.name!r}", hint=hint)
 
@@ -301,8 +303,8 @@ class _Nodes:
             custom: Names of nodes that cannot be run here.
         """
         self._values.update(feed)
-        found = (item for item in self._report.findings if item.level == "exception" and item.source != STRUCTURE)
-        known_bad = {name for item in found for name in item.nodes}
+        failures = (item for item in self._report.findings if item.level == "exception" and item.source != STRUCTURE)
+        known_bad = {name for item in failures for name in item.nodes}
         for index, node in enumerate(self._view.nodes):
             if node.name in known_bad:
                 self._report.failing.append(node.name)
@@ -346,9 +348,9 @@ def _single(proto: Any, node: Any, inputs: Mapping[str, Any], weights: Mapping[s
         for name, array in inputs.items()
         if array is not None
     ]
-    made = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
     kept = [weights[name] for name, array in inputs.items() if array is None]
-    graph = helper.make_graph([node], "node", fed, made, kept)
+    graph = helper.make_graph([node], "node", fed, outputs, kept)
     single = helper.make_model(graph, opset_imports=proto.opset_import, ir_version=proto.ir_version)
     replace_items(single.functions, proto.functions)
     return single

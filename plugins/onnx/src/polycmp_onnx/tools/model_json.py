@@ -96,7 +96,7 @@ def _weight(item: Any, values: bool) -> dict[str, Any]:
 
 
 def _node(node: Any, weights: bool) -> dict[str, Any]:
-    found = {
+    entry = {
         "name": node.name,
         "op": node.op_type,
         "domain": node.domain,
@@ -105,7 +105,7 @@ def _node(node: Any, weights: bool) -> dict[str, Any]:
         "attributes": {item.name: _attribute(item) for item in node.attribute},
     }
     inner = {part.name: {"outputs": _values(part.output), **_body(part, weights)} for part in subgraphs(node)}
-    return {**found, "subgraphs": inner} if inner else found
+    return {**entry, "subgraphs": inner} if inner else entry
 
 
 def _attribute(attribute: Any) -> Any:

@@ -58,8 +58,8 @@ def _list(call: Invocation) -> int:
 
     model = call.open_model()
     for plugin, pattern in _plugins(call).items():
-        found = _matches(pattern, gs_from_onnx(model.load("onnx")))
-        echo(visible(f"{plugin}: {len(found)}"))
+        matches = _matches(pattern, gs_from_onnx(model.load("onnx")))
+        echo(visible(f"{plugin}: {len(matches)}"))
     return 0
 
 
@@ -75,8 +75,8 @@ def _match(call: Invocation) -> int:
         instances = _matches(pattern, gs_from_onnx(model.load("onnx")))
         echo(visible(f"{plugin}: {len(instances)}"))
         if instances:
-            known = _called(pattern, "get_plugin_metadata")
-            documents.append({"name": known["name"], "op": known["op"], "instances": instances})
+            metadata = _called(pattern, "get_plugin_metadata")
+            documents.append({"name": metadata["name"], "op": metadata["op"], "instances": instances})
     with atomic_write(target) as file:
         file.write(to_bytes(yaml.safe_dump_all(documents, default_flow_style=False, sort_keys=False)))
     echo(visible(f"wrote {target}"))
@@ -120,17 +120,17 @@ def _plugins(call: Invocation) -> dict[str, Path]:
     folder = call.section(PluginsSection).plugin_dir
     if not folder:
         raise UsageError("it is not known where the plugins are", hint="--plugin-dir DIR, with DIR/NAME/pattern.py")
-    found = {path.parent.name: path for path in sorted(Path(folder).glob(f"*/{PATTERN}"))}
-    if not found:
+    folders = {path.parent.name: path for path in sorted(Path(folder).glob(f"*/{PATTERN}"))}
+    if not folders:
         raise UsageError(f"{folder} holds no plugin", why=f"there is no {folder}/NAME/{PATTERN}", hint=f"ls {folder}")
     section = call.section(ChoiceSection) if "include" in _fields(call) else ChoiceSection()
     if section.include and section.exclude:
         raise UsageError("--include and --exclude exclude each other", hint="give one of them")
     for name in (*section.include, *section.exclude):
-        if name not in found:
-            raise UsageError(f"{folder} holds no plugin {name!r}", why=did_you_mean(name, found))
-    wanted = section.include or [name for name in found if name not in section.exclude]
-    return {name: found[name] for name in found if name in wanted}
+        if name not in folders:
+            raise UsageError(f"{folder} holds no plugin {name!r}", why=did_you_mean(name, folders))
+    wanted = section.include or [name for name in folders if name not in section.exclude]
+    return {name: folders[name] for name in folders if name in wanted}
 
 
 def _fields(call: Invocation) -> set[str]:
@@ -164,13 +164,13 @@ def _documents(path: str, yaml: Any) -> list[Mapping[str, Any]]:
     from polycmp.errors import FileError, describe_exception
 
     try:
-        found = list(yaml.safe_load_all(Path(path).read_text(encoding="utf-8")))
+        documents = list(yaml.safe_load_all(Path(path).read_text(encoding="utf-8")))
     except (OSError, UnicodeError, yaml.YAMLError) as error:
         why = describe_exception(error)
         raise FileError(f"cannot read {path}", why=why, hint="polycmp plugin match MODEL writes it") from error
-    if not all(isinstance(item, dict) and {"name", "op", "instances"} <= set(item) for item in found):
+    if not all(isinstance(item, dict) and {"name", "op", "instances"} <= set(item) for item in documents):
         raise FileError(f"{path} does not say what to replace", why="each part has name, op and instances")
-    return found
+    return documents
 
 
 def _replaced(

@@ -75,10 +75,10 @@ def _run_for_shapes(model: Model, proto: Any, names: Collection[str] | None = No
     from polycmp_onnx.tidy import make_static
     from polycmp_onnx.tools.execute import all_tensors
 
-    found = all_tensors(model, proto)
+    tensors = all_tensors(model, proto)
     dims = [dim for value in graph_inputs(proto.graph) for dim in shape_of(value) or ["unknown"]]
     is_open = any(not isinstance(dim, int) or dim < 0 for dim in dims)  # then another run has other shapes
-    chosen = {name: array for name, array in found.items() if names is None or name in names}
+    chosen = {name: array for name, array in tensors.items() if names is None or name in names}
     make_static(proto, chosen, leave_open=names is not None and is_open)
 
 
@@ -97,8 +97,8 @@ def _with_types(
         if (entry.dtype is None and (name not in known or element_type(known[name]) is None))
         or (entry.shape is None and (name not in known or shape_of(known[name]) is None))
     ]
-    made = {name for node in proto.graph.node for name in node.output}
-    if made.issuperset(unknown) and unknown:
+    computed = {name for node in proto.graph.node for name in node.output}
+    if computed.issuperset(unknown) and unknown:
         try:
             _run_for_shapes(model, proto, unknown)
         except PolycmpError as error:

@@ -105,18 +105,18 @@ def parse_attributes(texts: Iterable[str]) -> dict[str, Any]:
 
 def _attribute(value: str, text: str) -> Any:
     try:
-        found = ast.literal_eval(value)
+        literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         if value[:1] in {"[", "("}:
             items = [_attribute(item.strip(), text) for item in split_list(value[1:-1])]
             return items
         return value
-    if isinstance(found, bool):
-        return int(found)
-    found = list(found) if isinstance(found, tuple) else found
-    items = found if isinstance(found, list) else [found]
+    if isinstance(literal, bool):
+        return int(literal)
+    literal = list(literal) if isinstance(literal, tuple) else literal
+    items = literal if isinstance(literal, list) else [literal]
     if not items or any(not isinstance(item, (int, float, str)) or type(item) is not type(items[0]) for item in items):
         raise UsageError(
             f"{value!r} cannot be an attribute", whose=f"--attrs {text}", hint="numbers, text, or a list of one kind"
         )
-    return found
+    return literal

@@ -73,7 +73,6 @@ def _svg(diagram: Diagram, places: Mapping[str, str]) -> Markup:
 
 
 def _middle(place: tuple[float, int]) -> tuple[float, float]:
-    """Return the middle of a box."""
     return MARGIN + place[0] * ROOM[0], MARGIN + place[1] * ROOM[1] + BOX[1] / 2
 
 

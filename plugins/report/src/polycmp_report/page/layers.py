@@ -4,8 +4,8 @@ The layers are by longest path. Crossings are reduced by sorting each layer by t
 Sugiyama, Tagawa and Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981. Edges over several
 layers get a place in each of them, so that they go around boxes.
 
-dagre, which lays out the page of `inspect model --save-visual`, needs a script that runs: this page is read where none
-does, as a CI system shows it or as it comes by mail, and would grow by 50 kB.
+dagre needs a script that runs: this page is read where none does, as a CI system shows it or as it comes by mail, and
+would grow by 50 kB.
 """
 
 from __future__ import annotations

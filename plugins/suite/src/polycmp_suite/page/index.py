@@ -11,7 +11,7 @@ from polycmp_report.identity import Identity
 from polycmp_suite.page.case import case_page
 from polycmp_suite.page.document import badge, page
 from polycmp_suite.page.trend import past_results, trend
-from polycmp_suite.releases import Row, rows_of
+from polycmp_suite.releases import ReleaseRow, rows_of
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run
 
@@ -100,7 +100,7 @@ def _matrix(cases: Sequence[CaseResult]) -> Markup | None:
     return tag("section", tag("h2", "Models and backends"), tag("div", made, class_="scroll"), class_="card")
 
 
-def _releases(rows: Sequence[Row]) -> Markup | None:
+def _releases(rows: Sequence[ReleaseRow]) -> Markup | None:
     """Return the picture of releases: a row per case, a column per release, and since which one it differs."""
     columns = list(dict.fromkeys(name for row in rows for name in row.results))
     if not rows:

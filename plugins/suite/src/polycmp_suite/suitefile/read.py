@@ -15,7 +15,7 @@ from polycmp_suite.suitefile.keys import OWN, text
 from polycmp_suite.suitefile.lines import Lines, Place, find_lines
 from polycmp_suite.suitefile.mistakes import Mistakes
 from polycmp_suite.suitefile.rules import Rules
-from polycmp_suite.suitefile.spread import Settings, canonical, spread
+from polycmp_suite.suitefile.spread import CaseSettings, canonical, spread
 from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Reader:
             raise UsageError(f"the run file {mine['config']} is not valid TOML", why=str(error)) from error
         return {key: value for key, value in canonical(content).items() if key != "report"}
 
-    def _case(self, settings: Settings, table: Mapping[str, Any], place: Place) -> Case | None:
+    def _case(self, settings: CaseSettings, table: Mapping[str, Any], place: Place) -> Case | None:
         try:
             case = self._translator.case(settings, place.line)
         except PolycmpError as error:

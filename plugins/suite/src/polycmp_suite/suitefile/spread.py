@@ -15,7 +15,7 @@ from polycmp_suite.suitefile.keys import OWN, SYNONYMS
 
 
 @dataclass
-class Settings:
+class CaseSettings:
     """Settings of one case.
 
     Attributes:
@@ -74,7 +74,7 @@ def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[Settings]:
+def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[CaseSettings]:
     """Yield the settings of every case that a table describes, each with every release that it names.
 
     Args:
@@ -97,7 +97,7 @@ def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterat
             )
 
 
-def _spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[Settings]:
+def _spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[CaseSettings]:
     matrix = canonical(OWN["matrix"].read(own.get("matrix", {})))
     axes = [[(key, *choice) for choice in _choices(key, values)] for key, values in matrix.items()]
     base = own.get("model", options.get("model"))
@@ -116,7 +116,7 @@ def _spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Itera
         suffix = f"[{','.join(shown)}]" if shown else ""
         for model in models:
             name = _name(mine, model, len(models) > 1 or "model" in labels) + suffix
-            yield Settings(name, mine, others, labels, model, has_choices=bool(suffix))
+            yield CaseSettings(name, mine, others, labels, model, has_choices=bool(suffix))
 
 
 def _name(own: Mapping[str, Any], model: str, several: bool) -> str:

@@ -18,7 +18,7 @@ from polycmp.plan import plan_backends, spec_texts
 from polycmp_suite.suitefile.case import Case
 from polycmp_suite.suitefile.keys import FORBIDDEN, OWN
 from polycmp_suite.suitefile.rules import Rules, refuse_code, refuse_writing_outside
-from polycmp_suite.suitefile.spread import Settings
+from polycmp_suite.suitefile.spread import CaseSettings
 from polycmp_suite.suitefile.versions import Versions
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Translator:
         self._references: dict[str, tuple[str, ...]] = {}
         self._tables: dict[str, FlagTable] = {}
 
-    def case(self, settings: Settings, line: int) -> Case:
+    def case(self, settings: CaseSettings, line: int) -> Case:
         """Return the case.
 
         Raises:

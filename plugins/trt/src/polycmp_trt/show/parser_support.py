@@ -239,7 +239,6 @@ def _first_bad_node(part: onnx.ModelProto) -> int:
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, ...]]:
-    """Return the runs of consecutive numbers."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

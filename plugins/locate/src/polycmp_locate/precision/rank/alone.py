@@ -79,7 +79,7 @@ def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], 
     Raises:
         ModelError: The backend cannot run them so.
     """
-    from polycmp_locate.precision.mixed import Made
+    from polycmp_locate.precision.mixed import GivenModel
 
     forced = mixer.forced(layers)
     feed = {own: _as(mixer.dtype_of(name), expected[name]) for own, name in forced.inputs.items()}
@@ -89,7 +89,7 @@ def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], 
         for size in feed[value.name].shape:
             value.type.tensor_type.shape.dim.add().dim_value = size
     scratch = BackendResult(label=backend.label, backend=backend.plan.backend)
-    live = BackendRun(scratch, lambda: backend.make_runner(Made(forced.model), False), backend.needs)
+    live = BackendRun(scratch, lambda: backend.make_runner(GivenModel(forced.model), False), backend.needs)
     live.activate()
     made = live.infer(feed) if live.is_active else None
     if made is None:

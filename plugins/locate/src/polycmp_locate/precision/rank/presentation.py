@@ -18,11 +18,10 @@ from polycmp.report import (
     Table,
     Verdict,
 )
-from polycmp.sentences import FOUND, heading_of
-from polycmp_locate import sentences as say
+from polycmp.sentences import FOUND, counted, heading_of
 from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_kept
-from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
+from polycmp_locate.precision.rank.result import LayerFigures, MixedTrial, Ranking
 from polycmp_locate.report.document import pairing_document
 from polycmp_locate.report_builder import build_result, number
 
@@ -91,22 +90,26 @@ def _heading(found: Ranking, verdict: Verdict) -> str:
 
 
 def _sentence(found: Ranking) -> str:
-    """Return the result in one sentence."""
     last = found.trials[-1] if found.trials else None
     if found.kept is None and last is not None and last.error:
-        return say.cannot_run(found.candidate, "mixed models" if last.kept else "model", last.error)
+        return f"{found.candidate} cannot run the {'mixed models' if last.kept else 'model'}: {last.error}"
     if found.kept is not None and not found.kept:
-        return say.passes_as_is(found.candidate)
+        return f"{found.candidate} meets the tolerance as it is"
     if not found.searched:
         return _worst_layer(found)
     if found.kept is None:
-        return say.no_mixed_model(found.search_runs, _worst(last))
+        return (
+            f"no mixed model meets the tolerance, after {counted(found.search_runs, 'run')} of a whole model; "
+            f"{_worst(last)}"
+        )
     worst_first = sorted(_kept(found), key=lambda item: item.rank)
     some = ", ".join(item.layer.label for item in worst_first[:3])
     more = f" and {len(found.kept) - 3} more" if len(found.kept) > 3 else ""
-    return say.keep_in_float(
-        len(found.kept), len(found.layers), f"{some}{more}", found.search_runs, fewest=found.fewest
-    )
+    runs = counted(found.search_runs, "run")
+    how = f"found in {runs} of a whole model"
+    how = how if found.fewest else f"stopped after {runs}; a smaller set may exist (--max-runs)"
+    layers = counted(len(found.layers), "layer")
+    return f"keep {len(found.kept)} of {layers} in float to meet the tolerance: {some}{more}; {how}"
 
 
 def _worst_layer(found: Ranking) -> str:
@@ -115,15 +118,19 @@ def _worst_layer(found: Ranking) -> str:
         return found.reduced.reason
     ranked = sorted(found.layers, key=lambda item: item.rank)
     if not ranked:
-        return say.no_layers(found.candidate)
+        return f"{found.candidate} does not meet the tolerance, and has no layer in a smaller type"
     worst, ruined = ranked[0], sum(item.is_ruined for item in ranked)
     reason = reason_of(worst)
     if ruined:
-        return say.ruined(worst.layer.label, reason, ruined - 1)
-    return say.brings_most(worst.layer.label, worst.share, len(ranked), reason)
+        others = f"; {ruined - 1} more {'is' if ruined == 2 else 'are'} ruined, too" if ruined > 1 else ""
+        return f"{worst.layer.label} is ruined: {reason}{others}"
+    return (
+        f"{worst.layer.label} causes {worst.share:.0%} of the error, the most of "
+        f"{counted(len(ranked), 'layer')}{reason and ': '}{reason}"
+    )
 
 
-def _worst(trial: Trial | None) -> str:
+def _worst(trial: MixedTrial | None) -> str:
     return f"with {len(trial.kept)} layers in float: {trial.reason}" if trial is not None else ""
 
 

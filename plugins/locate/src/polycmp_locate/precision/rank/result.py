@@ -119,7 +119,7 @@ class LayerFigures:
 
 
 @dataclass(frozen=True)
-class Trial:
+class MixedTrial:
     """A model with some layers in float, run and judged.
 
     Attributes:
@@ -162,7 +162,7 @@ class Ranking:
     mode: str
     layers: list[LayerFigures] = field(default_factory=list)
     kept: Sequence[int] | None = None
-    trials: Sequence[Trial] = ()
+    trials: Sequence[MixedTrial] = ()
     search_runs: int = 0
     all_runs: int = 0
     fewest: bool = True
@@ -177,12 +177,12 @@ class Ranking:
     seconds: float = 0.0
 
     @property
-    def reduced(self) -> Trial | None:
+    def reduced(self) -> MixedTrial | None:
         """The reduced model as it is."""
         return next((trial for trial in self.trials if not trial.kept), None)
 
     @property
-    def best(self) -> Trial | None:
+    def best(self) -> MixedTrial | None:
         """The model with the fewest layers in float that meets the tolerance."""
         if self.kept is None:
             return None

@@ -18,7 +18,7 @@ class OutOfRuns(Exception):  # noqa: N818 - it is no error but the end of a sear
 
 
 @dataclass(frozen=True)
-class Found:
+class SmallestSet:
     """Result of a search.
 
     Attributes:
@@ -30,7 +30,7 @@ class Found:
     fewest: bool = True
 
 
-def in_order(order: Sequence[int], passes: Passes, *, linear: bool) -> Found:
+def in_order(order: Sequence[int], passes: Passes, *, linear: bool) -> SmallestSet:
     """Return the first layers of an order, as few as pass.
 
     Args:
@@ -40,16 +40,16 @@ def in_order(order: Sequence[int], passes: Passes, *, linear: bool) -> Found:
     """
     count = len(order)
     if passes(frozenset()):
-        return Found(frozenset())
+        return SmallestSet(frozenset())
     if linear:
         size = next((size for size in range(1, count + 1) if passes(frozenset(order[:size]))), None)
-        return Found(None if size is None else frozenset(order[:size]))
+        return SmallestSet(None if size is None else frozenset(order[:size]))
     if not passes(frozenset(order)):
-        return Found(None)
-    return Found(frozenset(order[: _halve(order, passes, 0, count, frozenset())]))
+        return SmallestSet(None)
+    return SmallestSet(frozenset(order[: _halve(order, passes, 0, count, frozenset())]))
 
 
-def guided(order: Sequence[int], passes: Passes, first: int = 1) -> Found:
+def guided(order: Sequence[int], passes: Passes, first: int = 1) -> SmallestSet:
     """Return layers of which none can be left out, found through an order in which those needed come early.
 
     The number of layers doubles until the model passes, then is halved between failing and passing; what is left is
@@ -64,16 +64,16 @@ def guided(order: Sequence[int], passes: Passes, first: int = 1) -> Found:
     tried = _Tried(passes)
     try:
         if tried(frozenset()):
-            return Found(frozenset())
+            return SmallestSet(frozenset())
         size = _grow(order, tried, first)
         if size is None:
-            return Found(None)
-        return Found(_shrink(list(order[: size - 1]), frozenset(order[size - 1 : size]), tried))
+            return SmallestSet(None)
+        return SmallestSet(_shrink(list(order[: size - 1]), frozenset(order[size - 1 : size]), tried))
     except OutOfRuns:
-        return Found(tried.best, fewest=False)
+        return SmallestSet(tried.best, fewest=False)
 
 
-def among(known: Sequence[int], passes: Passes) -> Found | None:
+def among(known: Sequence[int], passes: Passes) -> SmallestSet | None:
     """Return layers of which none can be left out, of some that are known to break a model; None if they do not do.
 
     Nothing is run without any of them, unless none is needed. With all of k layers needed, it takes 1 + k runs.
@@ -84,9 +84,9 @@ def among(known: Sequence[int], passes: Passes) -> Found | None:
     """
     tried = _Tried(passes)
     try:
-        return Found(_shrink(list(known), frozenset(), tried)) if tried(frozenset(known)) else None
+        return SmallestSet(_shrink(list(known), frozenset(), tried)) if tried(frozenset(known)) else None
     except OutOfRuns:
-        return Found(tried.best, fewest=False)
+        return SmallestSet(tried.best, fewest=False)
 
 
 class _Tried:

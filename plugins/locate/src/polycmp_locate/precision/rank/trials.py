@@ -10,7 +10,7 @@ from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.precision.rank.figures import ratio_db
-from polycmp_locate.precision.rank.result import Trial
+from polycmp_locate.precision.rank.result import MixedTrial
 from polycmp_locate.precision.rank.search import OutOfRuns
 from polycmp_locate.whole_outputs import why_failed
 
@@ -47,7 +47,7 @@ class Trials:
         reference: str,
         on_stage: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.done: dict[frozenset[int], Trial] = {}
+        self.done: dict[frozenset[int], MixedTrial] = {}
         self.limit: int | None = None
         self.result = BackendResult(label=backend.label, backend=backend.plan.backend)
         self._mixer, self._layers, self._backend, self._cases = mixer, layers, backend, cases
@@ -62,7 +62,7 @@ class Trials:
         """
         return self.trial(kept).passed
 
-    def trial(self, kept: frozenset[int]) -> Trial:
+    def trial(self, kept: frozenset[int]) -> MixedTrial:
         """Run and judge the model with some layers in float.
 
         Raises:
@@ -76,10 +76,10 @@ class Trials:
             known = self.done[kept] = self._run(kept)
         return known
 
-    def _run(self, kept: frozenset[int]) -> Trial:
-        from polycmp_locate.precision.mixed import Made
+    def _run(self, kept: frozenset[int]) -> MixedTrial:
+        from polycmp_locate.precision.mixed import GivenModel
 
-        loader = Made(self._mixer.mix(self._layers[index] for index in kept))
+        loader = GivenModel(self._mixer.mix(self._layers[index] for index in kept))
         scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
         live = BackendRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
         outputs: list[Tensors] = []
@@ -89,13 +89,13 @@ class Trials:
             made = live.infer(feed) if live.is_active else None
             if made is None:
                 live.deactivate()
-                return Trial(kept, False, float("-inf"), error=scratch.error, verdict="error")
+                return MixedTrial(kept, False, float("-inf"), error=scratch.error, verdict="error")
             outputs.append(copy_outputs(made))
         live.deactivate()
         pairs = [(feed, made, expected) for (feed, expected), made in zip(self._cases, outputs, strict=True)]
         ratio = min((ratio for _, made, expected in pairs for ratio in _ratios(made, expected)), default=float("inf"))
         found = judge_outputs(self._resolved, self._backend.label, self._reference, pairs)
-        return Trial(kept, found.verdict == "passed", ratio, why_failed(found), verdict=found.verdict)
+        return MixedTrial(kept, found.verdict == "passed", ratio, why_failed(found), verdict=found.verdict)
 
 
 def _ratios(made: Tensors, expected: Tensors) -> list[float]:

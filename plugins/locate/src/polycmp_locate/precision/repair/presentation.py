@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Row, Table, Verdict
-from polycmp.sentences import FAILED, FOUND, PASSED
-from polycmp_locate import sentences as say
-from polycmp_locate.precision.rank.result import Trial
+from polycmp.sentences import FAILED, FOUND, PASSED, counted
+from polycmp_locate.precision.rank.result import MixedTrial
 from polycmp_locate.precision.repair.result import Repair
 from polycmp_locate.report_builder import build_result, number
 
@@ -45,15 +44,15 @@ def _verdict(found: Repair) -> Verdict:
 
 
 def _sentence(found: Repair) -> str:
-    """Return the result in one sentence."""
     if _is_equal(found):
-        return say.passes_as_is(found.candidate)
+        return f"{found.candidate} meets the tolerance as it is"
     if found.after is None:
-        return say.not_repaired(found.candidate)
-    return say.repaired(found.candidate, len(found.changes), _error(found.before), _error(found.after))
+        return f"no change was found that brings {found.candidate} within tolerance; nothing was written"
+    bring = f"{counted(len(found.changes), 'change')} from the source bring{'s' if len(found.changes) == 1 else ''}"
+    return f"{bring} {found.candidate} within tolerance: {_error(found.before)} before, {_error(found.after)} after"
 
 
-def _error(trial: Trial | None) -> str:
+def _error(trial: MixedTrial | None) -> str:
     if trial is None:
         return "unknown"
     if trial.error:
@@ -97,7 +96,7 @@ def _document(found: Repair) -> dict[str, Any]:
     }
 
 
-def _trial(trial: Trial | None) -> dict[str, Any] | None:
+def _trial(trial: MixedTrial | None) -> dict[str, Any] | None:
     if trial is None:
         return None
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from polycmp.results import BackendResult
-from polycmp_locate.precision.rank.result import Trial
+from polycmp_locate.precision.rank.result import MixedTrial
 
 #: Roots of a fault: the inputs that the model expects, a weight, an attribute, or the operators.
 Kind = Literal["input", "parameter", "hyperparameter", "graph"]
@@ -63,8 +63,8 @@ class Repair:
     reference: str
     suspects: Sequence[Suspect] = ()
     changes: Sequence[Change] = ()
-    before: Trial | None = None
-    after: Trial | None = None
+    before: MixedTrial | None = None
+    after: MixedTrial | None = None
     runs: int = 0
     notes: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)

@@ -54,9 +54,9 @@ class _Hook:
         try:
             from importlib import import_module
 
-            from .spool import Settings, Spool
+            from .spool import RecordingSettings, Spool
 
-            self._spools = self._spools or [Spool(settings) for settings in Settings.from_text(self._settings)]
+            self._spools = self._spools or [Spool(settings) for settings in RecordingSettings.from_text(self._settings)]
             watcher = import_module(f".{WATCHED[module.__name__]}", __name__)
             for spool in self._spools:
                 watcher.watch(spool, module)

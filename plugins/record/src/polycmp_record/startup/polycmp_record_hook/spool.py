@@ -30,7 +30,7 @@ _CLAIM = struct.Struct(f"<{_DIGEST}s{_DIGEST}s{_DIGEST}sQ")
 _LONGEST = 1000
 
 
-class Settings(NamedTuple):
+class RecordingSettings(NamedTuple):
     """What to keep.
 
     Attributes:
@@ -48,7 +48,7 @@ class Settings(NamedTuple):
     duplicates: bool
 
     @classmethod
-    def from_text(cls, text: str) -> list[Settings]:
+    def from_text(cls, text: str) -> list[RecordingSettings]:
         """Return the settings of all recordings that `to_text` has put into a text."""
         return [cls(**given) for given in json.loads(text)]
 
@@ -121,7 +121,7 @@ class Spool:
         settings: What to keep.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RecordingSettings) -> None:
         self._settings = settings
         self._folder = Path(settings.folder)
         self._renew()
@@ -217,7 +217,7 @@ class _Claims:
         stopped: Whether nothing more is kept, since a call was larger than what is left.
     """
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, path: Path, settings: RecordingSettings) -> None:
         self._path = path
         self._settings = settings
         self._read = 0

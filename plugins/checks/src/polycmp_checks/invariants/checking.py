@@ -17,7 +17,7 @@ from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
 from polycmp_checks.invariants.bench import Bench
 from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
 from polycmp_checks.invariants.findings import Check, Findings, Subject
-from polycmp_checks.invariants.settings import Settings
+from polycmp_checks.invariants.settings import CheckSettings
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -26,7 +26,7 @@ log = logging.getLogger("polycmp_checks.invariants")
 
 
 def check_invariants(
-    plan: Plan, registry: Registry, settings: Settings, on_stage: Callable[[str], None] = lambda _: None
+    plan: Plan, registry: Registry, settings: CheckSettings, on_stage: Callable[[str], None] = lambda _: None
 ) -> Findings:
     """Check every backend of a plan against itself.
 
@@ -60,7 +60,7 @@ def check_invariants(
 
 
 def _check_backend(
-    plan: Plan, registry: Registry, settings: Settings, subject: Subject, on_stage: Callable[[str], None]
+    plan: Plan, registry: Registry, settings: CheckSettings, subject: Subject, on_stage: Callable[[str], None]
 ) -> None:
     on_stage(f"activating {subject.label}")
     resolved = resolve(plan, registry)

@@ -13,22 +13,31 @@ from polycmp.model import Model
 from polycmp.plan import Plan, to_words, without_written_files
 from polycmp.report import Problem, backend_failure
 from polycmp.runs import resolve
-from polycmp_locate import sentences as say
 from polycmp_locate.reduce.judging import BackendJudge, WholeModel, needs_outputs
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in
 from polycmp_locate.reduce.saving import save_case
 from polycmp_locate.reduce.search import Wishes
-from polycmp_locate.reduce.searching import Search, Stage, Wanted
+from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
 from polycmp_locate.reduce.writing import write_model
 from polycmp_locate.whole_outputs import refuse_means
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
+_WHOLE_UNANSWERED = {
+    "blind": "nothing could have differed in the whole model, so it is not known whether it fails",
+    "undecided": "whether the whole model fails could not be decided",
+}
+
 
 def reduce_with_backends(
-    plan: Plan, registry: Registry, wishes: Wishes, wanted: Wanted, replay: Replay, on_stage: Stage = lambda _: None
+    plan: Plan,
+    registry: Registry,
+    wishes: Wishes,
+    wanted: OutputFiles,
+    replay: Replay,
+    on_stage: Stage = lambda _: None,
 ) -> Reduction:
     """Reduce a model on which a backend differs from another, or fails; write what was found.
 
@@ -60,7 +69,7 @@ def reduce_with_backends(
         elif whole.unanswered:
             verdict, why = next(iter(whole.unanswered.items()))
             judged = to_words(without_written_files(plan), registry)
-            found.problem = Problem(say.WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
+            found.problem = Problem(_WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
     else:
         judge, graph = BackendJudge(failure, resolved), failure.reference.graph
         fixed = needs_outputs(plan.compare) and wishes.outputs
@@ -72,7 +81,11 @@ def reduce_with_backends(
             found.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
         if found.failing is None:
             inside = to_words(without_written_files(plan), registry, command=("locate",))
-            found.problem = Problem(say.ONLY_WHOLE, failure.sentence, shlex.join(["polycmp", *inside]))
+            found.problem = Problem(
+                "the model fails, yet not when all of it is cut out of its file, so no part can be smaller",
+                failure.sentence,
+                shlex.join(["polycmp", *inside]),
+            )
         else:
             model = resolved.backend(failure.candidate.label).model
             with told_in(found):
@@ -81,7 +94,9 @@ def reduce_with_backends(
     return found
 
 
-def _write(found: Reduction, wanted: Wanted, plan: Plan, registry: Registry, judge: BackendJudge, model: Model) -> None:
+def _write(
+    found: Reduction, wanted: OutputFiles, plan: Plan, registry: Registry, judge: BackendJudge, model: Model
+) -> None:
     assert found.failing is not None
     _write_part(found, "fails", judge, found.failing, model, wanted.output)
     if wanted.passing and found.passing is not None:

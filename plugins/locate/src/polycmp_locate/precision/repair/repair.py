@@ -13,7 +13,7 @@ from polycmp.errors import UsageError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.options import parse_json
 from polycmp.plan import Plan
-from polycmp_locate.precision.rank.search import Found, guided
+from polycmp_locate.precision.rank.search import SmallestSet, guided
 from polycmp_locate.precision.rank.setup import Cases, Setup, Stage
 from polycmp_locate.precision.rank.trials import Trials
 from polycmp_locate.precision.repair.changes import changes_of
@@ -87,7 +87,7 @@ def _suspect(setup: Setup, layer: Layer, ratio: float) -> Suspect:
     return Suspect(layer.label, ratio, names)
 
 
-def _search(order: Sequence[int], wrong: Sequence[int], trials: Trials, ratios: Sequence[float]) -> Found:
+def _search(order: Sequence[int], wrong: Sequence[int], trials: Trials, ratios: Sequence[float]) -> SmallestSet:
     """Return the fewest layers to take: among those that are wrong by themselves, else among all that are not exact."""
     if wrong:
         found = guided(wrong, trials.passes, len(wrong))

@@ -31,11 +31,11 @@ from polycmp_bisect.judgement_store import JudgementStore
 from polycmp_bisect.judging import Judge, words_of
 from polycmp_bisect.locating import Operator, locate, words_for
 from polycmp_bisect.page_content import story_of, story_of_passes
-from polycmp_bisect.passes.engine import candidate_of, search_passes
+from polycmp_bisect.passes.pass_search import candidate_of, search_passes
 from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.passes.steps import passes_of, search_step
 from polycmp_bisect.result import Answer, compared_with_itself, result_of
-from polycmp_bisect.search import EndError, FlakyError, Found, Judgement, Search, looks_left
+from polycmp_bisect.search import EndError, FlakyError, Judgement, Search, TurningPoint, looks_left
 from polycmp_bisect.sentences import REDUCING, SHOWN_BY_RUN, not_the_same_twice
 from polycmp_bisect.writing import state_of
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.report import Result
     from polycmp.runs import ResolvedBackend
-    from polycmp_bisect.passes.engine import FoundPasses
+    from polycmp_bisect.passes.pass_search import FoundPasses
     from polycmp_bisect.sections import BisectSection
 
 #: Word for the passes of a backend, after `--over`.
@@ -292,7 +292,7 @@ class Work:
     seconds: list[float] = field(default_factory=list)
     left: str = ""
 
-    def search(self, bad: int, good: int | None, *, bad_given: bool) -> Found:
+    def search(self, bad: int, good: int | None, *, bad_given: bool) -> TurningPoint:
         """Search.
 
         Raises:

@@ -14,7 +14,7 @@ from polycmp.plan import DEFAULT_COMPARE, Plan
 from polycmp_locate.precision.rank.along import name_modules
 from polycmp_locate.precision.rank.measure import Measurer
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking
-from polycmp_locate.precision.rank.search import Found, among, guided, in_order
+from polycmp_locate.precision.rank.search import SmallestSet, among, guided, in_order
 from polycmp_locate.precision.rank.setup import Setup
 from polycmp_locate.precision.rank.trials import Trials
 
@@ -106,16 +106,16 @@ class _Search:
         self._write(found)
         return found
 
-    def _only_judge(self, trials: Trials) -> Found:
+    def _only_judge(self, trials: Trials) -> SmallestSet:
         """Judge the reduced model as it is; without a search nothing else is run."""
-        return Found(frozenset() if trials.passes(frozenset()) else None)
+        return SmallestSet(frozenset() if trials.passes(frozenset()) else None)
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
         if self.options.mode != "guided":
             return list(range(len(layers)))[:: -1 if self.options.reverse else 1]
         return sorted(range(len(layers)), key=lambda index: layers[index].rank)
 
-    def _find(self, found: Ranking, trials: Trials) -> Found:
+    def _find(self, found: Ranking, trials: Trials) -> SmallestSet:
         """Return the layers to keep: if those that are ruined alone do, nothing else is measured before."""
         layers = found.layers
         if self.options.mode != "guided":

@@ -84,10 +84,10 @@ def _inside(located: Located, setting: Setting, feed: Feed, options: LocateOptio
     if row is None or entered is None:
         return
     on_stage(f"inside {row.node.label}")
-    found = search(*entered, replace(options, look=None, float64=False), on_stage)
-    if found.exit_code == EXIT_DIFFERENT:
-        yield f"inside {row.node.label}, as it runs first: {found.sentence}"
-        yield from (note for note in found.notes if note.startswith("inside "))
+    inner = search(*entered, replace(options, look=None, float64=False), on_stage)
+    if inner.exit_code == EXIT_DIFFERENT:
+        yield f"inside {row.node.label}, as it runs first: {inner.sentence}"
+        yield from (note for note in inner.notes if note.startswith("inside "))
 
 
 def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Judged:
@@ -109,8 +109,8 @@ def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Ju
 
 def _plainly(run: PartitionedRun, feed: Feed, outputs: Sequence[str]) -> tuple[Tensors | None, Tensors | None]:
     """Return a backend's outputs without probes, and of a second run where that would take another build later."""
-    made = run.run_repeatedly(feed, outputs, 2 if run.compiles else 1)
-    return (made[0] if made else None, made[1] if len(made) > 1 else None)
+    repeats = run.run_repeatedly(feed, outputs, 2 if run.compiles else 1)
+    return (repeats[0] if repeats else None, repeats[1] if len(repeats) > 1 else None)
 
 
 def locate(
@@ -147,23 +147,23 @@ def locate(
             record, reference = None, reference_of(partitioned_runs, plan.compare.reference)
             candidates = [run for run in partitioned_runs if run is not reference]
             cases = _cases_beside_backend(plan, resolved, chooser, reference, options)
-        found = _search_each(candidates, cases, options, on_stage)
-        if found is None:
+        located = _search_each(candidates, cases, options, on_stage)
+        if located is None:
             whose = "the saved run" if record is not None else "the data loader"
             raise UsageError(f"{whose} gave no inputs", hint="give them with --load-inputs FILE")
         if record is None and len(partitioned_runs) > 2:
-            found.odd_one_out, remark = odd_one_out(partitioned_runs, found.inputs, functions)
-            found.notes += [remark] if remark else []
+            located.odd_one_out, remark = odd_one_out(partitioned_runs, located.inputs, functions)
+            located.notes += [remark] if remark else []
         observers.finish(seen)
-    found.looks, found.errors = seen.looks, seen.errors
-    found.notes += record.notes if record is not None else []
-    found.notes += [f"inputs: {note}" for note in chooser.notes]
-    found.notes += dict.fromkeys(note for run in partitioned_runs for note in left_out_notes(run))
-    found.notes += seen.notes
-    found.backends = [run.result for run in partitioned_runs] + ([record.result] if record is not None else [])
-    found.command = plan.command
-    found.seconds = time.perf_counter() - start
-    return found
+    located.looks, located.errors = seen.looks, seen.errors
+    located.notes += record.notes if record is not None else []
+    located.notes += [f"inputs: {note}" for note in chooser.notes]
+    located.notes += dict.fromkeys(note for run in partitioned_runs for note in left_out_notes(run))
+    located.notes += seen.notes
+    located.backends = [run.result for run in partitioned_runs] + ([record.result] if record is not None else [])
+    located.command = plan.command
+    located.seconds = time.perf_counter() - start
+    return located
 
 
 def _cases_beside_backend(
@@ -236,21 +236,21 @@ def _search_each(
     candidates: Sequence[PartitionedRun], cases: Cases, options: LocateOptions, on_stage: Stage
 ) -> Located | None:
     """Search with each candidate and its inputs, until something is wrong; return what weighs most, None of nothing."""
-    found: Located | None = None
+    located: Located | None = None
     for candidate in candidates:
         for setting, chosen in cases(candidate):
             one = _search_with_draws(setting, chosen.feed, options, on_stage)
             chosen.tell(one)
-            found = _of_more_weight(found, one)
+            located = _of_more_weight(located, one)
             if one.exit_code == EXIT_DIFFERENT:
-                return found
-    return found
+                return located
+    return located
 
 
-def _of_more_weight(found: Located | None, one: Located) -> Located:
+def _of_more_weight(located: Located | None, one: Located) -> Located:
     """Return the first of two findings, unless the second one is a fault, or leaves more open."""
     order = (EXIT_OK, EXIT_FAILED, EXIT_DIFFERENT)
-    return one if found is None or order.index(one.exit_code) > order.index(found.exit_code) else found
+    return one if located is None or order.index(one.exit_code) > order.index(located.exit_code) else located
 
 
 def _search_with_draws(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Located:
@@ -259,8 +259,8 @@ def _search_with_draws(setting: Setting, feed: Feed, options: LocateOptions, on_
     if drawn is None:
         return search(setting, feed, options, on_stage)
     if drawn.setting.reference.graph.outputs:
-        found = search(drawn.setting, drawn.feed, options, on_stage)
+        located = search(drawn.setting, drawn.feed, options, on_stage)
     else:
-        found = Located(setting.candidate.label, setting.reference.label)
-    drawn.describe(found)
-    return found
+        located = Located(setting.candidate.label, setting.reference.label)
+    drawn.describe(located)
+    return located

@@ -23,7 +23,7 @@ Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Settings:
+class Repetitions:
     """Settings of the runs.
 
     Attributes:
@@ -35,7 +35,7 @@ class Settings:
     restart: bool = False
 
 
-def find_flaky(plan: Plan, registry: Registry, settings: Settings, on_stage: Stage = lambda _: None) -> Findings:
+def find_flaky(plan: Plan, registry: Registry, settings: Repetitions, on_stage: Stage = lambda _: None) -> Findings:
     """Run each backend of a plan again and again on the same inputs, and count its different results.
 
     Args:
@@ -67,7 +67,7 @@ class _Repetition:
         on_stage: Told in words what happens next.
     """
 
-    def __init__(self, resolved: Resolved, settings: Settings, on_stage: Stage) -> None:
+    def __init__(self, resolved: Resolved, settings: Repetitions, on_stage: Stage) -> None:
         self._resolved, self._settings, self._on_stage = resolved, settings, on_stage
         [self._backend] = resolved.backends
         self._found = Subject(self._backend.label, self._backend.plan.backend)

@@ -1,0 +1,32 @@
+"""Small models for the tests of ONNX Runtime, and what the core hands to a runner's factory."""
+
+from __future__ import annotations
+
+from onnx import TensorProto, helper
+
+FLOAT = TensorProto.FLOAT
+
+
+def value(name, kind=FLOAT, shape=("n",)):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, inputs, outputs, opset=21, **graph):
+    made = helper.make_graph(nodes, "graph", inputs, outputs, **graph)
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.domain", 1)]
+    return helper.make_model(made, opset_imports=imports, ir_version=10)
+
+
+def double():
+    return model([helper.make_node("Add", ["x", "x"], ["y"], name="add")], [value("x")], [value("y")])
+
+
+class FakeModel:
+    """What the core hands to a runner's factory."""
+
+    def __init__(self, made):
+        self.made, self.path, self.kind = made, None, "onnx"
+
+    def load(self, kind):
+        assert kind == "onnx"
+        return lambda: self.made
