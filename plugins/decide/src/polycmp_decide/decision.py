@@ -74,7 +74,9 @@ def decide(scores: Scores, demand: Demand) -> Decision:
         judge = _Means(scores, alpha)
     p, (low, high) = judge.p(), judge.interval()
     significant = p < alpha
-    word: Word = "worse" if significant and low > demand.max_drop else "undecided"
+    # Where no drop at all is well, p alone decides; the ends of the interval are not as exact.
+    above = low > demand.max_drop if demand.max_drop else old > new
+    word: Word = "worse" if significant and above else "undecided"
     word = "not worse" if high <= demand.max_drop else word
     needed = 0
     if word == "undecided":
