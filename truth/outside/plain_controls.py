@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from plain_torch import load
+from plain_torch import load  # type: ignore[import-not-found] # it lies beside this file
 
 
 def feed_of(case: str, module: Any) -> Mapping[str, Any]:

@@ -278,5 +278,5 @@ def _rounded(number: float) -> int:
     """Return a number rounded up to two digits; 0 if it is too large to be taken."""
     if not number <= _MOST:
         return 0
-    unit = 10 ** max(len(str(math.ceil(number))) - 2, 0)
+    unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
     return math.ceil(number / unit) * unit

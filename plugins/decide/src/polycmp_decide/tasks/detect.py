@@ -135,7 +135,8 @@ def _covered(boxes: Floats, crowds: Floats) -> Floats:
     shared = np.minimum(boxes[:, None, 2:], crowds[None, :, 2:]) - np.maximum(boxes[:, None, :2], crowds[None, :, :2])
     areas = np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=-1)[:, None]
     both = np.prod(np.maximum(shared, 0), axis=-1)
-    return np.divide(both, areas, out=np.zeros_like(both), where=areas > 0)
+    shares: Floats = np.divide(both, areas, out=np.zeros_like(both), where=areas > 0)
+    return shares
 
 
 class _Curve:

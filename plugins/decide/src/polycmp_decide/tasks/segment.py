@@ -55,10 +55,10 @@ class Segment:
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
         """Return the mean of the ratios over all classes that there are."""
         number = 1 + max(int(np.where(item == _IGNORED, 0, item).max(initial=0)) for item in (*new, *old, *truths))
-        sides = (
+        mine, theirs = (
             [_pixels(mask, right, number) for mask, right in zip(side, truths, strict=True)] for side in (new, old)
         )
-        return ratios(*sides, _mean_ratio)
+        return ratios(mine, theirs, _mean_ratio)
 
     def shown(self, prediction: Any) -> str:
         """Return nothing; a mask is too large."""

@@ -69,8 +69,10 @@ class Characters:
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
         """Return 1 less the error rate, which may be below 0."""
-        sides = ([self._errors(right, text) for text, right in zip(side, truths, strict=True)] for side in (new, old))
-        return ratios(*sides, lambda sums: 1 - sums[..., 0] / np.maximum(sums[..., 1], 1))
+        mine, theirs = (
+            [self._errors(right, text) for text, right in zip(side, truths, strict=True)] for side in (new, old)
+        )
+        return ratios(mine, theirs, lambda sums: 1 - sums[..., 0] / np.maximum(sums[..., 1], 1))
 
     def _errors(self, right: str, text: str) -> tuple[int, int]:
         """Return the number of errors, and how long the right text is."""
@@ -95,7 +97,8 @@ class Characters:
 
     def shown(self, prediction: Any) -> str:
         """Return the beginning of the text."""
-        return prediction if len(prediction) <= 40 else prediction[:40] + "…"
+        text = str(prediction)
+        return text if len(text) <= 40 else text[:40] + "…"
 
 
 class Words(Characters):
