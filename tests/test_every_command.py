@@ -27,6 +27,7 @@ COMMANDS = {
     "debug bundle": "debug bundle case -o OUT.zip",
     "debug precision": "debug precision MODEL -b onnxrt -b onnx --atol 1 -o OUT.onnx",
     "debug reduce": "debug reduce MODEL -b onnxrt -b onnx -o OUT.onnx",
+    "decide": "decide MODEL -b onnxrt -b onnx --load-inputs in.npz --labels labels.csv --max-drop 100",
     "flaky": "flaky MODEL -b onnxrt --runs 2",
     "inspect model": "inspect model MODEL --show layers weights",
     "inspect sparsity": "inspect sparsity MODEL",
@@ -117,6 +118,7 @@ def files_of_the_commands(folder: Path) -> None:
         "def get_matching_subgraphs(graph):\n    return []\n"
     )
     (folder / "chosen.yaml").write_text("{name: pair, op: Pair_TRT, instances: []}\n")
+    (folder / "labels.csv").write_text("label\n0\n1\n")
     (folder / "check.py").write_text("import sys; open(sys.argv[1], 'rb').read()\n")
     (folder / "program.py").write_text(
         "import numpy as np, onnxruntime\n"

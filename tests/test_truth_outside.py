@@ -178,6 +178,16 @@ def test_a_miss_and_an_accused_control_are_named_on_the_page_and_counted():
     assert "control accused" in text
 
 
+def test_what_is_still_wrong_is_no_control():
+    case = Case("issue_145379", INDUCTOR, mended=True, remark="Gives 0.", is_still_wrong=True)
+    said = answers("failed", "-b torch:compile,compiler=aot_eager")
+    said["mended"] = {name: {"verdict": "failed"} for name in said["control"]}
+    text = page([case], {case.name: said})
+    assert "| all | 1 | 1 (100%) | 1 (100%) | 1 (100%) | 0 of 1 |" in text
+    assert "not accused; 2.13.0 still wrong" in text
+    assert f"- {case.link}: Gives 0." in text
+
+
 def test_without_a_release_of_pytorch_it_says_so_and_does_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr(torch_compile, "RELEASES", (FromDebian("2.6.0", "trixie"),))

@@ -217,6 +217,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("suite", "polycmp-suite"),
         ("mcp", "polycmp-mcp"),
         ("record", "polycmp-record"),
+        ("decide", "polycmp-decide"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):

@@ -82,4 +82,10 @@ TORCH_FAULTS = (
         "f = lambda x: x + 1 if isinstance(2.5, A) else x - 1",
         "torch.tensor([1.0])", "[2]", "PEP 3119: isinstance(x, C) calls C.__instancecheck__(x) first", 149991,
     ),
+    TorchFault(
+        "Gradient of logit at NaN, compiled", "gives 0",
+        "f = lambda x: torch.autograd.grad(torch.logit(x, 0.1).sum(), x)[0]",
+        "torch.tensor([torch.nan, 0.05, 0.5], requires_grad=True)", "[np.nan, 0, 4]",
+        "the derivative of log(x / (1 - x)) is 1 / (x (1 - x)): NaN at NaN, 4 at 0.5; 0 at 0.05, which is clamped",
+    ),
 )  # fmt: skip

@@ -100,6 +100,13 @@ views, say, or gradients of what it writes over.
 
 {_accusations(shown, answers)}
 
+## Still wrong
+
+What was mended and is no control, as 2.13.0 is wrong, too: shown without polycmp (`plain_torch.py`,
+`plain_controls.py`).
+
+{_still_wrong(shown, answers)}
+
 ## Not asked
 
 The other {ISSUES - sum(case.mended for case in shown)} of the {ISSUES}: most were mended before 2.6.0, the oldest
@@ -122,8 +129,8 @@ def _shares(cases: Sequence[Case], answers: Answers) -> list[str]:
     right = [
         layer_said(answers[case.name]["bug"]["passes"].get("switch") or "") == _layer(case, answers) for case in cases
     ]
-    accused = sum(len(_accused(answers[case.name])) for case in cases)
-    asked = sum(len([key for key in ("control", "mended") if key in answers[case.name]]) for case in cases)
+    accused = sum(len(_accused(case, answers[case.name])) for case in cases)
+    asked = sum(len(_controls(case, answers[case.name])) for case in cases)
     counts = (sum(map(knows_nothing, bugs)), sum(is_found(said, "inputs") for said in bugs), sum(right))
     return [*(f"{count} ({count / max(len(cases), 1):.0%})" for count in counts), f"{accused} of {asked}"]
 
@@ -132,14 +139,20 @@ def _layer(case: Case, answers: Answers) -> str:
     return layer_seen(answers[case.name]["plain"])
 
 
-def _accused(said: Mapping[str, Any]) -> list[str]:
-    """Return the controls of which any question ended with FAILED though the plain loop sees nothing."""
-    found = []
-    for key in ("control", "mended"):
-        wrong = key == "mended" and said.get("plain mended")
-        if key in said and not wrong and any(is_found(said[key], name) for name in (*BLIND, "inputs")):
-            found.append(key)
-    return found
+def _is_still_wrong(case: Case, said: Mapping[str, Any]) -> bool:
+    return case.is_still_wrong or bool(said.get("plain mended"))
+
+
+def _controls(case: Case, said: Mapping[str, Any]) -> list[str]:
+    """Return what of a case is right, as far as is known without polycmp."""
+    return [
+        key for key in ("control", "mended") if key in said and not (key == "mended" and _is_still_wrong(case, said))
+    ]
+
+
+def _accused(case: Case, said: Mapping[str, Any]) -> list[str]:
+    """Return the controls of which any question ended with FAILED."""
+    return [key for key in _controls(case, said) if any(is_found(said[key], name) for name in (*BLIND, "inputs"))]
 
 
 def _every(cases: Sequence[Case], answers: Answers) -> str:
@@ -153,9 +166,9 @@ def _row(case: Case, said: Mapping[str, Any]) -> list[str]:
     passes = (
         f"{layer_said(bug['passes'].get('switch') or '')}: `{words}`" if words else str(bug["passes"].get("verdict"))
     )
-    accused = _accused(said)
+    accused = _accused(case, said)
     controls = ", ".join(accused) + " accused" if accused else "not accused"
-    if said.get("plain mended"):
+    if _is_still_wrong(case, said):
         controls += "; 2.13.0 still wrong"
     called = f" (`{case.called}`)" if case.called else ""
     link = f"[{case.name}](../../truth/outside/torch_compile_cases/{case.name}.py)"
@@ -178,10 +191,15 @@ def _word(said: Mapping[str, Any]) -> str:
 def _accusations(cases: Sequence[Case], answers: Answers) -> str:
     lines = []
     for case in cases:
-        for key in _accused(answers[case.name]):
+        for key in _accused(case, answers[case.name]):
             asked = [name for name in (*BLIND, "inputs") if is_found(answers[case.name][key], name)]
             lines.append(f"- {case.link}, {key}: {', '.join(asked)}. {case.remark or 'Not looked at.'}")
     return "\n".join(lines) or "None."
+
+
+def _still_wrong(cases: Sequence[Case], answers: Answers) -> str:
+    found = [case for case in cases if case.mended and _is_still_wrong(case, answers[case.name])]
+    return "\n".join(f"- {case.link}: {case.remark or 'as the issue says.'}" for case in found) or "None."
 
 
 def _missed(cases: Sequence[Case], answers: Answers) -> str:

@@ -53,6 +53,15 @@ _RANDOM = (
 _SECONDS, _ALL = 60, 3600
 #: The newest set that the converter of the backend `torch` knows.
 _OLD = 13
+#: Endings of the models in an older set of operators, where ONNX takes them there, and of those converted to LiteRT.
+_LOWERED, _LITE = f".{_OLD}.onnx", ".tflite"
+#: The converter to LiteRT, which asks for Python 3.12, and what that needs.
+_CONVERTER = (
+    *("onnx2tf==2.6.9", "ai-edge-litert==2.1.2", "flatbuffers==25.12.19", "h5py==3.14.0"),
+    *("ml-dtypes==0.5.4", "onnx==1.20.1", "onnxoptimizer==0.4.2", "onnxruntime==1.26.0", "onnxscript==0.6.2"),
+    *("onnx-ir==1.1.0", "onnxsim==0.6.5", "opencv-python-headless==4.13.0.92", "protobuf==7.35.1", "psutil==7.2.2"),
+    *("sne4onnx==2.0.1", "sng4onnx==2.0.1", "tqdm==4.67.1"),
+)
 
 
 @dataclass(frozen=True)
@@ -63,13 +72,13 @@ class Runtime:
         name: Name and release.
         backend: The backend that runs it.
         packages: What its environment has of its own.
-        is_lowered: Whether it is given the models in an older set of operators, where ONNX takes them there.
+        ending: Ending of the files that it is given.
     """
 
     name: str
     backend: str
     packages: tuple[str, ...]
-    is_lowered: bool = False
+    ending: str = ".onnx"
 
 
 RUNTIMES = (
@@ -81,8 +90,10 @@ RUNTIMES = (
         "PyTorch 2.13.0",
         "torch",
         ("torch==2.13.0", "torchvision==0.28.0", "onnx2torch==1.5.15", "pillow", _ONNX, _PROTOBUF),
-        is_lowered=True,
+        _LOWERED,
     ),
+    Runtime("LiteRT 2.3.0", "tf", ("ai-edge-litert==2.3.0", _ONNX, _PROTOBUF), _LITE),
+    Runtime("LiteRT 2.2.0", "tf", ("ai-edge-litert==2.2.0", _ONNX, _PROTOBUF), _LITE),
     Runtime("onnx 1.23.2", "onnx", (_ONNX, _PROTOBUF)),
     Runtime("onnx 1.22.0", "onnx", ("onnx==1.22.0", _PROTOBUF)),
 )
@@ -130,7 +141,7 @@ def write_cases(folder: Path) -> dict[str, Truth]:
             continue
         truths[case.name] = truth = _truth(case, operator)
         (folder / f"{case.name}.onnx").write_bytes(case.model.SerializeToString())
-        (folder / f"{case.name}.{_OLD}.onnx").write_bytes(_lowered(case.model).SerializeToString())
+        (folder / f"{case.name}{_LOWERED}").write_bytes(_lowered(case.model).SerializeToString())
         save_json([case.feed], str(folder / f"{case.name}.in.json"))
         results = RunResults()
         results.add([dict(truth.outputs)], runner_name="truth")
@@ -183,12 +194,14 @@ def ask(runtime: Runtime, folder: Path, truths: Mapping[str, Truth]) -> dict[str
     suite, saved = folder / "suite.toml", folder / "saved"
     shutil.rmtree(saved, ignore_errors=True)
     saved.mkdir()
-    ending = f".{_OLD}.onnx" if runtime.is_lowered else ".onnx"
+    if runtime.ending == _LITE and not any(folder.glob(f"*{_LITE}")):
+        _convert(folder, list(truths))
+    given = [name for name in truths if (folder / f"{name}{runtime.ending}").exists()]
     cases = (
-        f'[[case]]\nname = "{name}"\nmodel = "{name}{ending}"\nload-inputs = ["{name}.in.json"]\n'
+        f'[[case]]\nname = "{name}"\nmodel = "{name}{runtime.ending}"\nload-inputs = ["{name}.in.json"]\n'
         f'load-outputs = ["{name}.truth.json"]\nsave-outputs = "saved/{name}.json"\n'
         'allow-blind = true\nnan = "equal"\ninfinities-compare-equal = true\n'
-        for name in truths
+        for name in given
     )
     suite.write_text(
         "\n".join([f'[defaults]\nbackend = ["{runtime.backend}"]\ntimeout = {_SECONDS}\n', *cases]), "utf-8"
@@ -206,10 +219,23 @@ def ask(runtime: Runtime, folder: Path, truths: Mapping[str, Truth]) -> dict[str
         check=False,
     )
     said = {case["case"]: case for case in json.loads(report.read_text("utf-8"))["cases"]}
-    return {
-        name: Answer(said[name]["state"], said[name]["reason"], _ulp(saved / f"{name}.json", truth))
-        for name, truth in truths.items()
-    }
+    answers = {name: Answer("error", "the converter makes no file of it", None) for name in truths}
+    for name in given:
+        answers[name] = Answer(said[name]["state"], said[name]["reason"], _ulp(saved / f"{name}.json", truths[name]))
+    return answers
+
+
+def _convert(folder: Path, names: Sequence[str]) -> None:
+    """Convert cases to LiteRT; of those that the converter refuses there is no file then.
+
+    Raises:
+        NotMadeError: The converter cannot be installed here.
+    """
+    interpreter = make(Environment(_CONVERTER, "3.12", "numpy==2.2.6"))
+    words = [str(interpreter), str(Path(__file__).with_name("lite_loop.py")), str(folder)]
+    subprocess.run(
+        words, input=json.dumps(names), text=True, capture_output=True, cwd=folder, timeout=_ALL, check=False
+    )
 
 
 def _ulp(path: Path, truth: Truth) -> float | None:
@@ -259,8 +285,8 @@ terms is many ULP off and still right: the verdict is polycmp's, which measures 
 `onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections. PyTorch is the
 backend `torch`: the file converted by onnx2torch, which knows operators of up to set {_OLD}; so each model is taken to
 that set first where ONNX's own converter does so, and is refused where not; what is FAILED there is a converter's
-before it is PyTorch's. LiteRT is not asked: its converter from ONNX, onnx2tf, needs TensorFlow, and releases of its own
-of all that these environments share.
+before it is PyTorch's. LiteRT is the backend `tf`: the file converted by onnx2tf 2.6.9 without TensorFlow; what that
+refuses, or makes wrong, is a converter's, too.
 
 {markdown_table(["", *asked], _summary(asked))}
 

@@ -1,0 +1,68 @@
+"""`polycmp decide`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polycmp.command import BackendCommand, common_params, examples
+from polycmp_decide.options import DecideSection
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+
+
+def _decide(call: Invocation) -> int:
+    from polycmp.errors import PluginError, describe_exception
+
+    try:
+        import scipy  # noqa: F401 - what is said of a package that is missing is said before anything runs
+    except ImportError as error:
+        raise PluginError(
+            "needs SciPy", whose="decide", why=describe_exception(error), hint="pip install scipy"
+        ) from error
+    from polycmp_decide.decision import Demand
+    from polycmp_decide.engine import find
+    from polycmp_decide.face import result_of
+    from polycmp_decide.samples import open_samples
+    from polycmp_decide.tasks import Setting, make_task
+
+    call.needs_backends("polycmp decide NEW OLD -b BACKEND --data pictures --labels labels.csv")
+    section, options = call.section(DecideSection), call.options
+    if call.was_given("data_loader", "pictures"):
+        options = options.replaced("core", "data", {**options.of("core", "data"), "data_loader": "pictures"})
+    plan = call.plan(options=options)
+    call.begin(plan)
+    samples, classes = open_samples(plan, section)
+    task = make_task(section.task, Setting(section.output, classes, section.decoder))
+    demand = Demand(section.max_drop / 100, section.confidence / 100)
+    with call.progress() as on_stage:
+        findings = find(plan, call.registry, task, samples, demand, on_stage)
+    return call.present(result_of(findings, call.options.command))
+
+
+decide_command = BackendCommand(
+    "decide",
+    _decide,
+    options=(
+        "model",
+        "data.input_shapes",
+        "data.data_loader",
+        "data.data_loader_script",
+        "data.load_inputs",
+        "data.map_input",
+        DecideSection,
+        "run.sequential_runners",
+        "run.use_subprocess",
+        "run.timeout",
+        "result.report",
+        "log",
+    ),
+    params=common_params(two_models=True),
+    help="Say whether the first of two sides is worse than the second at its task, on samples whose labels are known, "
+    "and how sure that is."
+    + examples(
+        "polycmp decide int8.onnx float.onnx -b onnxrt --data pictures --labels labels.csv",
+        "polycmp decide model.onnx -b trt -b onnxrt --load-inputs samples.npz --labels labels.csv --max-drop 1",
+    ),
+    epilog="Exit status: 0 not worse, 1 worse, 2 wrong usage, 3 the samples cannot tell, or a side failed.",
+)

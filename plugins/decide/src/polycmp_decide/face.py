@@ -1,0 +1,118 @@
+"""What was found, in the form that reports render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from polycmp.report import Block, Cell, Column, Fact, Facts, Note, Problem, Result, Row, Table, Verdict
+from polycmp.sentences import backends_failed, heading_of
+from polycmp_decide.engine import Findings, Side
+from polycmp_decide.sentences import answer, points
+
+_VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
+#: Samples that a terminal shows.
+_SHOWN = 10
+
+
+def result_of(findings: Findings, command_line: str) -> Result:
+    """Build the result for reports."""
+    decision, scores = findings.decision, findings.scores
+    verdict: Verdict = _VERDICTS[decision.word] if decision else "error"
+    failed = [side.label for side in (findings.new, findings.old) if side.error]
+    return Result(
+        command="decide",
+        verdict=verdict,
+        heading=heading_of(verdict),
+        sentence=answer(decision, scores, findings.demand) if decision and scores else backends_failed(failed),
+        title=f"{findings.new.label} · {findings.old.label}",
+        content=tuple(_blocks(findings)),
+        command_line=command_line,
+        document={
+            "schema": 1, "verdict": verdict, "command": command_line, "decide": _document(findings),
+        },
+    )  # fmt: skip
+
+
+def _blocks(findings: Findings) -> Iterator[Block]:
+    sides = (findings.new, findings.old)
+    for side in sides:
+        if side.error:
+            yield Problem(f"{side.label} failed", side.error, side.hint, subject=side.label)
+    if findings.scores and findings.decision:
+        yield _scores(findings)
+        changed = list(_changed(findings))
+        shown = changed[:_SHOWN]
+        if changed:
+            yield Table(
+                "Samples that change", tuple(shown), _COLUMNS, name_title="Sample", judged=False,
+                heading="Samples that change", told=_SHOWN,
+                summary=f"{findings.scores.lost:,} lost, {findings.scores.won:,} won",
+            )  # fmt: skip
+        if len(changed) > len(shown):
+            yield Note(f"{len(changed) - len(shown):,} more samples change; --report FILE.json names all", label="")
+    yield from (Note(note, side.label) for side in sides for note in side.notes)
+    yield from (Note(f"inputs: {note}") for note in findings.notes)
+
+
+_COLUMNS = (Column("Right"), Column("Old"), Column("New"), Column("Change"))
+
+
+def _scores(findings: Findings) -> Facts:
+    assert findings.scores is not None
+    assert findings.decision is not None
+    new, old = findings.scores.totals
+    decision, measure = findings.decision, findings.task.measure
+    items = (
+        Fact(findings.old.label, f"{measure} {points(old)} of 100"),
+        Fact(findings.new.label, f"{measure} {points(new)} of 100"),
+        Fact("drop", f"{points(decision.drop)} points, between {points(decision.low)} and {points(decision.high)}"),
+    )
+    return Facts(f"{findings.scores.number:,} samples", items)
+
+
+def _changed(findings: Findings) -> Iterator[Row]:
+    """Yield the samples on which the sides differ in their score, the largest loss first."""
+    scores, task = findings.scores, findings.task
+    assert scores is not None
+    for at in sorted(range(scores.number), key=lambda place: scores.new[place] - scores.old[place]):
+        change = float(scores.new[at] - scores.old[at])
+        if change:
+            cells = (findings.truths[at], findings.old.predictions[at], findings.new.predictions[at])
+            told = Cell("lost" if change < 0 else "won", change) if scores.is_hit else Cell(points(change), change)
+            yield Row(
+                findings.samples.names[at], "info",
+                (*(task.shown(cell) for cell in cells), told), chosen=True,
+            )  # fmt: skip
+
+
+def _document(findings: Findings) -> dict[str, Any]:
+    decision, scores, task = findings.decision, findings.scores, findings.task
+    found: dict[str, Any] = {
+        side: {"label": item.label, "version": item.version, "error": item.error or None}
+        for side, item in _sides(findings)
+    }
+    if decision is None or scores is None:
+        return found
+    new, old = scores.totals
+    found["new"]["score"], found["old"]["score"] = new, old
+    return found | {
+        "answer": decision.word, "measure": task.measure, "samples": scores.number, "lost": scores.lost,
+        "won": scores.won, "p": decision.p,
+        "drop": {"value": decision.drop, "low": decision.low, "high": decision.high},
+        "max_drop": findings.demand.max_drop, "confidence": findings.demand.confidence,
+        "visible_drop": decision.visible, "needed_samples": decision.needed or None,
+        "changed": [
+            {
+                "sample": findings.samples.names[at], "right": task.shown(findings.truths[at]),
+                "old": task.shown(findings.old.predictions[at]), "new": task.shown(findings.new.predictions[at]),
+                "old_score": float(scores.old[at]), "new_score": float(scores.new[at]),
+            }
+            for at in range(scores.number)
+            if scores.new[at] != scores.old[at]
+        ],
+    }  # fmt: skip
+
+
+def _sides(findings: Findings) -> tuple[tuple[str, Side], tuple[str, Side]]:
+    return ("new", findings.new), ("old", findings.old)

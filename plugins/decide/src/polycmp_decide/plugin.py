@@ -1,0 +1,42 @@
+"""Contributions of this package. Light: only the standard library and `polycmp.spec` are imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl, opt
+
+
+@dataclass(frozen=True)
+class PictureOptions:
+    """Options of the data loader `pictures`."""
+
+    folder: str = opt("", help="Folder with the pictures; those in its folders, too.", metavar="DIR", alias="--data")
+    crop: bool = opt(False, help="Resize the shorter side and crop the centre, instead of changing the proportions.")
+    bgr: bool = opt(False, help="Order the channels as blue, green, red.")
+    scale: float = opt(255.0, help="First divide by this; 1 keeps 0 to 255.", metavar="X")
+    mean: tuple[float, ...] = opt((), help="Then subtract this: one number, or one per channel.", metavar="X")
+    std: tuple[float, ...] = opt((), help="Then divide by this: one number, or one per channel.", metavar="X")
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute `decide`."""
+    yield CommandSpec(
+        ("decide",),
+        "Say whether one side is worse than the other at its task, on labelled data.",
+        "polycmp_decide.command:decide_command",
+        purpose="compare",
+    )
+
+
+@hookimpl
+def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
+    """Contribute pictures in a folder as inputs."""
+    yield DataLoaderSpec(
+        "pictures",
+        "The pictures in a folder, in the size and layout of the model's input",
+        "polycmp_decide.pictures:make_pictures",
+        PictureOptions,
+    )

@@ -1,0 +1,27 @@
+"""What users read of an answer."""
+
+from __future__ import annotations
+
+from polycmp_decide.decision import Decision, Demand
+from polycmp_decide.scores import Scores
+
+
+def answer(decision: Decision, scores: Scores, demand: Demand) -> str:
+    """Return the answer in one sentence."""
+    counts = f"{scores.lost:,} lost, {scores.won:,} won, p = {decision.p:.2g}"
+    sure = f"({100 * demand.confidence:.4g} % sure)"
+    interval = f"{points(decision.low)} to {points(decision.high)} points lower {sure}"
+    if decision.word == "worse":
+        return f"worse: {counts}; {interval}"
+    if decision.word == "not worse":
+        return f"not worse: {counts}; a drop above {points(decision.high)} points is ruled out {sure}"
+    take = f"; take {decision.needed:,}" if decision.needed else ""
+    if decision.p < 1 - demand.confidence:
+        return f"lower, {counts}, {interval}: whether by more than {points(demand.max_drop)} is not certain{take}"
+    with_these = f"with {scores.number:,} samples a drop below {points(decision.visible)} points cannot be seen"
+    return f"no evidence: {counts}; {with_these}{take}"
+
+
+def points(share: float) -> str:
+    """Return a share in points of 100."""
+    return f"{100 * share:.2g}" if abs(share) < 0.1 else f"{100 * share:.3g}"

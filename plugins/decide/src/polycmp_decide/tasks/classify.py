@@ -1,0 +1,52 @@
+"""The task `classify`: the class with the largest score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polycmp_decide.scores import Scores, hits
+from polycmp_decide.tasks.task import Array, Setting, class_of, is_real, only_output
+
+
+class Classify:
+    """Looks at the class with the largest score; of equal ones the first.
+
+    Args:
+        setting: What a user said.
+    """
+
+    measure = "top-1"
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
+        """Return the classes."""
+        del feed
+        _, scores = only_output(
+            outputs, self._setting.output, _fits, "scores of two or more classes [N, C]", "classify"
+        )
+        rows = scores.reshape(scores.shape[0], scores.shape[1]).astype(np.float64)
+        # NaN is no class: numpy's argmax would name the first of them.
+        return [-1 if np.isnan(row).any() else int(row.argmax()) for row in rows]
+
+    def truth(self, label: Any) -> int:
+        """Return the number of the class."""
+        return class_of(label, self._setting.classes)
+
+    def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
+        """Return hits."""
+        right = np.asarray(truths)
+        return hits(np.asarray(new) == right, np.asarray(old) == right)
+
+    def shown(self, prediction: Any) -> str:
+        """Return the name of the class, or its number."""
+        names = self._setting.classes
+        return "NaN" if prediction < 0 else names[prediction] if prediction < len(names) else str(prediction)
+
+
+def _fits(array: Array) -> bool:
+    return is_real(array) and array.ndim >= 2 and array.shape[1] > 1 and array.size == array.shape[0] * array.shape[1]
