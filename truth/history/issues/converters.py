@@ -269,6 +269,8 @@ def _upsample() -> Case:
     return case(g, right)
 
 
+_UNPAIRED = "status 3: nothing inside the two files could be paired"
+
 CONVERTERS = (
     Issue(
         "skl2onnx: MinMaxScaler that clips", "skl2onnx", "sklearn-onnx#986", "numbers beyond the range are not clipped",
@@ -288,7 +290,7 @@ CONVERTERS = (
             ".fit(numpy.array([[1], [3], [7]]))",
             kind="Int64TensorType", width=1,
         ),
-        words=("--nan", "equal"), first="status 3: nothing inside the two files could be paired",
+        words=("--nan", "equal"), first=_UNPAIRED,
     ),
     Issue(
         "version converter: Split in halves", "onnx: version converter", "onnx 1.17.0",
@@ -341,12 +343,12 @@ CONVERTERS = (
         "skl2onnx: forest of two targets", "skl2onnx", "sklearn-onnx#910",
         "each share is divided by itself, so that all that are not 0 become 1",
         _forest, _skl2onnx("1.12", "1.13.1", "1.1.3"), _skl2onnx("1.14.0", "1.13.1", "1.2.2"),
-        Answer(("probabilities",)), tool=_FOREST,
+        Answer(("probabilities",)), tool=_FOREST, first=_UNPAIRED,
     ),
     Issue(
         "onnxmltools: boosted tree", "onnxmltools", "onnxmltools#672",
         "0.5 is added in place of the mean from which xgboost 2 starts",
         _boosted, _onnxmltools("1.11.2"), _onnxmltools("1.12.0"), Answer(("variable",), ("TreeEnsemble",)),
-        tool=_XGBOOST,
+        tool=_XGBOOST, first=_UNPAIRED,
     ),
 )  # fmt: skip

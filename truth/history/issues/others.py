@@ -88,18 +88,6 @@ def _quotients() -> Case:
     return case(g, lambda feed: [np.trunc(feed["x"] / [2, -2, 3, 3]).astype(np.float32)])
 
 
-def _saturated() -> Case:
-    g = Graph("saturated", opset=21)
-    codes = np.array([[255, 1], [255, 1], [3, 4]])
-    first = [g.input("a", np.array([[255, 255, 0], [1, 2, 3]], np.uint8)), g.const("as", 0.1)]
-    second = [g.const("b", codes, np.uint8), g.const("bs", 0.1)]
-    zero, one = g.const("zero", 0, np.uint8), g.const("one", 1.0)
-    g.node("QLinearMatMul", [*first, zero, *second, zero, one, zero], "q")
-    g.node("DequantizeLinear", ["q", one, zero], "y")
-    g.output("y")
-    return case(g, lambda feed: [np.clip(np.rint(feed["a"] @ codes * 0.01), 0, 255).astype(np.float32)])
-
-
 def _scatter_max() -> Case:
     g = Graph("scatter_max", opset=18)
     places, updates = g.const("i", [[0, 1], [2, 3], [0, 1]], np.int64), g.const("u", [0.5, -3, 2])
@@ -165,10 +153,6 @@ OTHERS = (
     Issue(
         "Div of negative integers", "onnx: reference", "onnx#7570", "quotients are rounded down, not cut",
         _quotients, _onnx("1.20.1"), _onnx("1.21.0"), Answer(("q",)), **_OR,
-    ),
-    Issue(
-        "QLinearMatMul beyond its type", "onnx: reference", "onnx#7835", "1301 becomes 21 in place of 255",
-        _saturated, _onnx("1.21.0"), _onnx("1.22.0"), Answer(("q",)), **_OR,
     ),
     Issue(
         "ScatterND, the largest", "onnx: reference", "onnx#8096",
