@@ -59,27 +59,6 @@ def _attention_groups() -> Case:
     return case(g, lambda feed: [_attention(feed, 2, np.zeros((3, 3), bool))])
 
 
-def _lstm_reverse() -> Case:
-    g = Graph("lstm_reverse", opset=14)
-    w, r = g.normal(1, 16, 3), g.normal(1, 16, 4)
-    x = g.input("x", g.normal(3, 2, 3))
-    g.node("LSTM", [x, g.const("W", w), g.const("R", r)], ["l", "h"], hidden_size=4, direction="reverse")
-    g.node("Add", ["l", g.const("one", [1.0])], "y")
-    g.output("y")
-
-    def right(feed: Mapping[str, Array]) -> list[Array]:
-        made = np.zeros((3, 1, 2, 4))
-        hidden, cell = np.zeros((2, 4)), np.zeros((2, 4))
-        for step in (2, 1, 0):
-            i, o, f, c = np.split(feed["x"][step] @ w[0].T + hidden @ r[0].T, 4, axis=1)
-            cell = cell / (1 + np.exp(-f)) + np.tanh(c) / (1 + np.exp(-i))
-            hidden = np.tanh(cell) / (1 + np.exp(-o))
-            made[step, 0] = hidden
-        return [(made + 1).astype(np.float32)]
-
-    return case(g, right)
-
-
 def _quotients() -> Case:
     g = Graph("quotients", opset=14)
     g.node("Div", [g.input("x", np.array([-7, 7, -8, 9])), g.const("d", [2, -2, 3, 3], np.int64)], "q")
@@ -145,10 +124,6 @@ OTHERS = (
         "Attention with softcap and a mask, reference", "onnx: reference", "onnx#7865",
         "the cap is applied after the mask, so masked positions get weight",
         attention_softcap, _onnx("1.21.0"), _onnx("1.22.0"), Answer(("a",)), **_OR,
-    ),
-    Issue(
-        "LSTM backwards", "onnx: reference", "onnx 1.23.0", "direction=reverse is not looked at",
-        _lstm_reverse, _onnx("1.22.0"), _NEWEST, Answer(("l",)), **_OR,
     ),
     Issue(
         "Div of negative integers", "onnx: reference", "onnx#7570", "quotients are rounded down, not cut",
