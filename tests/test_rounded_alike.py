@@ -151,7 +151,7 @@ def test_float32_rounding_that_a_model_amplifies_passes_between_two_files_and_a_
 
 @pytest.mark.parametrize("words", [("run", "--mark-all"), ("locate",)], ids=" ".join)
 def test_a_code_next_to_a_tie_may_flip_in_a_file_that_both_run(polycmp, words):
-    """Kernels of two runtimes were five roundings apart, and 2 of 153,600 codes flipped: samples moved by two roundings."""
+    """Kernels were five roundings apart, and 2 of 153,600 codes flipped: samples moved by two roundings."""
     rounding = 2.0**-24
     numbers = np.random.default_rng(0).integers(1, 100, 1000) + 0.25
     numbers[[3, 500, 999]] = 40.5 * (1 - 6 * rounding)  # the code is 40, and 41 for what is five roundings larger

@@ -28,7 +28,10 @@ made = ReferenceEvaluator(onnx.load(model)).run(None, feed)
 """,
     "openvino": """
 import openvino
-compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+properties = {"INFERENCE_PRECISION_HINT": "f32"}
+if "cache_dir" in options:
+    properties["CACHE_DIR"] = options["cache_dir"]
+compiled = openvino.Core().compile_model(model, options.get("device", "CPU"), properties)
 found = compiled({port.any_name: feed[port.any_name] for port in compiled.inputs})
 made = [found[port] for port in compiled.outputs]
 """,
@@ -38,6 +41,7 @@ import sys
 import numpy
 model, inputs, outputs = sys.argv[1:]
 feed = dict(numpy.load(inputs))
+options = {options}
 {run}
 numpy.savez(outputs, **{{f"o{{number}}": numpy.asarray(array) for number, array in enumerate(made)}})
 """
@@ -49,10 +53,12 @@ source, target, inputs = sys.argv[1:]
 
 
 def outputs_of(python: Path | str, backend: str, model: Path, inputs: Path) -> list[Array] | str:
-    """Return what a backend makes of a file in an interpreter, or why it could not."""
+    """Return what a backend, with its options, makes of a file in an interpreter, or why it could not."""
     made = model.with_suffix(".outputs.npz")
     made.unlink(missing_ok=True)
-    code = _AROUND.format(run=_RUN[backend.partition(":")[0]])
+    name, _, words = backend.partition(":")
+    options = dict(word.split("=", 1) for word in words.split(",") if "=" in word)
+    code = _AROUND.format(run=_RUN[name], options=options)
     why = run_code(python, code, [model, inputs, made])
     if why:
         return why

@@ -111,3 +111,8 @@ def onnxruntime(version: str) -> Environment:
 def openvino(version: str) -> Environment:
     """Return the environment of a release of OpenVINO."""
     return Environment((f"openvino=={version}",))
+
+
+def onnxscript(version: str, intermediate: str) -> Environment:
+    """Return the environment of a release of onnxscript, with one of onnx-ir."""
+    return Environment((f"onnxscript=={version}", f"onnx_ir=={intermediate}"))

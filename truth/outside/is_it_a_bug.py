@@ -109,7 +109,8 @@ def _words(report: Report, release: str, folder: Path, expected: list[Array] | s
     if report.how == RECORDED:
         return [str(source), "-b", report.reference, "--load-outputs", str(folder / "recorded.npz"), *given,
                 "--reference", report.reference]  # fmt: skip
-    options = ",".join(filter(None, (report.options, "name=openvino", f"python={_python(release)}")))
+    own = report.options.format(folder=folder)
+    options = ",".join(filter(None, (own, "name=openvino", f"python={_python(release)}")))
     model = folder / report.model if report.model else source
     if report.how == IR:
         target = folder / "written.xml"
@@ -141,7 +142,7 @@ def _plain(report: Report, release: str, folder: Path, source: Path, expected: l
             if why:
                 return why
             source = folder / "written.xml"
-        found = outputs_of(python, "openvino", source, inputs)
+        found = outputs_of(python, f"openvino:{report.options.format(folder=folder)}", source, inputs)
     if isinstance(expected, str):
         return found if isinstance(found, str) else "runs"
     if is_right(found, expected, 1e-3):

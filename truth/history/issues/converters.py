@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from truth.build import Array, Graph
 from truth.history.environments import Environment
-from truth.history.issue import Answer, Case, Issue, case, onnxruntime
+from truth.history.issue import Answer, Case, Issue, case, onnxruntime, onnxscript
 
 #: What converters of scikit-learn's models need.
 _LEARN = ("scipy==1.10.1", "joblib==1.3.2", "threadpoolctl==3.2.0", "onnxconverter-common==1.13.0")
@@ -39,7 +39,53 @@ quant_pre_process(source, target)
 _VERSION = """
 import onnx
 from onnx import version_converter
-onnx.save(version_converter.convert_version(onnx.load(source), 18), target)
+onnx.save(version_converter.convert_version(onnx.load(source), {opset}), target)
+"""
+_SCRIPT_VERSION = """
+import onnx
+from onnxscript import ir, version_converter
+model = ir.serde.deserialize_model(onnx.load(source))
+version_converter.convert_version(model, target_version=20)
+onnx.save(ir.serde.serialize_model(model), target)
+"""
+_MERGE = """
+import onnx
+from onnx import compose, parser
+first = parser.parse_model('''<ir_version: 8, opset_import: ["": 13]>
+first (float[2,3] x) => (float[2,3] h) { h = Relu(x) }''')
+second = parser.parse_model('''<ir_version: 8, opset_import: ["": 13]>
+second (float[2,3] k, bool c) => (float[2,3] y) {
+  r = If (c) <
+    then_branch = then () => (float[2,3] p) { p = Neg(k) },
+    else_branch = else () => (float[2,3] q) { q = Exp(k) }
+  >
+  two = Constant <value = float[1] {2.0}> ()
+  y = Mul(r, two)
+}''')
+graph = compose.merge_graphs(first.graph, second.graph, io_map=[("h", "k")])
+onnx.save(onnx.helper.make_model(graph, opset_imports=first.opset_import, ir_version=8), target)
+"""
+_FOREST = """
+import numpy, onnx, skl2onnx
+from sklearn.ensemble import RandomForestClassifier
+from skl2onnx.common.data_types import FloatTensorType
+x = numpy.array([[0.0]] * 4 + [[1.0]] * 4)
+y = numpy.array([[0, 0], [0, 1], [0, 1], [0, 1], [1, 0], [1, 1], [1, 0], [1, 1]])
+forest = RandomForestClassifier(n_estimators=1, bootstrap=False, max_depth=1, random_state=0).fit(x, y)
+types, options = [("x", FloatTensorType([None, 1]))], {id(forest): {"zipmap": False}}
+made = skl2onnx.to_onnx(forest, initial_types=types, target_opset=13, options=options)
+del made.graph.output[0]
+onnx.save(made, target)
+"""
+_XGBOOST = """
+import numpy, onnx, onnxmltools, xgboost
+from onnxmltools.convert.common.data_types import FloatTensorType
+x = numpy.array([[0, 1], [0, 2], [1, 3], [1, 4]], numpy.float32)
+y = numpy.array([10, 10, 20, 20], numpy.float32)
+options = {"n_estimators": 1, "max_depth": 1, "learning_rate": 1, "reg_lambda": 0, "min_child_weight": 0}
+model = xgboost.XGBRegressor(**options).fit(x, y)
+types = [("x", FloatTensorType([None, 2]))]
+onnx.save(onnxmltools.convert_xgboost(model, initial_types=types, target_opset=13), target)
 """
 
 
@@ -66,6 +112,15 @@ def _unknown_category() -> Case:
     g.domains["ai.onnx.ml"] = 2
     g.output("variable")
     return case(g, lambda feed: [np.array([[0], [np.nan], [2], [1]], np.float32)])
+
+
+def _onnxmltools(version: str) -> Environment:
+    packages = (f"onnxmltools=={version}", "xgboost-cpu==2.1.1", "skl2onnx==1.16.0", "onnx==1.15.0")
+    return Environment((*packages, "scikit-learn==1.2.2", *_LEARN))
+
+
+def _onnx(version: str, numpy: str = "numpy>=2") -> Environment:
+    return Environment((f"onnx=={version}",), "3.11", numpy)
 
 
 def _halves() -> Case:
@@ -107,6 +162,86 @@ def _branches() -> Case:
     return case(g)
 
 
+def _smallest_in_branch() -> Case:
+    """Min and Max are kept in float32, so that numbers are cast before and behind them, within the branches."""
+    g = Graph("smallest_in_branch", opset=13)
+    g.node("Relu", [g.input("x", g.normal(2, 3))], "h")
+    branches = {}
+    for which, op, made in (("then_branch", "Min", "p"), ("else_branch", "Max", "q")):
+        turned = f"minus_{made}"
+        nodes = [helper.make_node("Neg", ["h"], [turned], name=turned)]
+        nodes += [helper.make_node(op, [turned, "h"], [made], name=made)]
+        branches[which] = helper.make_graph(
+            nodes, which, [], [helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 3])]
+        )
+    g.node("If", [g.input("c", np.array(True))], "r", **branches)
+    g.node("Mul", ["r", g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [-2 * np.maximum(feed["x"], 0)])
+
+
+def _merged() -> Case:
+    """What merging two models has to make: the second has an If whose branches read what the first makes."""
+    g = Graph("merged", opset=13)
+    x, condition = g.input("x", g.normal(2, 3)), g.input("c", np.array(True))
+    g.node("Relu", [x], "h")
+    branches = {
+        which: helper.make_graph(
+            [helper.make_node(op, ["h"], [made])],
+            which,
+            [],
+            [helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 3])],
+        )
+        for which, op, made in (("then_branch", "Neg", "p"), ("else_branch", "Exp", "q"))
+    }
+    g.node("If", [condition], "r", **branches)
+    g.node("Mul", ["r", g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [-2 * np.maximum(feed["x"], 0)])
+
+
+def _mean_of_columns() -> Case:
+    g = Graph("mean_of_columns", opset=18)
+    g.node("Sigmoid", [g.input("x", g.normal(2, 3, 4))], "s")
+    g.node("Tanh", [g.node("ReduceMean", ["s", g.ints("axes", 1)], "r")], "y")
+    g.output("y")
+    return case(g)
+
+
+def _transform() -> Case:
+    g = Graph("transform", opset=19)
+    g.node("DFT", [g.node("Tanh", [g.input("x", g.normal(2, 6, 4, 1))], "t")], "f", axis=1)
+    g.node("Mul", ["f", g.const("half", [0.5])], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        made = np.fft.fft(np.tanh(feed["x"][..., 0].astype(np.float64)), axis=1) / 2
+        return [np.stack([made.real, made.imag], -1).astype(np.float32)]
+
+    return case(g, right)
+
+
+def _forest() -> Case:
+    """What a forest of one tree says of two targets: shares of the samples in its two leaves."""
+    g = Graph("forest", opset=13)
+    x = g.input("x", np.array([[0.0], [1.0], [0.2]], np.float32))
+    g.node("Unsqueeze", [g.node("Greater", [x, g.const("threshold", [0.5])], "right"), g.ints("axes", 0)], "which")
+    leaves = [g.const("one", [[[0.0, 1.0]], [[0.5, 0.5]]]), g.const("other", [[[1.0, 0.0]], [[0.25, 0.75]]])]
+    g.node("Where", ["which", *leaves], "probabilities")
+    g.output("probabilities")
+    return case(g)
+
+
+def _boosted() -> Case:
+    """What a boosted tree says that learnt 10 and 20 from the first column."""
+    g = Graph("boosted", opset=13)
+    x = g.input("x", np.array([[0, 5], [1, -1], [0.2, 2]], np.float32))
+    low = g.node("Less", [g.node("Gather", [x, g.ints("first", 0)], "c", axis=1), g.const("threshold", [1.0])], "low")
+    g.node("Where", [low, g.const("ten", [10.0]), g.const("twenty", [20.0])], "variable")
+    g.output("variable")
+    return case(g)
+
+
 def _two_turns() -> Case:
     g = Graph("two_turns", opset=13)
     g.node("Transpose", [g.input("x", g.normal(2, 3, 4))], "a", perm=[1, 2, 0])
@@ -134,6 +269,8 @@ def _upsample() -> Case:
     return case(g, right)
 
 
+_UNPAIRED = "status 3: nothing inside the two files could be paired"
+
 CONVERTERS = (
     Issue(
         "skl2onnx: MinMaxScaler that clips", "skl2onnx", "sklearn-onnx#986", "numbers beyond the range are not clipped",
@@ -153,13 +290,13 @@ CONVERTERS = (
             ".fit(numpy.array([[1], [3], [7]]))",
             kind="Int64TensorType", width=1,
         ),
-        words=("--nan", "equal"), first="status 3: nothing inside the two files could be paired",
+        words=("--nan", "equal"), first=_UNPAIRED,
     ),
     Issue(
         "version converter: Split in halves", "onnx: version converter", "onnx 1.17.0",
         "num_outputs, which opset 18 asks for, is not written; the file cannot be loaded",
-        _halves, Environment(("onnx==1.15.0",), "3.11", "numpy<2"), Environment(("onnx==1.17.0",), "3.11", "numpy>=2"),
-        Answer(("a",), ("num_outputs",)), tool=_VERSION,
+        _halves, _onnx("1.15.0", "numpy<2"), _onnx("1.17.0"),
+        Answer(("a",), ("num_outputs",)), tool=_VERSION.format(opset=18),
         first="status 1 and Split 'a'; 3 was expected, as nothing can be run",
     ),
     Issue(
@@ -181,5 +318,37 @@ CONVERTERS = (
         "pre-processing: Upsample", "ONNX Runtime: quantiser", "onnxruntime 1.23.2",
         "Upsample becomes a Resize between the middles of pixels",
         _upsample, onnxruntime("1.23.2"), onnxruntime("1.21.1"), Answer(("u",), ("Resize|coordinate",)), tool=_PREPARE,
+    ),
+    Issue(
+        "version converter: ReduceMean of columns to opset 17", "onnx: version converter", "onnx#7910",
+        "axes that the file holds as raw bytes are not read: all are reduced",
+        _mean_of_columns, _onnx("1.21.0"), _onnx("1.22.0"), Answer(("r",)), tool=_VERSION.format(opset=17),
+    ),
+    Issue(
+        "version converter: DFT to opset 20", "onnxscript: version converter", "onnxscript#2659",
+        "the axis is written where the length belongs",
+        _transform, onnxscript("0.5.4", "0.1.16"), onnxscript("0.5.6", "0.1.16"), Answer(("f",)), tool=_SCRIPT_VERSION,
+    ),
+    Issue(
+        "merged models: If in the second", "onnx: compose", "onnx#5985",
+        "branches read the input that the second had; the file cannot be loaded",
+        _merged, _onnx("1.15.0", "numpy<2"), _onnx("1.19.0"), Answer(("r",)), tool=_MERGE,
+    ),
+    Issue(
+        "float16 files: Min in If", "onnxconverter-common", "onnxconverter-common#260",
+        "Casts of a branch are written into the outer graph; the file cannot be loaded",
+        _smallest_in_branch, _half("1.13.0"), _half("1.14.0"), Answer(("r",)), tool=_HALF, rounds=True,
+    ),
+    Issue(
+        "skl2onnx: forest of two targets", "skl2onnx", "sklearn-onnx#910",
+        "each share is divided by itself, so that all that are not 0 become 1",
+        _forest, _skl2onnx("1.12", "1.13.1", "1.1.3"), _skl2onnx("1.14.0", "1.13.1", "1.2.2"),
+        Answer(("probabilities",)), tool=_FOREST, first=_UNPAIRED,
+    ),
+    Issue(
+        "onnxmltools: boosted tree", "onnxmltools", "onnxmltools#672",
+        "0.5 is added in place of the mean from which xgboost 2 starts",
+        _boosted, _onnxmltools("1.11.2"), _onnxmltools("1.12.0"), Answer(("variable",), ("TreeEnsemble",)),
+        tool=_XGBOOST, first=_UNPAIRED,
     ),
 )  # fmt: skip

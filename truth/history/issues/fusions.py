@@ -11,6 +11,8 @@ from truth.build import Array, Graph
 from truth.history.issue import Answer, Case, Issue, case, onnxruntime
 
 _WHERE = "ONNX Runtime: optimiser"
+#: Three issues had been tried before they were written down here.
+_REVIEW = "asked by a reviewer of tree 54b5e200"
 
 
 def _cast_half() -> Case:
@@ -180,6 +182,30 @@ def _reshape_nothing() -> Case:
     return case(g, lambda feed: [np.zeros((0, 0, 3), np.float32)])
 
 
+def _there_and_back(g: Graph, x: str, name: str, scale: float, zero: int) -> str:
+    """Add QuantizeLinear and DequantizeLinear."""
+    parts = [g.const(f"{name}.scale", scale), g.const(f"{name}.zero", zero, np.uint8)]
+    return g.node("DequantizeLinear", [g.node("QuantizeLinear", [x, *parts], f"{name}.codes"), *parts], name)
+
+
+def _real_weights() -> Case:
+    """Pixels are quantised, and the weights are not."""
+    g = Graph("real_weights", opset=19)
+    x = _there_and_back(g, g.input("x", g.normal(1, 3, 8, 8)), "d", 0.03, 128)
+    g.node("Tanh", [g.node("Conv", [x, g.weight("w", 4, 3, 3, 3)], "c")], "y")
+    g.output("y")
+    return case(g)
+
+
+def _twice_quantised() -> Case:
+    g = Graph("twice_quantised", opset=19)
+    first = _there_and_back(g, g.input("x", g.normal(1, 3, 8, 8)), "a", 0.03, 128)
+    g.node("AveragePool", [_there_and_back(g, first, "b", 0.02, 120)], "p", kernel_shape=[2, 2], strides=[2, 2])
+    g.node("Tanh", [_there_and_back(g, "p", "c", 0.02, 128)], "y")
+    g.output("y")
+    return case(g)
+
+
 FUSIONS = (
     Issue(
         "Reshape with allowzero behind Reshape",
@@ -310,5 +336,29 @@ FUSIONS = (
         onnxruntime("1.23.2"),
         onnxruntime("1.27.0"),
         Answer(("d", "r")),
+    ),
+    Issue(
+        "Conv with real weights behind DequantizeLinear",
+        _WHERE,
+        "onnxruntime#24398",
+        "WeightBiasQuantization rounds the weights to 8 bits",
+        _real_weights,
+        onnxruntime("1.21.1"),
+        onnxruntime("1.20.1"),
+        Answer(("c",), ("WeightBiasQuantization|over passes",)),
+        first=f"{_REVIEW}: undecided, no tensor is off by more than rounding explains",
+    ),
+    Issue(
+        "AveragePool behind two pairs of QuantizeLinear",
+        _WHERE,
+        "onnxruntime#28030",
+        "DoubleQDQPairsRemover gives a scale a dimension; the model cannot run",
+        _twice_quantised,
+        onnxruntime("1.25.1"),
+        onnxruntime("1.30.0"),
+        Answer(("p", "a", "b", "c"), ("DoubleQDQPairsRemover",)),
+        rounds=True,
+        tolerance=0.06,
+        first=f"{_REVIEW}: the pass that mends it, too, was named, and not the one that is wrong",
     ),
 )

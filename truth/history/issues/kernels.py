@@ -130,6 +130,16 @@ def attention_softcap() -> Case:
     return case(g, right)
 
 
+def _causal_query() -> Case:
+    """Return attention of one query to four positions, of which it sees the first alone, as there is no past."""
+    g = Graph("causal_query", opset=23)
+    names = [g.input("q", g.normal(1, 2, 1, 8)), *(g.input(name, g.normal(1, 2, 4, 8)) for name in "kv")]
+    g.node("Attention", names, "a", is_causal=1)
+    g.node("Mul", ["a", g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [2 * feed["v"][:, :, :1]])
+
+
 KERNELS = (
     Issue(
         "Min with NaN",
@@ -211,6 +221,16 @@ KERNELS = (
         attention_softcap,
         onnxruntime("1.23.2"),
         onnxruntime("1.27.0"),
+        Answer(("a",)),
+    ),
+    Issue(
+        "Attention of one query, causal",
+        _WHERE,
+        "onnxruntime#29020",
+        "one query without a past sees all positions, not the first alone",
+        _causal_query,
+        onnxruntime("1.25.1"),
+        onnxruntime("1.30.0"),
         Answer(("a",)),
     ),
 )

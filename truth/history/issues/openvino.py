@@ -138,6 +138,22 @@ def arg_min() -> Case:
     return case(g, lambda feed: [np.array([1])])
 
 
+def _softsign() -> Case:
+    """The kernel for dimensions that are not known is wrong, and that for known ones is not."""
+    g = Graph("softsign", opset=17)
+    x = g.input("x", g.normal(1, 2, 4, 4), ["n", 2, "h", "w"])
+    g.node("Softsign", [g.node("Mul", [x, g.const("a", 1.5)], "m")], "s")
+    g.node("Abs", [g.node("Mul", ["s", g.const("b", 3.0)], "t")], "u")
+    g.node("Add", ["u", x], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        wide = feed["x"] * np.float32(1.5)
+        return [np.abs(3 * wide / (1 + np.abs(wide))) + feed["x"]]
+
+    return case(g, right)
+
+
 def _cast(values: Array, kind: int) -> Case:
     """Return a model that casts numbers to a type and back."""
     g = Graph("cast", opset=13)
@@ -358,6 +374,12 @@ OPENVINO = (
     Issue(
         "Min of large integers", "OpenVINO", "openvino 2026.2.0", "int64 is cut to 32 bits", _min_of_large, _NEWEST,
         openvino("2025.3.0"), Answer(("m", "y")), **_OV,
+    ),
+    Issue(
+        "Softsign of open dimensions", "OpenVINO", "openvino#31252",
+        "the kernel of Mul, Softsign, Mul, Abs, Add for open dimensions computes something else", _softsign,
+        openvino("2025.3.0"), _NEWEST, Answer(("m", "s", "t", "u", "y")),
+        first="asked by a reviewer of tree 54b5e200: other numbers in each run, which was not so", **_OV,
     ),
     Issue(
         "ReduceLogSum of columns", "OpenVINO", "openvino 2026.4.1", "all axes are reduced", _log_sum, _NEWEST,

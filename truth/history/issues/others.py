@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from truth.build import Array, Graph
 from truth.history.environments import Environment
@@ -58,25 +59,45 @@ def _attention_groups() -> Case:
     return case(g, lambda feed: [_attention(feed, 2, np.zeros((3, 3), bool))])
 
 
-def _lstm_reverse() -> Case:
-    g = Graph("lstm_reverse", opset=14)
-    w, r = g.normal(1, 16, 3), g.normal(1, 16, 4)
-    x = g.input("x", g.normal(3, 2, 3))
-    g.node("LSTM", [x, g.const("W", w), g.const("R", r)], ["l", "h"], hidden_size=4, direction="reverse")
-    g.node("Add", ["l", g.const("one", [1.0])], "y")
+def _quotients() -> Case:
+    g = Graph("quotients", opset=14)
+    g.node("Div", [g.input("x", np.array([-7, 7, -8, 9])), g.const("d", [2, -2, 3, 3], np.int64)], "q")
+    g.node("Cast", ["q"], "y", to=TensorProto.FLOAT)
+    g.output("y")
+    return case(g, lambda feed: [np.trunc(feed["x"] / [2, -2, 3, 3]).astype(np.float32)])
+
+
+def _scatter_max() -> Case:
+    g = Graph("scatter_max", opset=18)
+    places, updates = g.const("i", [[0, 1], [2, 3], [0, 1]], np.int64), g.const("u", [0.5, -3, 2])
+    g.node("ScatterND", [g.input("x", g.normal(3, 4)), places, updates], "s", reduction="max")
+    g.node("Relu", ["s"], "y")
     g.output("y")
 
     def right(feed: Mapping[str, Array]) -> list[Array]:
-        made = np.zeros((3, 1, 2, 4))
-        hidden, cell = np.zeros((2, 4)), np.zeros((2, 4))
-        for step in (2, 1, 0):
-            i, o, f, c = np.split(feed["x"][step] @ w[0].T + hidden @ r[0].T, 4, axis=1)
-            cell = cell / (1 + np.exp(-f)) + np.tanh(c) / (1 + np.exp(-i))
-            hidden = np.tanh(cell) / (1 + np.exp(-o))
-            made[step, 0] = hidden
-        return [(made + 1).astype(np.float32)]
+        made = feed["x"].copy()
+        made[0, 1], made[2, 3] = max(made[0, 1], 2), max(made[2, 3], -3)
+        return [np.maximum(made, 0)]
 
     return case(g, right)
+
+
+def _crop() -> Case:
+    """The second size is the number of its axis, too."""
+    g = Graph("crop", opset=18)
+    g.node("CenterCropPad", [g.input("x", g.normal(3, 5, 6)), g.ints("shape", 4, 1)], "c", axes=[0, 1])
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.pad(np.maximum(feed["x"], 0), ((0, 1), (0, 0), (0, 0)))[:, 2:3]])
+
+
+def _largest_codes() -> Case:
+    g = Graph("largest_codes", opset=24)
+    x = g.input("x", np.array([[0, 7, 255, 3], [9, 0, 1, 2]], np.uint8))
+    g.node("TopK", [x, g.ints("k", 2)], ["v", "i"], axis=1)
+    g.node("Cast", ["v"], "y", to=TensorProto.FLOAT)
+    g.output("y")
+    return case(g, lambda feed: [-np.sort(-feed["x"].astype(np.float32), 1)[:, :2]])
 
 
 def _small_weights() -> Case:
@@ -88,6 +109,7 @@ def _small_weights() -> Case:
 
 
 _OR: dict[str, Any] = {"backend": "onnx"}
+_NEWEST = Environment(("onnx==1.23.2", "protobuf==6.33.0"), "3.11", "numpy>=2")
 
 OTHERS = (
     Issue(
@@ -104,9 +126,21 @@ OTHERS = (
         attention_softcap, _onnx("1.21.0"), _onnx("1.22.0"), Answer(("a",)), **_OR,
     ),
     Issue(
-        "LSTM backwards", "onnx: reference", "onnx 1.23.0", "direction=reverse is not looked at",
-        _lstm_reverse, _onnx("1.22.0"), Environment(("onnx==1.23.2", "protobuf==6.33.0"), "3.11", "numpy>=2"),
-        Answer(("l",)), **_OR,
+        "Div of negative integers", "onnx: reference", "onnx#7570", "quotients are rounded down, not cut",
+        _quotients, _onnx("1.20.1"), _onnx("1.21.0"), Answer(("q",)), **_OR,
+    ),
+    Issue(
+        "ScatterND, the largest", "onnx: reference", "onnx#8096",
+        "indices of single elements are taken for rows: it cannot run",
+        _scatter_max, _onnx("1.22.0"), _NEWEST, Answer(("s",)), **_OR,
+    ),
+    Issue(
+        "CenterCropPad to 1", "onnx: reference", "onnx#7522", "a size that is the number of its axis is left as it is",
+        _crop, _onnx("1.20.1"), _onnx("1.21.0"), Answer(("c",)), **_OR,
+    ),
+    Issue(
+        "TopK of unsigned numbers", "onnx: reference", "onnx#6593", "0 comes before 255, as the numbers are negated",
+        _largest_codes, _onnx("1.17.0"), _onnx("1.19.0"), Answer(("v",)), **_OR,
     ),
     Issue(
         "Conv with small weights and a large bias", "ONNX Runtime: quantiser", "onnxruntime#22020",

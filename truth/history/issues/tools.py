@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from truth.build import Array, Graph
 from truth.history.environments import Environment
-from truth.history.issue import Answer, Case, Issue, case
+from truth.history.issue import Answer, Case, Issue, case, onnxscript
 
 _SLIM = """
 import onnx, onnxslim
@@ -35,16 +35,23 @@ onnx.save(ir.serde.serialize_model(model), target)
 """
 
 
+#: Constants are folded in the branch first, and the branch is inlined then.
+_FOLD = """
+import onnx
+from onnxscript import ir
+from onnxscript.optimizer import optimize
+model = ir.serde.deserialize_model(onnx.load(source))
+optimize(model)
+onnx.save(ir.serde.serialize_model(model), target)
+"""
+
+
 def _slim(version: str) -> Environment:
     return Environment((f"onnxslim=={version}", "colorama"))
 
 
 def _sim(version: str) -> Environment:
     return Environment((f"onnxsim=={version}", "onnxruntime==1.23.2"))
-
-
-def _script(version: str, intermediate: str) -> Environment:
-    return Environment((f"onnxscript=={version}", f"onnx_ir=={intermediate}"))
 
 
 def _conv(x: Array, kernel: Array) -> Array:
@@ -262,6 +269,54 @@ def _two_results() -> Case:
     return case(g, lambda feed: [-feed["x"] - np.abs(feed["x"])])
 
 
+def _axes_in_branch() -> Case:
+    g = Graph("axes_in_branch", opset=18)
+    g.node("Relu", [g.input("x", g.normal(1, 3, 1, 4))], "h")
+    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("p", "q")]
+    axes = onnx.numpy_helper.from_array(np.array([2]), "axes")
+    squeeze = helper.make_node("Squeeze", ["h", "axes"], ["p"], name="p")
+    branches = {"then_branch": helper.make_graph([squeeze], "then", [], made[:1], [axes])}
+    branches["else_branch"] = helper.make_graph([helper.make_node("Identity", ["h"], ["q"])], "else", [], made[1:])
+    g.node("If", [g.const("always", True, np.bool_)], "r", **branches)
+    g.node("Mul", ["r", g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [2 * np.maximum(feed["x"], 0)[:, :, 0]])
+
+
+def _slice(g: Graph, x: str, name: str, start: int, end: int, axis: int, step: int = 1) -> str:
+    parts = {"start": start, "end": end, "axis": axis, "step": step}
+    return g.node("Slice", [x, *(g.ints(f"{name}.{key}", value) for key, value in parts.items())], name)
+
+
+def _two_slices() -> Case:
+    """One of two slices of a slice is along the same axis, and cannot be joined with it."""
+    g = Graph("two_slices", opset=13)
+    first = _slice(g, g.input("x", g.normal(2, 12, 5)), "a", 2, 11, 1)
+    g.node("Relu", [_slice(g, first, "b", 1, 5, 1)], "y")
+    g.node("Tanh", [_slice(g, first, "c", 1, 4, 2)], "z")
+    g.output("y", "z")
+    return case(g)
+
+
+def _turned_rows() -> Case:
+    g = Graph("turned_rows", opset=13)
+    turned = _slice(g, g.input("x", g.normal(2, 6), ["n", 6]), "b", -1, -(2**31), 1, -1)
+    g.node("Mul", [turned, g.const("two", [2.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [2 * feed["x"][:, ::-1]])
+
+
+def _scaled_gemm() -> Case:
+    """What Gemm and Reshape make is scaled for one reader, and read as it is by another."""
+    g = Graph("scaled_gemm", opset=13)
+    g.node("Gemm", [g.input("x", g.normal(3, 4)), g.const("w", g.normal(6, 4))], "m", transA=0, transB=1)
+    g.node("Reshape", ["m", g.ints("shape", 1, 3, 6)], "r")
+    g.node("Relu", [g.node("Mul", ["r", g.const("k", g.normal(6))], "p")], "y")
+    g.node("Tanh", ["r"], "z")
+    g.output("y", "z")
+    return case(g)
+
+
 def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: Any) -> Callable[[], Case]:
     """Return a model that calculates with constants alone, and adds its input to what comes of them."""
 
@@ -306,21 +361,21 @@ TOOLS = (
     ),
     Issue(
         "onnxscript: Pad and Conv", "onnxscript", "onnxscript#2838", "a Pad that cuts is joined with Conv",
-        _pad_conv, _script("0.6.2", "0.1.16"), _script("0.7.2", "1.1.0"), Answer(("a", "c")), tool=_SCRIPT,
+        _pad_conv, onnxscript("0.6.2", "0.1.16"), onnxscript("0.7.2", "1.1.0"), Answer(("a", "c")), tool=_SCRIPT,
     ),
     Issue(
         "onnxscript: Gemm and BatchNormalization", "onnxscript", "onnxscript#3027",
         "beta of Gemm is applied to the joined bias again",
-        _gemm_norm, _script("0.7.0", "0.2.1"), _script("0.7.2", "1.1.0"), Answer(("c", "bn")), tool=_SCRIPT,
+        _gemm_norm, onnxscript("0.7.0", "0.2.1"), onnxscript("0.7.2", "1.1.0"), Answer(("c", "bn")), tool=_SCRIPT,
     ),
     Issue(
         "onnxscript: Conv that shares its weight", "onnxscript", "onnxscript 0.7.1",
         "BatchNormalization is put into a weight that another Conv reads",
-        _shared_weight, _script("0.5.6", "0.1.16"), _script("0.7.2", "1.1.0"), Answer(("c2",)), tool=_SCRIPT,
+        _shared_weight, onnxscript("0.5.6", "0.1.16"), onnxscript("0.7.2", "1.1.0"), Answer(("c2",)), tool=_SCRIPT,
     ),
     Issue(
         "onnxscript: Slice backwards", "onnxscript", "onnxscript 0.4.0", "a Slice with the step -1 is removed",
-        _slice_back, _script("0.3.2", "0.1.16"), _script("0.4.0", "0.1.16"), Answer(("a", "b")), tool=_SCRIPT,
+        _slice_back, onnxscript("0.3.2", "0.1.16"), onnxscript("0.4.0", "0.1.16"), Answer(("a", "b")), tool=_SCRIPT,
     ),
     Issue(
         "onnxsim: Pad and MaxPool", "onnxsim", "onnxsim#290",
@@ -376,7 +431,7 @@ TOOLS = (
     Issue(
         "onnxscript: If with two results", "onnxscript", "onnxscript 0.7.0",
         "the operators of the branch get one name; the file cannot be loaded",
-        _two_results, _script("0.5.6", "0.1.16"), _script("0.7.0", "0.2.1"),
+        _two_results, onnxscript("0.5.6", "0.1.16"), onnxscript("0.7.0", "0.2.1"),
         Answer(says=(r"two nodes with same node name.*Neg .* and Abs",)),
         tool=_SCRIPT, first="status 1 and the operators; 3 was expected, as nothing can be run",
     ),
@@ -399,5 +454,26 @@ TOOLS = (
         "OnnxSlim: Floor of a constant", "OnnxSlim", "OnnxSlim 0.1.86", "-0.5 becomes 0",
         _constants("Floor", [np.array([-0.5, 1.5], np.float32)], np.array([-1, 1])),
         _slim("0.1.98"), _slim("0.1.84"), Answer(("r", "f", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "onnxscript: If whose branch has a weight", "onnxscript", "onnxscript#2810",
+        "the weight is lost when the branch takes the place of If; the file cannot be loaded",
+        _axes_in_branch, onnxscript("0.6.2", "0.1.16"), onnxscript("0.7.2", "1.1.0"), Answer(("p", "r"), ("axes",)),
+        tool=_FOLD,
+    ),
+    Issue(
+        "OnnxSlim: two slices of a slice", "OnnxSlim", "OnnxSlim#277",
+        "the slice that both read is removed, and only one is joined with it; the file cannot be loaded",
+        _two_slices, _slim("0.1.80"), _slim("0.1.84"), Answer(("a", "b"), ("'a'",)), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Slice backwards of unknown rows", "OnnxSlim", "OnnxSlim#252",
+        "a Slice that keeps the shape is removed although it turns the rows round",
+        _turned_rows, _slim("0.1.81"), _slim("0.1.84"), Answer(("b", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Gemm, Reshape, Mul and another reader", "OnnxSlim", "OnnxSlim#163",
+        "Mul is put into the weight of Gemm, which another operator reads, too",
+        _scaled_gemm, _slim("0.1.62"), _slim("0.1.80"), Answer(("m", "r")), tool=_SLIM,
     ),
 )  # fmt: skip

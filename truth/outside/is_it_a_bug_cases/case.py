@@ -31,7 +31,7 @@ class Report:
             backend is accused all the same.
         how: How OpenVINO comes to the model.
         writes: Python code that writes the .xml `target` from the ONNX file `source`; for `IR`.
-        options: Options of the backend, such as "device=gpu".
+        options: Options of the backend, such as "device=gpu"; `{folder}` is a folder of the report's own.
         reference: The backend to compare with; empty for NumPy's outputs in a file.
         words: Further words of the commands.
         model: What to ask about, if not the model that `make` makes: a name that is no file, say.

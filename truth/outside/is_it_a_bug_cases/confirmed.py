@@ -74,6 +74,13 @@ def _gather_nd() -> Case:
     return case(g, lambda feed: [np.take_along_axis(feed["x"], feed["i"][..., 0], 3)])
 
 
+def _relu() -> Case:
+    g = Graph("relu", opset=13)
+    g.node("Relu", [g.input("x", g.normal(2, 3))], "y")
+    g.output("y")
+    return case(g)
+
+
 CONFIRMED = (
     Report(
         25169, True, "ReduceMean does not read the axes, which are an input since opset 18", _reduce_mean, "2024.1.0",
@@ -86,6 +93,10 @@ CONFIRMED = (
     Report(
         23616, True, "a product summed over four, plus a bias, is wrong", sum_and_bias, "2024.0.0",
         "FAILED, or FOUND at the sum or what is fused with it",
+    ),
+    Report(
+        22338, True, "a model cannot be compiled for HETERO where compiled models are cached", _relu, "2023.3.0",
+        "FOUND: OpenVINO cannot run the model", options="device=HETERO:CPU,cache_dir={folder}/cache",
     ),
     Report(
         21178, True, "Range refuses start, limit and step with one element each", range_of_elements, "2023.2.0",

@@ -149,12 +149,12 @@ import os
 import time
 
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 from polycmp_onnxrt.runner import OnnxrtRunner
 from polycmp_onnxrt.session import SessionFromOnnx
 
 def passes(model, options):
-    return ["Nothing", "Differences", "Casts", "NothingEither"]
+    return ["Nothing", "Differences", "OpenDifferences", "Casts", "Weights", "NothingEither"]
 
 def only_reader(graph, name):
     readers = [node for node in graph.node if name in node.input]
@@ -180,10 +180,29 @@ def differences(graph):
             second.CopyFrom(helper.make_node("Sub", [first.input[0], other], second.output))
             graph.node.remove(first)
 
+def open_differences(graph):
+    """Do so where a dimension is not known, as if there were another kernel for such models."""
+    if any(dim.dim_param for item in graph.input for dim in item.type.tensor_type.shape.dim):
+        differences(graph)
+
+def weights(graph):
+    """Round the weights of a product to 8 bits where what it multiplies was rounded to them."""
+    if any(node.op_type == "DequantizeLinear" for node in graph.node):
+        product = next(node for node in graph.node if node.op_type == "MatMul")
+        weight = next(item for item in graph.initializer if item.name == product.input[1])
+        real = numpy_helper.to_array(weight)
+        scale = abs(real).max() / 127
+        graph.initializer.remove(weight)
+        graph.initializer.append(numpy_helper.from_array((real / scale).round().astype("int8"), "codes"))
+        graph.initializer.append(numpy_helper.from_array(scale, "step"))
+        graph.node.insert(0, helper.make_node("DequantizeLinear", ["codes", "step"], ["real"], name="weights"))
+        product.input[1] = "real"
+
 def make(model, options, *, name):
     loaded = onnx.ModelProto()
     loaded.CopyFrom(model.load("onnx")())
-    for key, apply in (("Casts", casts), ("Differences", differences)):
+    for key, apply in (("Casts", casts), ("Differences", differences), ("OpenDifferences", open_differences),
+                       ("Weights", weights)):
         if key not in options.skip:
             apply(loaded.graph)
 
@@ -205,8 +224,8 @@ def optimising(tmp_path):
     site.plugin("optimising", OPTIMISING)
     (site.folder / "optimising_impl.py").write_text(OPTIMISER)
 
-    def run(model, *words):
-        done = site.polycmp("locate", model, "-b", "optimising", "-b", "onnx", *words, *REPORT, cwd=tmp_path)
+    def run(model, *words, backend="optimising"):
+        done = site.polycmp("locate", model, "-b", backend, "-b", "onnx", *words, *REPORT, cwd=tmp_path)
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, located(tmp_path)
 
@@ -226,6 +245,41 @@ def test_operators_between_two_others_that_became_one(optimising, tmp_path):
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
     assert "computes Neg 'neg' and Add 'add' as one Sub (Differences), which is wrong" in found["sentence"]
     assert found["sentence"].endswith("workaround: -b optimising:skip=Differences")
+
+
+def test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself(optimising, tmp_path):
+    """A part of a model has the dimensions of its inputs, so that it is no second run of a model with open ones."""
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"], name="exp"),
+        helper.make_node("Neg", ["e"], ["n"], name="neg"),
+        helper.make_node("Add", ["one", "n"], ["a"], name="add"),
+        helper.make_node("Tanh", ["a"], ["y"], name="tanh"),
+    ]
+    ends = [("x", FLOAT, ["rows", 8])], [("y", FLOAT, ["rows", 8])]
+    model = save_graph(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))])
+    status, found = optimising(model, backend="optimising:skip=Differences")
+    assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
+    assert "computes Neg 'neg' and Add 'add' as one Sub (OpenDifferences), which is wrong" in found["sentence"]
+
+
+def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alone(optimising, tmp_path):
+    """Alone the product reads real numbers, and keeps its weights; probes leave the codes before it where they are."""
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantize"),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"], name="dequantize"),
+        helper.make_node("MatMul", ["d", "w"], ["p"], name="product"),
+        helper.make_node("Tanh", ["p"], ["y"], name="tanh"),
+    ]
+    values = [("scale", np.float32(0.03)), ("zero", np.uint8(128))]
+    values += [("w", (rng.standard_normal((16, 8)) / 4).astype(np.float32))]
+    ends = [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])]
+    np.savez(tmp_path / "x.npz", x=rng.standard_normal((4, 16)).astype(np.float32))
+    model = save_graph(tmp_path / "m.onnx", nodes, *ends, values)
+    status, found = optimising(model, "--load-inputs", tmp_path / "x.npz")
+    assert (status, found["words"]) == (1, "beyond rounding")
+    assert "optimising rewrites MatMul 'product' (Weights), and is right where it does not" in found["sentence"]
+    assert found["sentence"].endswith("workaround: -b optimising:skip=Weights")
 
 
 def test_a_slow_backend_is_searched_as_any_other(optimising, tmp_path, monkeypatch):

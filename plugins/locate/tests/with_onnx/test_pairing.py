@@ -150,6 +150,28 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
     assert "have different operators, and no tensor inside one could be paired" in done.err
 
 
+@pytest.mark.parametrize("op, status", [("Tanh", 1), ("Sigmoid", 0)], ids=["wrong", "right"])
+def test_a_small_model_of_other_operators_is_judged_as_a_whole_where_its_batch_is_open(polycmp, tmp_path, op, status):
+    """A converter leaves the batch without a number and a name, and writes one operator where the other has many."""
+    nodes = [
+        converted.node("Neg", "x", "minus"),
+        converted.node("Exp", "minus", "exp"),
+        converted.node("Add", "exp one", "sum"),
+        converted.node("Reciprocal", "sum", "y"),
+    ]
+    old = onnx.load(converted.save(tmp_path / "old.onnx", nodes, {"one": np.ones(1, np.float32)}))
+    old.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 2
+    save_model(old, tmp_path / "old.onnx")
+    new = onnx.load(converted.save(tmp_path / "new.onnx", [converted.node(op, "x", "y")], {}))
+    for tensor in (*new.graph.input, *new.graph.output):
+        tensor.type.tensor_type.shape.dim[0].ClearField("dim_param")
+    save_model(new, tmp_path / "new.onnx")
+    done = locate(polycmp, tmp_path / "new.onnx", tmp_path / "old.onnx")
+    assert done.status == status, done.err
+    if status:
+        assert "new computes it with Tanh, old with Neg, Exp, Add, Reciprocal" in found_in(tmp_path)["sentence"]
+
+
 def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_path):
     x = np.zeros((2, 5, converted.WIDTH), np.float32)
     x[0, 1, 2] = np.nan

@@ -1,7 +1,9 @@
 """A tensor that is off by more than rounding was measured to take it, while no operator is by itself.
 
 Asked where no operator is accused. It goes through the model once more, and runs the reference's model a few times with
-its tensors moved; the judge is that of `polycmp run` and `--mark-all`.
+its tensors moved; the judge is that of `polycmp run` and `--mark-all`. Where an output alone is off, the backend runs
+once without each of its optimisations, and a few times more if that is right: one that rewrites weights is neither
+seen in an operator alone nor removed by probes.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from polycmp.compare import SimpleOptions
 from polycmp.tensors import Feed, to_numpy
+from polycmp_locate.causes.together import find_fused
 from polycmp_locate.decisions import is_right_alone, needs_explaining
 from polycmp_locate.setting import Setting
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Judged
+from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Fused, Judged
 from polycmp_locate.values.measured import Row
 from polycmp_locate.values.swept import SweptWindow
 
@@ -27,16 +30,22 @@ class Beyond:
         row: The tensor.
         why: The part of the error that rounding does not explain, in words.
         is_output: Whether it is an output of the model.
+        fused: What the candidate rewrites, without which it is right; None if nothing like that is known.
     """
 
     row: Row
     why: str
     is_output: bool = False
+    fused: Fused | None = None
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        del judged, candidate, reference
-        tensor, node = self.row.tensor, self.row.node.label
+        del judged, reference
+        tensor, node, fused = self.row.tensor, self.row.node.label, self.fused
+        if fused is not None:
+            whose = f"{candidate} rewrites {fused.labels if fused.nodes else 'the model'}{fused.hangs_on}"
+            what = f"{whose}, and is right where it does not; of {tensor!r}, the output of {node}: {self.why}"
+            return f"{BEYOND}: no operator is wrong by itself; {what}{fused.way_round}"
         if self.is_output:
             return f"{BEYOND}: no operator is wrong by itself; of {tensor!r}, the output of {node}: {self.why}"
         return (
@@ -63,7 +72,15 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
         return judged
     beyond = None if equalised else _first_beyond(judged, whole.setting, whole.feed, windows)
     beyond = beyond or _output_beyond(judged)
-    return judged if beyond is None else replace(judged, verdict=BEYOND, cause=beyond)
+    if beyond is None:
+        return judged
+    fused = _rewritten(whole) if beyond.is_output else None
+    return replace(judged, verdict=BEYOND, cause=replace(beyond, fused=fused), fused=fused)
+
+
+def _rewritten(whole: WholeModel) -> Fused | None:
+    """Return what the candidate rewrites, without which its outputs are right; None if nothing like that is known."""
+    return find_fused(whole.setting.candidate, (), whole.is_right_on(whole.setting.candidate)) if whole.beyond else None
 
 
 def _output_beyond(judged: Judged) -> Beyond | None:

@@ -68,15 +68,8 @@ def ask(case: Case) -> Judged | None:
     each = side.forecast.text(len(side.graph.nodes))
     each = f"{each} each" if each else ""
     whole.on_stage(f"looking for what the backend can leave out, in up to {TRIALS} runs of the model{each}")
-    target = whole.target(side)
-
-    def is_right(variant: PartitionedRun) -> bool:
-        outputs = variant.run_whole(whole.feed, list(whole.beyond))
-        return outputs is not None and all(
-            whole.is_explained(name, outputs[name], target[name]) for name in whole.beyond
-        )
-
-    return _blame(case.nobody(), case.probe, side.label, side.graph, probes, _find(side, probes, is_right))
+    fused = find_fused(side, probes, whole.is_right_on(side))
+    return _blame(case.nobody(), case.probe, side.label, side.graph, probes, fused)
 
 
 def _blame(
@@ -118,12 +111,12 @@ def _read_by(rows: Sequence[Row], nodes: Sequence[GraphNode]) -> Row | None:
     return next((row for row in reversed(rows) if row.tensor in read), None)
 
 
-def _find(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) -> Fused | None:
+def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) -> Fused | None:
     """Find the operators that a backend computes as others, and the setting that prevents it; None if nothing tells.
 
     Args:
         partitioned_run: The backend.
-        probes: Tensors whose probing prevents the fault; none if only cutting the model does.
+        probes: Tensors whose probing prevents the fault; none if only cutting the model does, or nothing like that.
         cured: Says whether a backend that was told otherwise is right.
     """
     variants = partitioned_run.variants

@@ -94,8 +94,8 @@ def _find(
         rounding: Relative difference of a tensor that is not worth mentioning.
         again: Outputs of the second run, where there was one; None to run it here.
     """
-    if again is None:
-        again = partitioned_run.run_part(feed, list(actual)) or {}
+    if again is None:  # not a part of the model: its dimensions would be those of the inputs
+        again = partitioned_run.run_whole(feed, list(actual)) or {}
     moved = _moved(actual, again, errors)
     if not moved:
         return None

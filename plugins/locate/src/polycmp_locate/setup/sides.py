@@ -130,7 +130,7 @@ def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
         a, b = one[name].shape, two[name].shape
         if a is None or b is None:
             continue
-        fixed = [pair for pair in zip(a, b, strict=False) if all(isinstance(size, int) for size in pair)]
+        fixed = [pair for pair in zip(a, b, strict=False) if all(isinstance(size, int) and size >= 0 for size in pair)]
         if len(a) != len(b) or any(x != y for x, y in fixed):
             return False
     return True

@@ -89,7 +89,7 @@ def _with_names(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Graph
 
     def learn(here: Sequence[str], there: Sequence[str] | None) -> None:
         pairs = list(zip(here, there, strict=True)) if there is not None and len(here) == len(there) else []
-        pairs = [(one, two) for one, two in pairs if one not in weights]
+        pairs = [(one, two) for one, two in pairs if one not in weights and two not in static]
         if all(one == two or one not in own for one, two in pairs):
             names.update((one, two) for one, two in pairs if one != two)
 

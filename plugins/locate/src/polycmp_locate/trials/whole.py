@@ -150,6 +150,20 @@ class WholeModel:
         """Return the outputs that a side should make: those of the other one."""
         return self.expected if side is self.setting.candidate else self.plain
 
+    def is_right_on(self, side: PartitionedRun) -> Callable[[PartitionedRun], bool]:
+        """Return a function that tells of a side with other options whether rounding explains what its outputs differ.
+
+        Args:
+            side: The side.
+        """
+        target = self.target(side)
+
+        def is_right(variant: PartitionedRun) -> bool:
+            made = variant.run_whole(self.feed, list(self.beyond))
+            return made is not None and all(self.is_explained(name, made[name], target[name]) for name in self.beyond)
+
+        return is_right
+
     def removes(self, side: PartitionedRun, outputs: Collection[str], error: float) -> Callable[[Tensors], bool]:
         """Return a function that tells of a side's outputs whether most of an error is gone.
 
