@@ -27,6 +27,7 @@ COMMANDS = {
     "debug bundle": "debug bundle case -o OUT.zip",
     "debug precision": "debug precision MODEL -b onnxrt -b onnx --atol 1 -o OUT.onnx",
     "debug reduce": "debug reduce MODEL -b onnxrt -b onnx -o OUT.onnx",
+    "tune": "tune MODEL --matrix onnxrt -b onnx --seconds 0.01",
     "decide": "decide MODEL -b onnxrt -b onnx --load-inputs in.npz --labels labels.csv --max-drop 100",
     "flaky": "flaky MODEL -b onnxrt --runs 2",
     "inspect model": "inspect model MODEL --show layers weights",

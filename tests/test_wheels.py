@@ -218,6 +218,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("mcp", "polycmp-mcp"),
         ("record", "polycmp-record"),
         ("decide", "polycmp-decide"),
+        ("tune", "polycmp-tune"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
