@@ -12,7 +12,9 @@ from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl, opt
 class PictureOptions:
     """Options of the data loader `pictures`."""
 
-    folder: str = opt("", help="Folder with the pictures; those in its folders, too.", metavar="DIR", alias="--data")
+    folder: str = opt(
+        "", help="Folder with pictures, in its folders, too; or one picture.", metavar="PATH", alias="--data"
+    )
     crop: bool = opt(False, help="Resize the shorter side and crop the centre, instead of changing the proportions.")
     bgr: bool = opt(False, help="Order the channels as blue, green, red.")
     scale: float = opt(255.0, help="First divide by this; 1 keeps 0 to 255.", metavar="X")
