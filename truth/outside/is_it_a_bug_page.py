@@ -79,8 +79,8 @@ written. Tried and left out:
 
 - 22343, 23528, 23526, 21040, 20839, 5505, 4373: not shown by the releases here with what the threads say (the first was
   seen on one kind of CPU).
-- 24270, 23538, 21247, 21071, 21066, 20822, 20811: the front end of another framework raises an error in place of a file,
-  so there is nothing to compare.
+- 24270, 23538, 21247, 21071, 21066, 20822, 20811: the front end of another framework raises an error in place of a
+  file, so there is nothing to compare.
 - 25744, 22875, 21573, 19134, 15438: the thread names a model that is not here, and not the operators.
 - 16177, 11733: refused by releases before 2023.1 alone, of which a script could tell no more than that.
 - 13513, 12966 (results that change from run to run): no model that the threads describe shows it.
