@@ -28,7 +28,7 @@ NEEDED_BY = {
     "Another constant": f"{ONNX}test_locate_owners.py",
     "A bias clipped to 32 bits": "tests/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
     "Saturating 8-bit kernels": f"{ONNX}test_locate_findings.py::{SATURATES}",
-    "Numbers rounded as an attribute allows": f"{ONNX}test_locate_findings.py::{ROUNDED}",
+    "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_locate_findings.py::{ROUNDED}",
 }
 #: Tests of these need a framework.
 ELSEWHERE = {

@@ -67,5 +67,5 @@ REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
     Rule("Another constant", other_constant.ask),
     Rule("A bias clipped to 32 bits", clipped_bias.ask),
     Rule("Saturating 8-bit kernels", saturation.ask),
-    Rule("Numbers rounded as an attribute allows", rounded_reading.ask),
+    Rule("Numbers rounded to 8 bits beside small weights", rounded_reading.ask),
 )
