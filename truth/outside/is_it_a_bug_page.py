@@ -16,7 +16,8 @@ _ACCUSED = 1
 _FIRST = """When first asked (2026-11-27, tree cf400241), 29 of 31 were decided so; 20700 and 20540 were not, and
 `locate` accused the newest release of 21044, where it is right. 22338 and 22905 were written and asked later that day,
 and were decided so at once. 20700 was asked again with a judge that knows of weights which a file holds in float16: of
-an .xml it does not, whose operators no loader shows; `run` still says FAILED, and a note tells why."""
+an .xml it does not, whose operators no loader shows; `run` still says FAILED, and a note tells why. 20540 is told since
+an error of reading names the inputs that hold a type which the release does not know."""
 
 Answers = Mapping[str, Mapping[str, Any]]
 
