@@ -23,18 +23,19 @@ def main() -> None:
     folder = Path(sys.argv[1])
     made = folder / "lite"
     for name in json.load(sys.stdin):
-        source = folder / f"{name}.onnx"
         shutil.rmtree(made, ignore_errors=True)
+        made.mkdir()
+        source = shutil.copy(folder / f"{name}.onnx", made / "copy.onnx")  # it writes over what it reads
         # Whatever it raises, it does not convert that one; where it ends the process, sys.exit among it, so does that.
         with contextlib.suppress(Exception, SystemExit), contextlib.redirect_stdout(sys.stderr):
             onnx2tf.convert(
                 input_onnx_file_path=str(source),
-                output_folder_path=str(made),
+                output_folder_path=str(made / "made"),
                 keep_shape_absolutely_input_names=[item.name for item in onnx.load(source).graph.input],
                 copy_onnx_input_output_names_to_tflite=True,
                 non_verbose=True,
             )
-            shutil.move(made / f"{name}_float32.tflite", folder / f"{name}.tflite")
+            shutil.move(made / "made" / "copy_float32.tflite", folder / f"{name}.tflite")
     shutil.rmtree(made, ignore_errors=True)
 
 

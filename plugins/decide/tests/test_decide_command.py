@@ -6,6 +6,8 @@ import csv
 
 import pytest
 
+from polycmp.cli.main import run
+
 
 def test_int8_is_not_accused(digits, decide):
     said = decide("int8.onnx float.onnx -b onnxrt --data pictures", digits)
@@ -29,6 +31,11 @@ def test_a_damaged_model_is_worse_and_what_it_loses_is_listed(digits, decide):
     assert all((digits / "pictures" / item["sample"]).exists() for item in changed)
     assert found["new"]["score"] == pytest.approx(found["old"]["score"] - (found["lost"] - found["won"]) / 797)
     assert changed[0]["sample"] in said.out
+    if pytest.importorskip("polycmp_locate"):
+        lost = min(changed, key=lambda item: item["new_score"] - item["old_score"])["sample"]
+        step = f"polycmp locate damaged.onnx float.onnx -b onnxrt --data-loader pictures --data pictures/{lost}"
+        assert step in " ".join(said.out.split())
+        assert run(step.split()[1:]) == 1
 
 
 def test_few_samples_say_what_they_cannot_show_and_how_many_would(digits, decide, tmp_path):

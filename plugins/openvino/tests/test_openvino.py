@@ -271,6 +271,15 @@ def test_an_input_that_only_passes_through_keeps_its_name():
         assert list(runner.infer({"x": np.ones(2, np.float32)})) == ["y"]
 
 
+def test_a_type_that_openvino_does_not_know_is_named_with_what_holds_it(tmp_path, monkeypatch, capsys):
+    """No release reads complex numbers, early ones no strings; what OpenVINO says names neither type nor place."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(identity(TensorProto.COMPLEX64), "m.onnx")
+    np.savez("x.npz", x=np.ones((2, 3), np.complex64))
+    assert polycmp("run", "m.onnx", "-b", "openvino", "-b", "onnx", "--load-inputs", "x.npz") == 3
+    assert "Unsupported type: 'x' holds complex64, 'y' holds complex64" in printed(capsys)
+
+
 def test_weights_outside_the_file_are_read(model, tmp_path):
     made = network()
     onnx.save(made, "big.onnx", save_as_external_data=True, location="big.data", size_threshold=0)

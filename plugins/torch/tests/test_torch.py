@@ -141,6 +141,16 @@ def test_an_onnx_model_is_converted_and_its_inner_tensors_are_compared(capsys):
     assert "product" in printed(capsys)
 
 
+def test_a_converted_model_that_differs_is_judged(capsys):
+    """What rounding does to it is measured with nothing optimised, though nothing was compiled."""
+    model = onnx.load("m.onnx")
+    [weight] = [item for item in model.graph.initializer if item.data_type == TensorProto.FLOAT][:1]
+    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(1.01), weight.name))
+    onnx.save(model, "wrong.onnx")
+    assert polycmp("run", "wrong.onnx", "m.onnx", "-b", "torch") == 1
+    assert "FAILED: 2 of 2 outputs differ" in printed(capsys)
+
+
 @pytest.mark.parametrize("form", ["alone", "beside an ONNX model"])
 def test_exported_programs_run(form):
     sizes = {"x": {0: torch.export.Dim("batch")}}

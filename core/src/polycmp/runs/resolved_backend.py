@@ -120,11 +120,15 @@ class ResolvedBackend:
         return model.registry.load(self.contribution)(model, self.plan.options, name=self.label)
 
     def with_option(self, name: str, value: Any) -> ResolvedBackend | None:
-        """Return the same backend with one option changed; None if it has no such option."""
+        """Return the same backend with one option changed; None if it has no such option, or refuses the value."""
         options = self.plan.options
         if options is None or find_field(type(options), name) is None:
             return None
-        return replace(self, plan=replace(self.plan, options=replace(options, **{name: value})))
+        try:
+            changed = replace(options, **{name: value})
+        except ValueError:  # a check of the options' own, such as one of values that do not go together
+            return None
+        return replace(self, plan=replace(self.plan, options=changed))
 
     def switch_values(self, switch: Switch) -> tuple[Any, ...]:
         """Return the values of an option that switch something off.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, common_params, examples
@@ -9,6 +12,9 @@ from polycmp_decide.options import DecideSection
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
+    from polycmp.plan import Plan
+    from polycmp.report import NextStep
+    from polycmp_decide.engine import Findings
 
 
 def _decide(call: Invocation) -> int:
@@ -37,7 +43,35 @@ def _decide(call: Invocation) -> int:
     demand = Demand(section.max_drop / 100, section.confidence / 100)
     with call.progress() as on_stage:
         findings = find(plan, call.registry, task, samples, demand, on_stage)
-    return call.present(result_of(findings, call.options.command))
+    return call.present(result_of(findings, call.options.command, _next(call, plan, findings)))
+
+
+def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, ...]:
+    """Return the command that looks inside the model, on the picture that lost most; none where there is none."""
+    from polycmp.report import NextStep
+
+    scores, decision, data = findings.scores, findings.decision, plan.data.loader
+    if scores is None or decision is None or decision.word != "worse" or data.name != "pictures":
+        return ()
+    if "locate" not in call.registry.commands:
+        return ()
+    worst = min(range(scores.number), key=lambda place: scores.new[place] - scores.old[place])
+    models = [call.params["model"], call.params["reference_model"]]
+    words = [
+        "polycmp",
+        "locate",
+        *filter(None, models),
+        *(word for spec in call.params["backend"] for word in ("-b", spec)),
+    ]
+    words += ["--data-loader", data.name, "--data", str(Path(data.options.folder, findings.samples.names[worst]))]
+    shapes = call.options.of("core", "data").get("input_shapes", ())
+    words += ["--input-shapes", *shapes] if shapes else []
+    for field in fields(data.options):
+        value = getattr(data.options, field.name)
+        if field.name != "folder" and value != field.default:
+            values = () if value is True else value if isinstance(value, tuple) else (value,)
+            words += [f"--pictures-{field.name}", *map(str, values)]
+    return (NextStep(shlex.join(words), "Find the operator that is to blame, on the sample that lost most."),)
 
 
 decide_command = BackendCommand(

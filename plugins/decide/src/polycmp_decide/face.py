@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polycmp.report import Block, Cell, Column, Fact, Facts, Note, Problem, Result, Row, Table, Verdict
+from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
 from polycmp_decide.engine import Findings, Side
 from polycmp_decide.sentences import answer, points
@@ -15,8 +15,14 @@ _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "unde
 _SHOWN = 10
 
 
-def result_of(findings: Findings, command_line: str) -> Result:
-    """Build the result for reports."""
+def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+    """Build the result for reports.
+
+    Args:
+        findings: What was found.
+        command_line: The command line as typed.
+        steps: Commands to type next.
+    """
     decision, scores = findings.decision, findings.scores
     verdict: Verdict = _VERDICTS[decision.word] if decision else "error"
     failed = [side.label for side in (findings.new, findings.old) if side.error]
@@ -26,7 +32,7 @@ def result_of(findings: Findings, command_line: str) -> Result:
         heading=heading_of(verdict),
         sentence=answer(decision, scores, findings.demand) if decision and scores else backends_failed(failed),
         title=f"{findings.new.label} · {findings.old.label}",
-        content=tuple(_blocks(findings)),
+        content=(*_blocks(findings), *steps),
         command_line=command_line,
         document={
             "schema": 1, "verdict": verdict, "command": command_line, "decide": _document(findings),

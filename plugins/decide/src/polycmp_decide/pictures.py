@@ -24,10 +24,15 @@ _CHANNELS = (1, 3)
 def list_pictures(folder: str) -> list[str]:
     """Return the pictures in a folder and its folders, relative to it, in an order in which 10 comes after 9.
 
+    Args:
+        folder: The folder, or a single picture.
+
     Raises:
         FileError: There is no such folder, or no picture in it.
     """
     root = Path(folder)
+    if root.is_file():
+        return [""]
     if not root.is_dir():
         raise FileError("no such folder", whose=folder, hint=f"ls {root.parent}")
     found = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in _SUFFIXES]

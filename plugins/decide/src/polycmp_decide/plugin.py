@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, DataLoaderSpec, ObserverSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
 class PictureOptions:
     """Options of the data loader `pictures`."""
 
-    folder: str = opt("", help="Folder with the pictures; those in its folders, too.", metavar="DIR", alias="--data")
+    folder: str = opt(
+        "", help="Folder with pictures, in its folders, too; or one picture.", metavar="PATH", alias="--data"
+    )
     crop: bool = opt(False, help="Resize the shorter side and crop the centre, instead of changing the proportions.")
     bgr: bool = opt(False, help="Order the channels as blue, green, red.")
     scale: float = opt(255.0, help="First divide by this; 1 keeps 0 to 255.", metavar="X")
@@ -40,3 +42,9 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         "polycmp_decide.pictures:make_pictures",
         PictureOptions,
     )
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute the shares of a new file and of a device in an error."""
+    yield ObserverSpec("error_shares", "Whose error it is, in runs of three backends", "polycmp_decide.whose:split")

@@ -14,6 +14,9 @@ from polycmp.loader import Loader, immediate, resolve
 from polycmp.tensors import Shape, TensorMetadata
 from polycmp_openvino.reasons import missing_library, reading_failed
 
+#: How the names of types begin that not every release reads.
+_RARE = ("STRING", "COMPLEX", "FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2")
+
 
 def import_openvino() -> Any:
     """Return the module `openvino`.
@@ -98,8 +101,9 @@ def _from_path(core: Any, path: str) -> ReadModel:
         return ReadModel(_read(core, path, model=path), core=core)
     from polycmp_onnx.load import structure_from_path
 
-    shapes, outputs = _declared(structure_from_path(path).graph)
-    return ReadModel(_read(core, path, model=path), shapes, outputs, core)
+    graph = structure_from_path(path).graph
+    shapes, outputs = _declared(graph)
+    return ReadModel(_read(core, path, graph, model=path), shapes, outputs, core)
 
 
 def _from_onnx(core: Any, model: Any) -> ReadModel:
@@ -118,7 +122,7 @@ def _from_onnx(core: Any, model: Any) -> ReadModel:
 
     shapes, outputs = _declared(model.graph)
     if not is_too_large(model):
-        read = _read(core, "the model", model=model.SerializeToString(), weights=b"")
+        read = _read(core, "the model", model.graph, model=model.SerializeToString(), weights=b"")
         return ReadModel(read, shapes, outputs, core)
     from polycmp_onnx import save_onnx
 
@@ -126,14 +130,27 @@ def _from_onnx(core: Any, model: Any) -> ReadModel:
     with tempfile.TemporaryDirectory(prefix="polycmp-", ignore_cleanup_errors=True) as folder:
         path = str(Path(folder) / "model.onnx")
         save_onnx(model, path, external_data_path="model.data")
-        return ReadModel(_read(core, "the model", model=path), shapes, outputs, core)
+        return ReadModel(_read(core, "the model", model.graph, model=path), shapes, outputs, core)
 
 
-def _read(core: Any, name: str, **source: Any) -> Any:
+def _read(core: Any, name: str, graph: Any = None, **source: Any) -> Any:
+    """Return the model of a source, of which an ONNX file's graph tells more where OpenVINO cannot read it."""
     try:
         return core.read_model(**source)
     except Exception as error:
-        raise reading_failed(error, name) from error
+        raise reading_failed(error, name, {} if graph is None else _rare_types(graph)) from error
+
+
+def _rare_types(graph: Any) -> dict[str, str]:
+    """Return the types of inputs and outputs that not every release reads, by name."""
+    from onnx import TensorProto
+
+    kinds = {
+        value.name: TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+        for value in (*graph.input, *graph.output)
+    }
+    rare = {name: kind.lower() for name, kind in kinds.items() if kind.startswith(_RARE)}
+    return {name: "strings" if kind == "string" else kind for name, kind in rare.items()}
 
 
 def _declared(graph: Any) -> tuple[dict[str, Shape | None], tuple[str, ...]]:

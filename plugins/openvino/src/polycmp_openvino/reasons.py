@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from polycmp.errors import BackendError, ModelError, PluginError, PolycmpError
 
 #: Location in OpenVINO's sources where a message was made, and the condition that failed there.
 _LOCATION = re.compile(r"Exception from \S+:\d+:\s*|Check '.*?' failed at \S+:\d+:\s*|\[ERROR\]\s*", re.DOTALL)
+#: What OpenVINO says of a type that it does not know, without a word of where.
+_TYPE = re.compile(r"(?i)unsupported (element )?type")
 _UNSUPPORTED = (
     re.compile(r"No conversion rule found for operations: (?P<op>[\w.:-]+(?:, ?[\w.:-]+)*)"),
     re.compile(r"does not support the following ONNX operations: (?P<op>[\w.:-]+(?:, ?[\w.:-]+)*)"),
@@ -30,16 +34,18 @@ def missing_library(error: ImportError) -> PluginError:
     )
 
 
-def reading_failed(error: Exception, model: str) -> PolycmpError:
+def reading_failed(error: Exception, model: str, held: Mapping[str, str] = MappingProxyType({})) -> PolycmpError:
     """Return the error for a model that OpenVINO could not read.
 
     Args:
         error: The exception from OpenVINO.
         model: The model's path, or a description of it.
+        held: Types of inputs and outputs that a release may not know, by name.
     """
-    return _unsupported(error) or ModelError(
-        f"OpenVINO could not read {model}", whose="openvino", why=shorten(str(error))
-    )
+    why = shorten(str(error))
+    if held and _TYPE.search(why):
+        why = f"{why}: {', '.join(f'{name!r} holds {kind}' for name, kind in held.items())}"
+    return _unsupported(error) or ModelError(f"OpenVINO could not read {model}", whose="openvino", why=why)
 
 
 def compiling_failed(error: Exception, device: str, *, whose: str) -> BackendError:

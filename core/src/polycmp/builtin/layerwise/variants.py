@@ -67,10 +67,7 @@ class Switches:
         """
         if self.takes_several(switch):
             value = (*getattr(self._backend.plan.options, switch.option), *value)
-        try:
-            return self._backend.with_option(switch.option, value)
-        except ValueError:  # a check of the options' own
-            return None
+        return self._backend.with_option(switch.option, value)
 
     def words(self, switch: Switch, value: Any) -> str:
         """Return the `-b` value of the backend with a switch set; empty if no text says that."""

@@ -18,6 +18,7 @@ from polycmp_locate.causes import (
     other_constant,
     other_network,
     own_reasons,
+    rounded_reading,
     saturation,
     together,
     unsteady,
@@ -66,4 +67,5 @@ REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
     Rule("Another constant", other_constant.ask),
     Rule("A bias clipped to 32 bits", clipped_bias.ask),
     Rule("Saturating 8-bit kernels", saturation.ask),
+    Rule("Numbers rounded to 8 bits beside small weights", rounded_reading.ask),
 )

@@ -6,8 +6,9 @@ tried with half of the activations when it ran alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from polycmp.graph import GraphNode
 from polycmp.tensors import Feed
 from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import FUSION, Judged
@@ -26,20 +27,24 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
             "processors without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; "
             f"{_HELP}"
         )
-    elif judged.verdict == FUSION and _fuses_quantised(judged, setting):
+    elif judged.verdict == FUSION and any(len(read) > 1 for _, read in quantised_products(judged, setting)):
         yield (
             "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
             f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"
         )
 
 
-def _fuses_quantised(judged: Judged, setting: Setting) -> bool:
-    """Return whether an operator around what prevents the fault multiplies what was quantised."""
+def quantised_products(judged: Judged, setting: Setting) -> Iterator[tuple[GraphNode, Sequence[str]]]:
+    """Yield products around what prevents a fault, each with those of its operands that were quantised; at least one.
+
+    Args:
+        judged: The verdict on operators that are wrong together.
+        setting: The backends.
+    """
     nodes = setting.reference.graph.nodes
-    makers = {name: node for node in nodes for name in node.outputs}
+    makers = {name: node.op_type for node in nodes for name in node.outputs}
     kept = set(judged.seen_probe.kept) if judged.seen_probe is not None else set()
-    around = [node for node in nodes if kept & {*node.inputs, *node.outputs}]
-    products = [node for node in around if node.op_type in _PRODUCTS]
-    return any(
-        name in makers and makers[name].op_type == "DequantizeLinear" for node in products for name in node.inputs
-    )
+    for node in nodes:
+        read = [name for name in node.inputs if makers.get(name) == "DequantizeLinear"]
+        if node.op_type in _PRODUCTS and read and kept & {*node.inputs, *node.outputs}:
+            yield node, read
