@@ -27,7 +27,6 @@ COMMANDS = {
     "debug bundle": "debug bundle case -o OUT.zip",
     "debug precision": "debug precision MODEL -b onnxrt -b onnx --atol 1 -o OUT.onnx",
     "debug reduce": "debug reduce MODEL -b onnxrt -b onnx -o OUT.onnx",
-    "tune": "tune MODEL --matrix onnxrt -b onnx --seconds 0.01",
     "decide": "decide MODEL -b onnxrt -b onnx --load-inputs in.npz --labels labels.csv --max-drop 100",
     "flaky": "flaky MODEL -b onnxrt --runs 2",
     "inspect model": "inspect model MODEL --show layers weights",
@@ -49,6 +48,7 @@ COMMANDS = {
     "template onnx-gs": "template onnx-gs MODEL -o OUT.py",
     "template trt-config": "template trt-config MODEL -o OUT.py",
     "template trt-network": "template trt-network MODEL -o OUT.py",
+    "tune": "tune MODEL --matrix onnxrt -b onnx --seconds 0.01",
 }
 #: Other ways through the same commands.
 MORE = (

@@ -1,0 +1,153 @@
+"""Whether what a receipt says can be repeated here."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.command import GivenOption, code_named
+from polycmp.errors import FileError, UsageError
+from polycmp.options import changed_options, find_field
+from polycmp.plan import Plan, from_values
+from polycmp.session import run_plan
+from polycmp_receipt.plugin import ReceiptOptions
+from polycmp_receipt.statement import Receipt, digest_of, load
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A receipt beside what came out here.
+
+    Attributes:
+        stated: The receipt.
+        repeated: The receipt of the run that repeats it; None where it was refused before.
+        breaches: What is not as the receipt says, in words: then it is refused.
+        differences: What is otherwise here and need not matter: versions, the machine, single bits.
+    """
+
+    stated: Receipt
+    repeated: Receipt | None
+    breaches: tuple[str, ...]
+    differences: tuple[str, ...] = ()
+
+
+def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage: Stage = lambda _: None) -> Check:
+    """Repeat what a receipt says.
+
+    Args:
+        path: The receipt.
+        registry: The plugins.
+        scripts: Whether code that it names may run.
+        exact: Whether all bits of the outputs have to be the same.
+        on_stage: Told in words what happens next.
+
+    Raises:
+        FileError: It cannot be read, or is none.
+        UsageError: It names code, which may not run.
+        PolycmpError: Nothing could be run.
+    """
+    stated = load(path)
+    breaches = tuple(_other_files(stated))
+    if breaches:
+        return Check(stated, None, breaches)
+    plan = from_values(stated.run, registry)
+    code = None if scripts else next(code_in(plan, registry), None)
+    if code is not None:
+        raise UsageError(
+            f"it names code: {code[0]} {code[1]!r}", whose=path, why="a receipt may come from anybody",
+            hint=f"read it, and then: polycmp check receipt {path} --allow-scripts",
+        )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        again = str(Path(folder) / "receipt.json")
+        options = {**plan.observer_options, "receipt": ReceiptOptions(again)}
+        run_plan(replace(plan, observer_options=options), registry, on_stage)
+        repeated = load(again)
+    bits = list(_other_bits(stated, repeated))
+    breaches = (*_other_results(stated, repeated), *(bits if exact else ()))
+    return Check(stated, repeated, breaches, (*_elsewhere(stated, repeated), *(() if exact else bits)))
+
+
+def code_in(plan: Plan, registry: Registry) -> Iterator[tuple[str, str]]:
+    """Yield the code that a plan names: the name of an option, and what it names.
+
+    Args:
+        plan: The plan.
+        registry: The plugins.
+    """
+    compare, data = plan.compare, plan.data
+    scripts = (compare.script, compare.postprocess_script, data.script)
+    yield from (("a script", text) for text in scripts if text)
+    instances: list[Any] = [data.loader.options, *data.followers.values(), *plan.loader_options.values()]
+    instances += [choice.options for choice in compare.functions]
+    instances += [*plan.observer_options.values(), *(backend.options for backend in plan.backends)]
+    given = [option for instance in instances for option in _given(instance)]
+    models = [model for model in (plan.model, *(backend.model for backend in plan.backends)) if model]
+    yield from code_named(given, models, plan.backends, registry)
+
+
+def _given(instance: Any) -> Iterator[GivenOption]:
+    for name, value in changed_options(instance).items() if instance is not None else ():
+        field = find_field(type(instance), name)
+        if field is not None:
+            yield GivenOption(name, field, value)
+
+
+def _other_files(stated: Receipt) -> Iterator[str]:
+    for path, digest in stated.files.items():
+        why = _is_other(path, digest)
+        if why:
+            yield why
+
+
+def _is_other(path: str, digest: str) -> str:
+    """Return in words why a file is none that a receipt states; empty if it is."""
+    try:
+        same = digest_of(path) == digest
+    except FileError as error:
+        return f"{path} {error.what}: {error.why}"
+    return "" if same else f"{path} is another file: its SHA-256 does not begin with {digest[:12]}"
+
+
+def _other_results(stated: Receipt, repeated: Receipt) -> Iterator[str]:
+    if repeated.inputs != stated.inputs:
+        yield "the inputs are others"
+    for candidate, name, one, two in _pairs(stated.verdicts, repeated.verdicts):
+        if one != two:
+            yield f"{name!r} of {candidate} is {two or 'not compared'}, and the receipt says {one or 'nothing of it'}"
+    if repeated.verdict != stated.verdict:
+        yield f"the verdict is {repeated.verdict}, and the receipt says {stated.verdict}"
+
+
+def _other_bits(stated: Receipt, repeated: Receipt) -> Iterator[str]:
+    for label, name, one, two in _pairs(stated.outputs, repeated.outputs):
+        if one != two:
+            yield f"{name!r} of {label} has other bits"
+
+
+def _elsewhere(stated: Receipt, repeated: Receipt) -> Iterator[str]:
+    for key, _, one, two in _pairs({"versions": stated.versions}, {"versions": repeated.versions}):
+        del key
+        if one != two:
+            yield f"another release runs here: {two or 'none'}, there {one or 'none'}"
+    for key, one in stated.environment.items():
+        two = repeated.environment.get(key, "")
+        if one != two:
+            yield f"{key}: {two or 'nothing'} here, there {one}"
+
+
+def _pairs(
+    one: Mapping[str, Mapping[str, str]], two: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the entries of two tables of tables, with an empty text for what one of them lacks."""
+    for outer in dict.fromkeys((*one, *two)):
+        mine, other = one.get(outer, {}), two.get(outer, {})
+        for inner in dict.fromkeys((*mine, *other)):
+            yield outer, inner, mine.get(inner, ""), other.get(inner, "")

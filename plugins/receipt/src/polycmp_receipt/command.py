@@ -1,0 +1,87 @@
+"""`polycmp check receipt`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from polycmp.command import BackendCommand, examples
+from polycmp.spec import opt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polycmp.command import Invocation
+    from polycmp.report import Block, Verdict
+    from polycmp_receipt.checking import Check
+
+
+@dataclass(frozen=True)
+class CheckSection:
+    """Checking."""
+
+    exact: bool = opt(False, help="Refuse a receipt whose outputs have other bits here.")
+    allow_scripts: bool = opt(False, help="Run code that the receipt names: scripts, interpreters, packages.")
+
+
+def _receipt(call: Invocation) -> int:
+    from polycmp.report import Result
+    from polycmp.sentences import heading_of
+    from polycmp_receipt.checking import check
+
+    path, section = call.params["file"], call.section(CheckSection)
+    call.begin(reads=[("FILE", path)])
+    with call.progress() as on_stage:
+        found = check(path, call.registry, scripts=section.allow_scripts, exact=section.exact, on_stage=on_stage)
+    verdict: Verdict = "failed" if found.breaches else "passed"
+    sentence = (
+        f"the receipt is refused: {found.breaches[0]}"
+        if found.breaches
+        else f"repeated: the verdict is {found.stated.verdict}, as the receipt says"
+    )
+    return call.present(
+        Result(
+            command="check receipt",
+            verdict=verdict,
+            heading=heading_of(verdict),
+            sentence=sentence,
+            title=path,
+            content=tuple(_blocks(found)),
+            command_line=call.options.command,
+            document={
+                "schema": 1, "verdict": verdict, "command": call.options.command,
+                "receipt": {"breaches": list(found.breaches), "differences": list(found.differences)},
+            },
+        )
+    )  # fmt: skip
+
+
+def _blocks(found: Check) -> Iterator[Block]:
+    from polycmp.report import Fact, Facts, Note
+
+    stated = found.stated
+    facts = [Fact(path, f"SHA-256 {digest}") for path, digest in stated.files.items()]
+    facts += [Fact(label, version) for label, version in stated.versions.items()]
+    facts += [Fact("command", stated.command)]
+    yield Facts("What the receipt states", tuple(facts))
+    yield from (Note(text, label="breach") for text in found.breaches[1:])
+    yield from (Note(text) for text in found.differences)
+
+
+receipt_command = BackendCommand(
+    "receipt",
+    _receipt,
+    options=(CheckSection, "result.report", "log"),
+    plugins=("report",),
+    params=[
+        click.Argument(["file"]),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+    ],
+    help="Repeat the comparison that FILE states, with the files whose digests it has, and say whether the same comes "
+    "out. `polycmp run --receipt FILE` writes such files."
+    + examples("polycmp run m.onnx -b onnxrt -b onnx --receipt r.json", "polycmp check receipt r.json"),
+    epilog="Exit status: 0 repeated, 1 refused, 2 wrong usage, 3 could not be repeated.",
+)

@@ -1,0 +1,15 @@
+"""What these tests share: the toy box, a command line, and an environment with little else."""
+
+from __future__ import annotations
+
+import pytest
+from commandline import core_alone_with, loggers_given_back, polycmp, toybox
+
+__all__ = ["loggers_given_back", "polycmp", "toybox"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def core_alone():
+    """Hide ONNX, ONNX Runtime and our other plugins."""
+    with core_alone_with("polycmp_receipt", beside=("polycmp_report",)):
+        yield
