@@ -449,3 +449,25 @@ def test_weights_that_a_file_holds_in_a_coarser_type_are_rounded_to_it(polycmp, 
     wrong = write_networks(tmp_path, dtype, is_wrong=True)[::order]
     if dtype is np.float16:
         assert polycmp(*command, *wrong, "-b", "onnxrt").status == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--nan", "equal")], ids=["default", "equal"])
+@pytest.mark.parametrize(("share", "statuses"), [(1e-6, (0, 0, 0)), (0.5, (1, 1, 1))], ids=["healthy", "wrong"])
+def test_nan_that_both_files_make_alike_and_mask_is_no_difference(polycmp, tmp_path, words, share, statuses):
+    """`--mark-all` failed a healthy pair of which `run` and `locate` said that nothing was wrong."""
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"], name="a"),
+        node("Sqrt", ["a"], ["s"], name="s"),
+        node("IsNaN", ["s"], ["n"], name="n"),
+        node("Where", ["n", "zero", "s"], ["c"], name="c"),
+        node("MatMul", ["c", "v"], ["y"], name="y"),
+    ]
+    for name, factor in (("new.onnx", 1 + share), ("old.onnx", 1.0)):
+        rng = np.random.default_rng(0)
+        w, v = (rng.standard_normal((8, 8)).astype(np.float32) for _ in range(2))
+        held = [("w", w * np.float32(factor)), ("v", v), ("zero", np.float32(0))]
+        onnx.save(graph_model(nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], held), tmp_path / name)
+    asked = (("run",), ("run", "--mark-all"), ("locate",))
+    pair = ("new.onnx", "old.onnx", "-b", "onnxrt", "--val-range", "[-1,1]", *words)
+    assert tuple(polycmp(*command[:1], *pair, *command[1:]).status for command in asked) == statuses

@@ -10,7 +10,6 @@ from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
-from polycmp.runs import Tolerances
 from polycmp.spec import Compared, CompareFunction
 from polycmp.tensors import Feed
 from polycmp_locate.network.comparison import NetworkComparison
@@ -53,7 +52,7 @@ class Setting:
         pairing: Pairs of tensors of two different models; None where both have the same operators.
         is_measured: Whether measured rounding judges, since nobody gave a tolerance.
         judge_by_rounding: Makes what judges the model's outputs by what rounding explains; None where nothing does.
-        inner_rounding: Judges tensors inside by what rounding explains; None where nothing measures them.
+        inner_rounding: Makes what judges the tensors inside so; None where nothing measures them.
         judge_outputs: Judges the outputs of the whole model; None where `functions` or measured rounding do.
         lacking: Outputs that only one of the models has; None where both have the same.
         network: What the files of both sides differ by; None where both run one file.
@@ -68,7 +67,7 @@ class Setting:
     pairing: Pairing | None = None
     is_measured: bool = False
     judge_by_rounding: JudgeByRounding | None = None
-    inner_rounding: Tolerances | None = None
+    inner_rounding: JudgeByRounding | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
     network: NetworkComparison | None = None

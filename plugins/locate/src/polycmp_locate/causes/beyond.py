@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from polycmp.compare import SimpleOptions
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.causes.together import find_fused
 from polycmp_locate.decisions import is_right_alone, needs_explaining
@@ -103,8 +102,7 @@ def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterabl
         names = [name for name in window.rows if name in rows]
         if not names or rounding is None:
             continue
-        rounding.begin(feed, names)
-        compare = rounding.judge(SimpleOptions(), setting.candidate.label, setting.reference.label, detail=False)
+        compare = rounding(feed, names)
         for name in names:
             verdict = compare(to_numpy(window.own[name]), to_numpy(window.held[name]), output=name)
             if not verdict.passed and not verdict.inconclusive:

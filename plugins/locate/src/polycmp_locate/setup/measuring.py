@@ -28,12 +28,17 @@ def rounding_of_outputs(
         reference: Label of the run to believe.
         other_model: Whether that is no backend, but a saved run of another model.
     """
+    by_one_name = replace(resolved.plan.compare, map_output={})  # both sides are asked for outputs by one name
+    under_names = replace(resolved, plan=replace(resolved.plan, compare=by_one_name))
+    tolerances = RoundingTolerances(under_names, reference, other_model=other_model)
+    return _judging(resolved, tolerances, candidate, reference)
+
+
+def _judging(resolved: Resolved, tolerances: Tolerances, candidate: str, reference: str) -> JudgeByRounding:
+    """Return what judges by tolerances that are measured, with the options that were given beside them."""
     plan = resolved.plan.compare
     given = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
     options = given if is_measured(plan) and given is not None else SimpleOptions()
-    by_one_name = replace(plan, map_output={})  # both sides are asked for outputs by one name
-    under_names = replace(resolved, plan=replace(resolved.plan, compare=by_one_name))
-    tolerances = RoundingTolerances(under_names, reference, other_model=other_model)
 
     def judge_by_rounding(feed: Feed, outputs: Sequence[str]) -> CompareFunction:
         tolerances.begin(feed, outputs)
@@ -42,7 +47,7 @@ def rounding_of_outputs(
     return judge_by_rounding
 
 
-def inner_rounding(resolved: Resolved, setting: Setting) -> Tolerances | None:
+def inner_rounding(resolved: Resolved, setting: Setting) -> JudgeByRounding | None:
     """Return what judges the tensors inside by measured rounding; None where nothing measures them.
 
     Args:
@@ -54,7 +59,11 @@ def inner_rounding(resolved: Resolved, setting: Setting) -> Tolerances | None:
         graph = run.graph.side.graph if isinstance(run.graph, SharedGraph) else run.graph
         return perturbed_runs(resolved, run.label, graph)
 
+    tolerances: Tolerances | None = None
     if isinstance(setting.reference.graph, SharedGraph):
-        return paired_rounding(setting.candidate, setting.reference, perturbed)
-    is_measured = perturbed(setting.reference) is not None
-    return RoundingTolerances(resolved, setting.reference.label) if is_measured else None
+        tolerances = paired_rounding(setting.candidate, setting.reference, perturbed)
+    elif perturbed(setting.reference) is not None:
+        tolerances = RoundingTolerances(resolved, setting.reference.label)
+    return (
+        None if tolerances is None else _judging(resolved, tolerances, setting.candidate.label, setting.reference.label)
+    )
