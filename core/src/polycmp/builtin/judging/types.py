@@ -257,14 +257,14 @@ def shared_roundings(graph: ModelGraph) -> dict[str, Rounding]:
     steps = {
         name: _step(graph, node) for node in graph.nodes if node.op_type == "DequantizeLinear" for name in node.outputs
     }
-    rounded: dict[str, Rounding] = dict.fromkeys(steps, "float64")
+    accumulated, beside = dict[str, Rounding](), dict[str, Rounding]()
     for node in graph.nodes:
         read, bias = [steps.get(node.operand(place), 0.0) for place in (0, 1)], node.operand(2)
         if node.op_type in _ADDING_UP and all(read) and bias and bias not in steps:
-            rounded[node.outputs[0]] = read[0] * read[1]
+            accumulated[node.outputs[0]] = read[0] * read[1]
         elif node.op_type in _STATIC and node.operand(0) not in graph.weights and (reach := _reach(graph, node)):
-            rounded[node.operand(0)] = beside_ties("float32", reach)
-    return rounded
+            beside[node.operand(0)] = beside_ties("float32", reach)
+    return {**dict.fromkeys(steps, "float64"), **beside, **accumulated}
 
 
 def beside_ties(kind: str, reach: float) -> float:
