@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from polycmp.graph import DeclaredGraph, GraphNode, ModelGraph
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 from polycmp_locate import sentences as say
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.pairing.view import SharedGraph, declared_graph
 from polycmp_locate.pairing.words import reads_otherwise
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.setting import Setting, Stage, all_tensors
@@ -88,9 +88,9 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
 
 
 def _lost(graph: ModelGraph) -> str:
-    """Return which operator of a file of its own reads what nothing makes, in words; empty if none does."""
-    own = graph.side.graph if isinstance(graph, SharedGraph) else None
-    if not isinstance(own, DeclaredGraph):
+    """Return which operator of a file reads what nothing makes, in words; empty if none does."""
+    own = declared_graph(graph)
+    if own is None:
         return ""
     known = {*own.inputs, *own.weights, *(name for node in own.nodes for name in node.outputs)}
     lost = ((node, name) for node in own.nodes for name in node.inputs if name not in known)
