@@ -14,6 +14,7 @@ from polycmp_locate.causes import rules
 ROOT = Path(__file__).parents[1]
 LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
 NOBODY = f"{ONNX}test_nobody_alone.py"
+OPEN = "test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself"
 ROUNDED = "test_numbers_that_an_attribute_lets_a_product_round_are_told"
 SATURATES = "test_a_kernel_that_saturates_is_accused_with_what_helps"
 #: The test that fails without each cause; those of other environments are run there, as they are.
@@ -29,6 +30,7 @@ NEEDED_BY = {
     "A bias clipped to 32 bits": "tests/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
     "Saturating 8-bit kernels": f"{ONNX}test_locate_findings.py::{SATURATES}",
     "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_locate_findings.py::{ROUNDED}",
+    "Kernels for open dimensions": f"{ONNX}test_fusions.py::{OPEN}",
 }
 #: Tests of these need a framework.
 ELSEWHERE = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
+import onnx
 import pytest
 from copied_processes import CopiedSite
 from onnx import TensorProto, helper
@@ -247,7 +249,9 @@ def test_operators_between_two_others_that_became_one(optimising, tmp_path):
     assert found["sentence"].endswith("workaround: -b optimising:skip=Differences")
 
 
-def test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself(optimising, tmp_path):
+def test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself(
+    optimising, polycmp, tmp_path
+):
     """A part of a model has the dimensions of its inputs, so that it is no second run of a model with open ones."""
     nodes = [
         helper.make_node("Exp", ["x"], ["e"], name="exp"),
@@ -257,9 +261,15 @@ def test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_fr
     ]
     ends = [("x", FLOAT, ["rows", 8])], [("y", FLOAT, ["rows", 8])]
     model = save_graph(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))])
-    status, found = optimising(model, backend="optimising:skip=Differences")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(0).random((3, 8), np.float32))
+    status, found = optimising(model, "--load-inputs", tmp_path / "x.npz", backend="optimising:skip=Differences")
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
     assert "computes Neg 'neg' and Add 'add' as one Sub (OpenDifferences), which is wrong" in found["sentence"]
+    told = next(note for note in found["notes"] if "it computes otherwise where they are open" in note)
+    command = shlex.split(told[told.index("surgeon") : told.index(" -o FILE")].replace("MODEL", str(model)))
+    assert polycmp(*command, "-o", "fixed.onnx").status == 0
+    shape = onnx.load(tmp_path / "fixed.onnx").graph.input[0].type.tensor_type.shape
+    assert [dim.dim_value for dim in shape.dim] == [3, 8]
 
 
 def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alone(optimising, tmp_path):

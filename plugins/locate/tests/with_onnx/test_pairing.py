@@ -172,6 +172,25 @@ def test_a_small_model_of_other_operators_is_judged_as_a_whole_where_its_batch_i
         assert "new computes it with Tanh, old with Neg, Exp, Add, Reciprocal" in found_in(tmp_path)["sentence"]
 
 
+def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_is_invented(polycmp, tmp_path):
+    """Where 'x' was read in the other file, a constant seemed to stand there."""
+    nodes = [
+        converted.node("Relu", "x", "r"),
+        converted.node("Exp", "r", "e"),
+        converted.node("Add", "e x", "s"),
+        converted.node("Neg", "s", "y"),
+    ]
+    old = converted.save(tmp_path / "old.onnx", nodes, {})
+    model = onnx.load(old)
+    model.graph.node[2].input[1] = "gone"
+    save_model(model, tmp_path / "new.onnx")
+    done = locate(polycmp, tmp_path / "new.onnx", old)
+    sentence = found_in(tmp_path)["sentence"]
+    assert done.status == 1, done.err
+    assert "new cannot run Add 'n_s', not even alone: Add 'n_s' reads 'gone', which no operator makes" in sentence
+    assert "frozen" not in sentence
+
+
 def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_path):
     x = np.zeros((2, 5, converted.WIDTH), np.float32)
     x[0, 1, 2] = np.nan

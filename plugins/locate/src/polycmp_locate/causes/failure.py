@@ -14,7 +14,7 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.pairing.view import SharedGraph, declared_graph
 from polycmp_locate.pairing.words import all_of, reads_otherwise
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.setting import Setting, Stage, all_tensors
@@ -33,10 +33,12 @@ class Failure:
     Attributes:
         error: Message of the backend.
         frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
+        lost: Which operator of the candidate's file reads what nothing makes, in words; empty if none does.
     """
 
     error: str
     frozen_sizes: str = ""
+    lost: str = ""
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return on which operators the candidate fails; empty where nothing is known of that."""
@@ -49,8 +51,9 @@ class Failure:
             what = f"{fused.labels} is where it fails" if one else f"{fused.labels} run one by one, but not together"
             return f"{FAILS}: {candidate} cannot run the model: {error}; {what}{fused.hangs_on}{fused.way_round}"
         says = not row.reason or (row.node.name and row.node.name in error)
-        why = f", and says: {error}" if error and says else ""
-        why += reads_otherwise(row.node, candidate, reference) or self.frozen_sizes
+        why = f"{f': {self.lost}' if self.lost else ''}{f', and says: {error}' if error and says else ''}"
+        if not self.lost:  # which says all there is to say
+            why += reads_otherwise(row.node, candidate, reference) or self.frozen_sizes
         if row.reason:
             return f"{FAILS}: {candidate} cannot run the model; run alone, {row.node.label} {row.reason}{why}"
         members = row.node.members if isinstance(row.node, PartNode) else ()
@@ -73,7 +76,7 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
     if row is None and not ran_any:
         return Judged(cause=Failure(candidate.result.error or ""))
     if row is not None:
-        failure = Failure(candidate.result.error or "", _frozen_sizes(row, candidate.graph))
+        failure = Failure(candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph))
         return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
     together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
     failure = Failure(candidate.result.error or "")
@@ -81,6 +84,17 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         return Judged(cause=failure)
     row, fused = _row(together), Fused(together.nodes, cure=together.cure)
     return Judged(rows=(row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
+
+
+def _lost(graph: ModelGraph) -> str:
+    """Return which operator of a file reads what nothing makes, in words; empty if none does."""
+    own = declared_graph(graph)
+    if own is None:
+        return ""
+    known = {*own.inputs, *own.weights, *(name for node in own.nodes for name in node.outputs)}
+    lost = ((node, name) for node in own.nodes for name in node.inputs if name not in known)
+    words = (f"{node.label} reads {name!r}, which no operator makes and no weight holds" for node, name in lost)
+    return next(words, "")
 
 
 def _row(together: RunsTogether) -> Row:

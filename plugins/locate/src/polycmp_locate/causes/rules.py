@@ -15,6 +15,7 @@ from polycmp_locate.causes import (
     invented,
     left_out,
     narrowed,
+    open_dimensions,
     other_constant,
     other_network,
     own_reasons,
@@ -68,4 +69,5 @@ REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
     Rule("A bias clipped to 32 bits", clipped_bias.ask),
     Rule("Saturating 8-bit kernels", saturation.ask),
     Rule("Numbers rounded to 8 bits beside small weights", rounded_reading.ask),
+    Rule("Kernels for open dimensions", open_dimensions.ask),
 )

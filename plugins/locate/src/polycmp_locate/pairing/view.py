@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.data import merge_inputs
-from polycmp.graph import GraphNode, weight_values
+from polycmp.graph import DeclaredGraph, GraphNode, ModelGraph, weight_values
 from polycmp.layerwise import JoinParts, PartitionedRun, tensor_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
@@ -341,3 +341,9 @@ def behind(graph: SharedGraph, tensor: str, inputs: Collection[str]) -> list[Gra
             nodes.append(node)
             waiting.extend(node.inputs)
     return nodes
+
+
+def declared_graph(graph: ModelGraph) -> DeclaredGraph | None:
+    """Return the graph of a file by its own names, whether it is searched alone or beside another; None of others."""
+    own = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    return own if isinstance(own, DeclaredGraph) else None

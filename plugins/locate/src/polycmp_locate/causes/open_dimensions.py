@@ -1,0 +1,37 @@
+"""A kernel for dimensions that a file leaves open, beside which that for known ones is right.
+
+Asked of operators that are wrong together, of a model with open dimensions. It takes a run of each side, and one of the
+whole model with the dimensions of its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polycmp.tensors import Feed, to_numpy
+from polycmp_locate.pairing.view import declared_graph
+from polycmp_locate.rounding.difference import distance
+from polycmp_locate.setting import Setting
+from polycmp_locate.trials.probing import is_removed
+from polycmp_locate.values.judged import CAUSE, FUSION, Judged
+
+
+def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+    """Yield that the candidate is right of a file with the dimensions of the inputs, and what writes such a file."""
+    candidate, reference = setting.candidate, setting.reference
+    opened = [name for name, entry in candidate.graph.inputs.items() if entry.is_dynamic() and name in feed]
+    outputs = [item.output for item in found.finals if not item.passed]
+    if found.verdict != FUSION or not opened or not outputs or declared_graph(candidate.graph) is None:
+        return
+    made, wanted = candidate.run_whole(feed, outputs), reference.run_whole(feed, outputs)
+    fixed = candidate.run_part(feed, outputs)
+    if made is None or wanted is None or fixed is None:
+        return
+    error, left = (max(distance(side[name], wanted[name]) for name in outputs) for side in (made, fixed))
+    if is_removed(left, error):
+        shapes = " ".join(f"{name}:[{','.join(map(str, to_numpy(feed[name]).shape))}]" for name in opened)
+        yield (
+            f"{CAUSE}of a file with these dimensions {candidate.label} makes the same but for {left:.2g} relative, "
+            f"instead of {error:.2g}: it computes otherwise where they are open; polycmp surgeon sanitize MODEL "
+            f"--override-input-shapes {shapes} -o FILE writes such a file"
+        )
