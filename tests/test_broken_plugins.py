@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from copied_processes import CopiedSite
-from fakes import BROKEN, REASONS, install_broken, runner
+from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 from fakes.outsider import install_outsider
 
 onnx = pytest.importorskip("onnx")
@@ -48,14 +47,14 @@ def model(tmp_path):
 
 @pytest.fixture
 def healthy(tmp_path):
-    site = CopiedSite(tmp_path / "healthy")
+    site = FakeSite(tmp_path / "healthy")
     install_outsider(site)
     return site
 
 
 @pytest.fixture
 def sick(tmp_path):
-    site = CopiedSite(tmp_path / "sick")
+    site = FakeSite(tmp_path / "sick")
     install_outsider(site)
     install_nuisances(site)
     return site

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from copied_processes import ran_python
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -16,7 +15,7 @@ else:
 
 
 def run_script(path, cwd):
-    return ran_python(path, cwd=cwd)
+    return subprocess.run([sys.executable, path], cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
 
 
 class TestScript:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from copied_processes import CopiedSite
+from fakes import FakeSite
 from test_report_plugins import plugin_row, run
 
 LIGHT = """
@@ -53,7 +53,7 @@ GOOD = "FormatSpec('.fake', 'Fake', 'fake_heavy:read', 'fake_heavy:Writer')"
 
 @pytest.fixture
 def site(tmp_path):
-    return CopiedSite(tmp_path / "site")
+    return FakeSite(tmp_path / "site")
 
 
 def install(site, spec, name="fake"):

@@ -13,7 +13,7 @@ import time
 
 import faulty_models
 import pytest
-from copied_processes import CopiedSite
+from fakes import FakeSite
 
 from polycmp.builtin.layerwise.parallel import sharing_cores
 from polycmp.model import Model
@@ -113,7 +113,7 @@ COMPARE = """
 @pytest.fixture
 def side(tmp_path, monkeypatch):
     """A place where the backends `side` and `turns` are installed; `side.notes()` is what they noted."""
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("side", PLUGIN)
     (site.folder / "side_impl.py").write_text(textwrap.dedent(IMPL))
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))

@@ -21,7 +21,6 @@ import onnx
 import pytest
 import tool_commands
 from cli_table import COMMANDS as OF_POLYGRAPHY
-from copied_processes import ran_python
 from live_polygraphy import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper, numpy_helper, save
 from parity_folder import save_outputs
@@ -76,6 +75,20 @@ def each(rows):
     return pytest.mark.parametrize(
         "row", executed, ids=[(row.what or row.run).replace("`", "")[:60] for row in executed]
     )
+
+
+def few(rows):
+    """Run a test for every fifth row that is executed, and with the corpus for all."""
+    executed = [row for row in rows if row.executed]
+    chosen = [() if index % 5 == 0 else pytest.mark.corpus for index in range(len(executed))]
+    params = [pytest.param(row, marks=marks, id=row.what[:60]) for row, marks in zip(executed, chosen, strict=True)]
+    return pytest.mark.parametrize("row", params)
+
+
+def run_python(folder, *words):
+    """Run `python WORD...` in a folder."""
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
 
 
 def run_theirs(folder, command):
@@ -214,7 +227,7 @@ class TestDifferences:
     @each(DIFFERENCES)
     def test_polycmp(self, tmp_path, row):
         (tmp_path / "row.py").write_text(HEAD + row.program, encoding="utf-8")
-        assert printed(ran_python("-m", "polycmp_polygraphy", "row.py", cwd=tmp_path)).strip() == row.ours != row.theirs
+        assert printed(run_python(tmp_path, "-m", "polycmp_polygraphy", "row.py")).strip() == row.ours != row.theirs
 
     @live
     @each(DIFFERENCES)
@@ -239,7 +252,7 @@ class TestExamples:
                 done = polycmp(*words)  # which asserts that there is no traceback
                 assert done.status == int(status), f"{command}\n{done.out}{done.err}"
             else:
-                run = ran_python(*words, cwd=tmp_path)
+                run = run_python(tmp_path, *words)
                 assert run.returncode == int(status), f"{command}\n{run.stdout}{run.stderr}"
         for path in filter(Path.exists, (tmp_path / "replaced.onnx", tmp_path / "again.onnx")):
             assert [node.op_type for node in onnx.load(path).graph.node] == ["ScaleAdd_TRT", "Add"]
@@ -416,11 +429,11 @@ def write_models(folder: Path) -> None:
 class TestPrograms:
     """Programs in the calls of public ones run unchanged, and print what they print with Polygraphy."""
 
-    @each(PROGRAMS)
+    @few(PROGRAMS)
     def test_polycmp(self, row, tmp_path):
         write_models(tmp_path)
         program = TESTS / "polygraphy_programs" / f"{row.what}.py"
-        assert printed(ran_python("-m", "polycmp_polygraphy", program, cwd=tmp_path)) == PRINTED[row.what]
+        assert printed(run_python(tmp_path, "-m", "polycmp_polygraphy", program)) == PRINTED[row.what]
 
     def test_what_is_recorded_is_of_these_programs(self):
         assert sorted(PRINTED) == [row.what for row in PROGRAMS]

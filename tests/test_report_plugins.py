@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from copied_processes import CopiedSite
+from fakes import FakeSite
 
 LIGHT = """
     from dataclasses import dataclass
@@ -73,7 +73,7 @@ HEAVY = """
 
 @pytest.fixture
 def site(tmp_path):
-    return CopiedSite(tmp_path / "site")
+    return FakeSite(tmp_path / "site")
 
 
 def install(site, spec, name="fake"):
@@ -208,7 +208,7 @@ def test_an_observer_of_searches_is_shown_the_first_tensors_that_differ(site, pa
     assert done.returncode == 1, done.stderr
     assert "seen by the fake" in done.stdout
     assert (tmp_path / "seen").read_text().splitlines()[0].startswith("0 onnxrt old ")
-    with_run_only = CopiedSite(tmp_path / "other")
+    with_run_only = FakeSite(tmp_path / "other")
     install(with_run_only, "ObserverSpec('fake', 'Fake', 'fake_heavy:Observer')")
     assert "seen by the fake" not in run(with_run_only, tmp_path, "locate", *pair[1:]).stdout
 

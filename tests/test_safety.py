@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from copied_processes import CopiedSite
 from fakes import FakeSite
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,7 +120,7 @@ def test_under_github_only_our_own_annotations_are_commands(polycmp, tmp_path, m
 @pytest.mark.parametrize("mode", ["escapes", "lines", "surrogate", "long"])
 @pytest.mark.parametrize("how", [(), ("--use-subprocess",)])
 def test_errors_of_a_library_reach_the_terminal_in_visible_characters_and_every_report(model, tmp_path, mode, how):
-    site = odd_site(tmp_path / "site", CopiedSite)
+    site = odd_site(tmp_path / "site", FakeSite)
     reports = ("--report", "r.json", "r.html", "r.xml", "--save-accuracy-results", "m.json")
     summary = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "summary.md"}
     done = site.polycmp(

@@ -9,8 +9,7 @@ import faulty_models
 import numpy as np
 import onnx
 import pytest
-from copied_processes import CopiedSite
-from fakes import runner
+from fakes import FakeSite, runner
 
 from polycmp.builtin.layerwise.partition import GraphCuts, plan_segments
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
@@ -187,7 +186,7 @@ SHUT = """
 
 @pytest.mark.parametrize("order", [("shut", "onnxrt"), ("onnxrt", "shut")], ids=" against ".join)
 def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that_is_said(tmp_path, order):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("shut", SHUT)
     model = faulty_models.chain(tmp_path / "m.onnx")
     words = ("-b", order[0], "-b", order[1], "--mark-all", "--max-memory", "20K", "--report", tmp_path / "r.json")
@@ -201,7 +200,7 @@ def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that
 
 
 def test_such_a_backend_gets_the_same_inputs_under_its_own_names(tmp_path):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("shut", SHUT)
     model = faulty_models.chain(tmp_path / "m.onnx")
     other = onnx.load(model)
@@ -240,7 +239,7 @@ STATIC = """
 
 
 def test_backends_that_build_for_one_shape_are_told_the_shapes_of_every_part(tmp_path, model):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("static", runner("static", factory="static_impl:make"))
     (site.folder / "static_impl.py").write_text(textwrap.dedent(STATIC))
     shapes = ("--input-shapes", "x:[3,8]")
@@ -275,7 +274,7 @@ def shy(tmp_path):
     """A function that installs a backend which refuses some tensors, and returns the place where it is installed."""
 
     def install(*refused):
-        site = CopiedSite(tmp_path / "site")
+        site = FakeSite(tmp_path / "site")
         site.plugin("shy", runner("shy", factory="shy_impl:make"))
         (site.folder / "shy_impl.py").write_text(textwrap.dedent(SHY).format(refused=set(refused) or "()"))
         return site

@@ -12,7 +12,7 @@ import pytest
 
 from polycmp.precision import UNITS
 from polycmp_locate.rounding.difference import coarser, distance, relative_to
-from polycmp_locate.rounding.perturbing import nudged
+from polycmp_locate.rounding.perturbing import one_ulp_apart
 from polycmp_locate.rounding.thresholds import worth_running
 from polycmp_locate.trials.probe import check_probe
 
@@ -138,7 +138,7 @@ def test_types_that_hold_exact_numbers_are_not_rounded_whatever_is_allowed(of_ty
 
 def test_nudging_moves_every_real_number_by_one_unit_up_and_down_in_turn():
     x = np.array([[1, 1], [np.inf, -2]], np.float32)
-    moved = nudged({"x": x, "k": np.array([3])})
+    moved = one_ulp_apart({"x": x, "k": np.array([3])})
     step = np.float32(2) ** -23
     assert moved["x"].tolist() == [[1 + step, 1 - step / 2], [np.inf, -2 - 2 * step]]
     assert moved["k"].tolist() == [3]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from copied_processes import CopiedSite
+from fakes import FakeSite
 
 from polycmp_pluginref.collect import collect_references
 
@@ -67,10 +67,10 @@ def install(folder):
 
 
 def run(command, folder):
-    """Run a command as a shell would; those that are polycmp's and nothing else in a copy of this process."""
+    """Run a command as a shell would; those that are polycmp's and nothing else without one."""
     program, *words = shlex.split(command)
     if program == "polycmp" and not {"|", ">", "&&", ";"} & set(words):
-        return CopiedSite(folder / "src").polycmp(*words, cwd=folder)
+        return FakeSite(folder / "src").polycmp(*words, cwd=folder)
     folders = [str(folder / "src"), os.environ.get("PYTHONPATH", "")]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), "PATH": path}

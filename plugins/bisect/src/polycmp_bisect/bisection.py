@@ -101,23 +101,23 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         maker.tell = work.say
         operator, page = Operator(), ""
         with _kept_until_the_end(store, call):
-            found = work.search(bad, good, bad_given=bool(asked_bad))
-            if found.first_bad is not None and not section.slower and not section.no_locate:
+            turning_point = work.search(bad, good, bad_given=bool(asked_bad))
+            if turning_point.first_bad is not None and not section.slower and not section.no_locate:
                 tell("looking for the operator that differs")
-                place = found.first_bad
+                place = turning_point.first_bad
                 operator = locate(candidates.plan(place), call.registry, candidates.as_typed(place))
             answer = Answer(
-                candidates, found, operator, len(maker.made), call.options.command, time.monotonic() - begun
+                candidates, turning_point, operator, len(maker.made), call.options.command, time.monotonic() - begun
             )
-            if section.explain and found.first_bad is not None:
+            if section.explain and turning_point.first_bad is not None:
                 tell(REDUCING)
                 words = [] if step else ["--over", section.over or candidates.runtime]
                 beside = [word for item in section.beside for word in ("--with", item)]
                 story = story_of(answer, plan, [*words, *beside] if words else [], call.registry)
                 page = explain(story, Path(section.explain), call.registry)
     about = None  # the run that was asked for; of several files, that of the one to blame
-    if isinstance(candidates, Files) and found.first_bad is not None:
-        about = candidates.plan(found.first_bad)
+    if isinstance(candidates, Files) and turning_point.first_bad is not None:
+        about = candidates.plan(turning_point.first_bad)
     return call.present(result_of(answer, page=page), plan=about)
 
 
@@ -346,10 +346,10 @@ class Work:
             self.judge.note(known)
             return known
         begun = time.monotonic()
-        found = self._judge(place, name)
+        judgement = self._judge(place, name)
         self.seconds.append(time.monotonic() - begun)
-        self.store.put(name, found)
-        return found
+        self.store.put(name, judgement)
+        return judgement
 
     def say(self, text: str) -> None:
         """Tell what happens next, and how much is left."""

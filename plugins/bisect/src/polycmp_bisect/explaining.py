@@ -72,14 +72,14 @@ def explain(story: Story, folder: Path, registry: Registry) -> str:
     make_folder(folder)
     bundle = _bundle(story.plan, folder, registry)
     script = script_for(story.package) if bundle else ""
-    said: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     if script:
         with atomic_write(folder / _SCRIPT) as file:
             file.write(to_bytes(script))
-        said = {name: said_by(folder / _SCRIPT, python) for name, python in story.interpreters.items()}
+        outputs = {name: said_by(folder / _SCRIPT, python) for name, python in story.interpreters.items()}
     page = folder / "issue.md"
     with atomic_write(page) as file:
-        file.write(to_bytes("\n".join(_lines(story, bundle, script, said, registry)) + "\n"))
+        file.write(to_bytes("\n".join(_lines(story, bundle, script, outputs, registry)) + "\n"))
     return str(page)
 
 
@@ -103,7 +103,7 @@ def _polycmp(words: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def _lines(story: Story, bundle: str, script: str, said: Mapping[str, str], registry: Registry) -> Iterator[str]:
+def _lines(story: Story, bundle: str, script: str, outputs: Mapping[str, str], registry: Registry) -> Iterator[str]:
     yield from (f"# {story.title}", "", story.turn, "")
     yield from (f"| {story.looked_at} | result |", "|---|---|")
     yield from (f"| {name} | {_cell(words)} |" for name, words in story.rows)
@@ -118,9 +118,9 @@ def _lines(story: Story, bundle: str, script: str, said: Mapping[str, str], regi
         )  # fmt: skip
     if script:
         yield from ("With that unpacked, and nothing but the runtime:", "", "```python", script.rstrip(), "```", "")
-    if said:
+    if outputs:
         yield from ("| environment | prints |", "|---|---|")
-        yield from (f"| {name} | `{_cell(text)}` |" for name, text in said.items())
+        yield from (f"| {name} | `{_cell(text)}` |" for name, text in outputs.items())
         yield ""
     yield from ("**With polycmp:**", "", "```sh", f"pip install {shlex.join(_packages(story.plan, registry))}")
     yield from story.steps

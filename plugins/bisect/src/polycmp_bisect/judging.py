@@ -65,18 +65,18 @@ class Judge:
         Raises:
             CannotJudgeError: Another backend failed.
         """
-        found = self._judged(plan)
-        self.note(found)
-        return found
+        judgement = self._judged(plan)
+        self.note(judgement)
+        return judgement
 
-    def note(self, found: Judgement) -> None:
+    def note(self, judgement: Judgement) -> None:
         """Take account of a judgement, also of one that was kept."""
-        self.seen_bad = self.seen_bad or found.state == "bad"
-        if self.named_bad and found.state == "bad" and found.seconds is None:
-            self.failure = found.reason
+        self.seen_bad = self.seen_bad or judgement.state == "bad"
+        if self.named_bad and judgement.state == "bad" and judgement.seconds is None:
+            self.failure = judgement.reason
         self.named_bad = False
-        if self.slower and not self.slow_seconds and found.seconds:  # the first that is judged is the bad end
-            self.slow_seconds = found.seconds
+        if self.slower and not self.slow_seconds and judgement.seconds:  # the first that is judged is the bad end
+            self.slow_seconds = judgement.seconds
 
     def _judged(self, plan: Plan) -> Judgement:
         document = self.run(plan).document
@@ -120,16 +120,16 @@ class Judge:
 
 def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
     """Return the reason, the figure and the output of what differs most, failures first."""
-    found: list[tuple[bool, float, str, str]] = []
+    errors: list[tuple[bool, float, str, str]] = []
     for pair in pairs:
         for name, output in pair["outputs"].items():
             share = output.get("share_of_range")
             value = share if share is not None else output.get("max_error")
             number = math.inf if isinstance(value, str) else value
-            found.append((not output["passed"], -1.0 if number is None else float(number), output["reason"], name))
-    if not found:
+            errors.append((not output["passed"], -1.0 if number is None else float(number), output["reason"], name))
+    if not errors:
         return next((pair["reason"] for pair in pairs if pair["reason"]), ""), None, ""
-    failed, number, reason, name = max(found, key=lambda item: item[:2])
+    failed, number, reason, name = max(errors, key=lambda item: item[:2])
     text = f"{name}: {reason}" if failed and reason else ""
     return _short(text), None if number < 0 else number, name
 

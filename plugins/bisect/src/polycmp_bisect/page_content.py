@@ -29,13 +29,13 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
         over: The words of the command that say what is searched over; empty where the typed command alone says it.
         registry: The plugins.
     """
-    found, line = answer.found, answer.candidates
-    assert found.first_bad is not None
-    bad, good = line.names[found.first_bad], answer.name(found.last_good)
+    turning_point, line = answer.found, answer.candidates
+    assert turning_point.first_bad is not None
+    bad, good = line.names[turning_point.first_bad], answer.name(turning_point.last_good)
     mended = isinstance(line, Backwards)
     package = line.what.partition("release of ")[2]
     shown = {name: f"{package} {name}" if package else name for name in line.names}
-    fails = found.judged[found.first_bad].seconds is None
+    fails = turning_point.judged[turning_point.first_bad].seconds is None
     title = f"{shown[bad]} {'cannot run a model' if fails else 'gives wrong results'}"
     turn = f"{shown[bad]} is the oldest that could be judged, and it is wrong, too."
     if good is not None:
@@ -46,50 +46,57 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
     ends = [] if good is None else ["--good", good]
     words = words_for("bisect", base, registry) if over else None
     again = shlex.join(["polycmp", *words, *over, *ends, "--bad", bad]) if words is not None else answer.command
-    places = {name: place for name, place in ((bad, found.first_bad), (good, found.last_good)) if place is not None}
+    places = {
+        name: place
+        for name, place in ((bad, turning_point.first_bad), (good, turning_point.last_good))
+        if place is not None
+    }
     pythons = {str(shown[str(name)]): line.interpreter(place) for name, place in places.items()}
     return Story(
         title,
         turn,
         line.what,
-        [(line.names[place], words_of(item)) for place, item in sorted(found.judged.items(), reverse=mended)],
-        line.plan(found.first_bad),
+        [(line.names[place], words_of(item)) for place, item in sorted(turning_point.judged.items(), reverse=mended)],
+        line.plan(turning_point.first_bad),
         answer.operator.sentence,
         answer.operator.way_round,
         [*filter(None, [answer.operator.command]), again],
         line.runtime,
         {name: python for name, python in pythons.items() if python},
-        line.as_typed(found.first_bad),
+        line.as_typed(turning_point.first_bad),
         "" if line.runtime else package,
-        [*([] if line.runtime or not package else [f"pip install {package}=={bad}"]), *line.steps(found.first_bad)],
+        [
+            *([] if line.runtime or not package else [f"pip install {package}=={bad}"]),
+            *line.steps(turning_point.first_bad),
+        ],
     )
 
 
-def story_of_passes(found: FoundPasses, plan: Plan, package: str, python: str, command: str) -> Story:
+def story_of_passes(passes: FoundPasses, plan: Plan, package: str, python: str, command: str) -> Story:
     """Return the story of a search over passes that found some.
 
     Args:
-        found: The result of the search.
+        passes: The result of the search.
         plan: The run that is wrong.
         package: The package of the runtime; empty if it is not known.
         python: The interpreter of the environment that it runs in.
         command: The command line as typed.
     """
     operators = ""
-    if found.replaced:
-        operators = f"it computes {replaced_words(found.replaced)}"
-    elif found.together:
-        operators = only_together(labels_of(found.together))
-    wrong = "cannot run a model" if found.cannot_run else "gives wrong results"
+    if passes.replaced:
+        operators = f"it computes {replaced_words(passes.replaced)}"
+    elif passes.together:
+        operators = only_together(labels_of(passes.together))
+    wrong = "cannot run a model" if passes.cannot_run else "gives wrong results"
     return Story(
-        f"{package or found.label} {wrong}; {found.off} it is right",
-        f"{found.label} is wrong as it is, and right {found.off}.",
+        f"{package or passes.label} {wrong}; {passes.off} it is right",
+        f"{passes.label} is wrong as it is, and right {passes.off}.",
         "setting",
-        [(name, words_of(item)) for name, item in found.looks],
+        [(name, words_of(item)) for name, item in passes.looks],
         plan,
         operators,
-        found.words,
+        passes.words,
         [command],
         package,
-        {f"{found.label} as it is": python},
+        {f"{passes.label} as it is": python},
     )

@@ -48,11 +48,11 @@ class Answer:
 
 def result_of(answer: Answer, *, page: str = "") -> Result:
     """Return the result; `page` is the file with the text of an issue, if one was written."""
-    found = answer.found
-    heading = NO_FAULT if found.first_bad is None else FAILED if found.last_good is None else FOUND
+    turning_point = answer.found
+    heading = NO_FAULT if turning_point.first_bad is None else FAILED if turning_point.last_good is None else FOUND
     return Result(
         command="bisect",
-        verdict="passed" if found.first_bad is None else "failed",
+        verdict="passed" if turning_point.first_bad is None else "failed",
         heading=heading,
         sentence=sentence_of(answer),
         title=f"over {answer.candidates.what}",
@@ -91,32 +91,34 @@ def compared_with_itself(candidates: Candidates, place: int, command: str, secon
 
 def sentence_of(answer: Answer) -> str:
     """Return the one sentence that says it all."""
-    found, names, what = answer.found, answer.candidates.names, answer.candidates.what
-    looked = len(found.judged)
-    if found.first_bad is None:
-        place = next(reversed(found.judged))
-        skipped = [names[item] for item, judged in found.judged.items() if judged.state == "skip"]
+    turning_point, names, what = answer.found, answer.candidates.names, answer.candidates.what
+    looked = len(turning_point.judged)
+    if turning_point.first_bad is None:
+        place = next(reversed(turning_point.judged))
+        skipped = [names[item] for item, judged in turning_point.judged.items() if judged.state == "skip"]
         newer = (
             f"; {', '.join(skipped)} could not be judged: --bad {skipped[0]} searches for the first" if skipped else ""
         )
-        seen = words_of(found.judged[place]).removeprefix("good, ")
+        seen = words_of(turning_point.judged[place]).removeprefix("good, ")
         return f"{what} {names[place]} is right ({seen}){newer or '; --bad names one that is not'}"
-    if found.last_good is None:
+    if turning_point.last_good is None:
         newest = len(names) - 1
         hint = f"; --good {names[newest]}, if that is right, searches for the {what} that mended it"
-        oldest = f"{names[found.first_bad]}, the oldest {what} that could be judged, is bad, too"
-        return oldest + ("" if newest in found.judged else hint)
-    bad, good = names[found.first_bad], names[found.last_good]
+        oldest = f"{names[turning_point.first_bad]}, the oldest {what} that could be judged, is bad, too"
+        return oldest + ("" if newest in turning_point.judged else hint)
+    bad, good = names[turning_point.first_bad], names[turning_point.last_good]
     mended = isinstance(answer.candidates, Backwards)
     parts = [f"mended in {what} {good}, last bad {bad}" if mended else f"first bad {what} {bad}, last good {good}"]
-    if found.between:
-        parts[0] += f" ({', '.join(names[item] for item in found.between)} between them could not be judged)"
-    if found.judged[found.first_bad].detail == TIME:
-        parts.append(_slower_words(found.judged[found.first_bad], found.judged[found.last_good]))
+    if turning_point.between:
+        parts[0] += f" ({', '.join(names[item] for item in turning_point.between)} between them could not be judged)"
+    if turning_point.judged[turning_point.first_bad].detail == TIME:
+        parts.append(
+            _slower_words(turning_point.judged[turning_point.first_bad], turning_point.judged[turning_point.last_good])
+        )
     elif answer.operator.sentence:
         parts.append(answer.operator.sentence)
-    elif found.judged[found.first_bad].reason:
-        parts.append(found.judged[found.first_bad].reason)
+    elif turning_point.judged[turning_point.first_bad].reason:
+        parts.append(turning_point.judged[turning_point.first_bad].reason)
     if answer.operator.way_round and "workaround" not in parts[-1]:
         parts.append(f"workaround: {answer.operator.way_round}")
     return "; ".join(parts) + f" ({looked} of {len(names)} looked at)"
@@ -133,15 +135,15 @@ def _slower_words(bad: Judgement, good: Judgement) -> str:
 
 def document_of(answer: Answer) -> dict[str, Any]:
     """Return the JSON document."""
-    found = answer.found
+    turning_point = answer.found
     return {
         "schema": 1,
-        "verdict": "passed" if found.first_bad is None else "failed",
+        "verdict": "passed" if turning_point.first_bad is None else "failed",
         "what": answer.candidates.what,
         "candidates": list(answer.candidates.names),
-        "first_bad": answer.name(found.first_bad),
-        "last_good": answer.name(found.last_good),
-        "skipped_between": [answer.name(item) for item in found.between],
+        "first_bad": answer.name(turning_point.first_bad),
+        "last_good": answer.name(turning_point.last_good),
+        "skipped_between": [answer.name(item) for item in turning_point.between],
         "judged": {
             str(answer.name(place)): {
                 "state": item.state,
@@ -150,7 +152,7 @@ def document_of(answer: Answer) -> dict[str, Any]:
                 "seconds": item.seconds,
                 "output": item.detail,
             }
-            for place, item in found.judged.items()
+            for place, item in turning_point.judged.items()
         },
         "prepared": answer.made,
         "locate": answer.operator.document or None,
@@ -161,10 +163,12 @@ def document_of(answer: Answer) -> dict[str, Any]:
 
 
 def _content(answer: Answer) -> Iterator[Block]:
-    found, names = answer.found, answer.candidates.names
-    ordered = sorted(found.judged.items(), reverse=isinstance(answer.candidates, Backwards))
-    timed = any(item.detail == TIME for item in found.judged.values())
-    rows = tuple(_row(names[place], item, timed=timed, chosen=place == found.first_bad) for place, item in ordered)
+    turning_point, names = answer.found, answer.candidates.names
+    ordered = sorted(turning_point.judged.items(), reverse=isinstance(answer.candidates, Backwards))
+    timed = any(item.detail == TIME for item in turning_point.judged.values())
+    rows = tuple(
+        _row(names[place], item, timed=timed, chosen=place == turning_point.first_bad) for place, item in ordered
+    )
     columns = (
         *(() if timed else (Column("Off by, of range", "number", digits=2),)),
         Column("Median", "duration"),
@@ -179,7 +183,7 @@ def _content(answer: Answer) -> Iterator[Block]:
             math.inf if item.error is None else item.error,
             _STATES[item.state],
             f"{names[place]}: {words_of(item)}",
-            mark=names[place] if place in {found.first_bad, found.last_good} else "",
+            mark=names[place] if place in {turning_point.first_bad, turning_point.last_good} else "",
         )
         for place, item in ordered
         if item.error is not None or item.state == "bad"  # who cannot run the model is drawn above all that can
@@ -195,9 +199,9 @@ def _content(answer: Answer) -> Iterator[Block]:
     if answer.made:
         what = "environment" if answer.made == 1 else "environments"
         yield Note(f"{answer.made} {what} made for this search; polycmp cache list shows what is kept", label="")
-    if answer.operator.command and found.first_bad is not None:
-        for command in answer.candidates.steps(found.first_bad):
-            tools = shlex.quote(str(Path(answer.candidates.interpreter(found.first_bad)).parent))
+    if answer.operator.command and turning_point.first_bad is not None:
+        for command in answer.candidates.steps(turning_point.first_bad):
+            tools = shlex.quote(str(Path(answer.candidates.interpreter(turning_point.first_bad)).parent))
             yield NextStep(f"PATH={tools}:$PATH {command}", "writes the file of the first bad one")
         yield NextStep(answer.operator.command, "looks at the first bad one, tensor by tensor")
 

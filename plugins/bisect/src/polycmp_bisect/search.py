@@ -123,32 +123,32 @@ class Search:
         return self._halve(lowest, highest)
 
     def _look(self, place: int, *, twice: bool = False) -> Judgement:
-        found = self._judged.get(place)
-        if found is None:
-            found = self._judged[place] = self._judge(place, 0)
-        if twice and found.state != "skip":
+        judgement = self._judged.get(place)
+        if judgement is None:
+            judgement = self._judged[place] = self._judge(place, 0)
+        if twice and judgement.state != "skip":
             again = self._judge(place, 1)
-            if again.state != found.state:
-                raise FlakyError(place, found, again)
-        return found
+            if again.state != judgement.state:
+                raise FlakyError(place, judgement, again)
+        return judgement
 
     def _bad_end(self, bad: int, given: bool) -> int | None:
         for place in range(bad, max(bad - _IN_A_ROW, -1), -1):
-            found = self._look(place, twice=True)
-            if found.state == "bad":
+            judgement = self._look(place, twice=True)
+            if judgement.state == "bad":
                 return place
             if given:
-                raise EndError(place, "bad", found)
-            if found.state == "good":
+                raise EndError(place, "bad", judgement)
+            if judgement.state == "good":
                 return None
         raise EndError(bad, "bad", self._judged[bad], len(self._judged))
 
     def _good_end(self, bad: int, good: int | None) -> tuple[int | None, int]:
         """Return the places of a good one, None if there is none, and of the earliest that is known to be bad."""
         if good is not None:
-            found = self._look(good, twice=True)
-            if found.state != "good":
-                raise EndError(good, "good", found)
+            judgement = self._look(good, twice=True)
+            if judgement.state != "good":
+                raise EndError(good, "good", judgement)
             return good, bad
         stride, floor = _STRIDE, -1  # what is at the floor or older cannot be judged
         while bad - floor > 1:
@@ -180,10 +180,10 @@ class Search:
                 break
             middle = (good + bad) / 2
             place = min(open_places, key=lambda item: abs(item - middle))
-            found = self._look(place)
-            if found.state == "good":
+            judgement = self._look(place)
+            if judgement.state == "good":
                 good = place
-            elif found.state == "bad":
+            elif judgement.state == "bad":
                 bad = place
         self._look(good, twice=True)
         self._look(bad, twice=True)

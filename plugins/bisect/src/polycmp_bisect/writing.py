@@ -31,8 +31,8 @@ def check_step(step: Sequence[str], model: str) -> None:
 
 def state_of(step: Sequence[str]) -> list[tuple[int, int]]:
     """Return the sizes and times of the files that a command names: what it writes depends on them."""
-    found = [Path(word).stat() for word in step if Path(word).is_file()]
-    return [(item.st_size, item.st_mtime_ns) for item in found]
+    files = [Path(word).stat() for word in step if Path(word).is_file()]
+    return [(item.st_size, item.st_mtime_ns) for item in files]
 
 
 def write_model(

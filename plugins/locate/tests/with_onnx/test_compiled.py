@@ -8,7 +8,7 @@ import textwrap
 import faulty_models
 import numpy as np
 import pytest
-from copied_processes import CopiedSite
+from fakes import FakeSite
 from onnx import helper
 
 from polycmp_locate.measure.compiled import run_together
@@ -63,7 +63,7 @@ IMPL = """
 @pytest.fixture
 def locate(tmp_path, monkeypatch):
     """Search on a backend that counts the runners it makes; return the exit status, the report and the counts."""
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("compiler", PLUGIN)
     (site.folder / "compiler_impl.py").write_text(textwrap.dedent(IMPL))
     monkeypatch.setenv("BUILDS", str(tmp_path / "builds.txt"))

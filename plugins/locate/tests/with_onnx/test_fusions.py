@@ -8,7 +8,7 @@ import shlex
 import numpy as np
 import onnx
 import pytest
-from copied_processes import CopiedSite
+from fakes import FakeSite
 from onnx import TensorProto, helper
 from small_models import save_graph
 
@@ -222,7 +222,7 @@ def make(model, options, *, name):
 @pytest.fixture
 def optimising(tmp_path):
     """Search on a backend with an optimiser of its own; return the exit status and the report."""
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("optimising", OPTIMISING)
     (site.folder / "optimising_impl.py").write_text(OPTIMISER)
 

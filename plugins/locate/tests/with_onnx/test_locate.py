@@ -12,8 +12,7 @@ import faulty_models
 import numpy as np
 import onnx
 import pytest
-from copied_processes import CopiedSite
-from fakes import runner
+from fakes import FakeSite, runner
 from small_models import save_graph
 
 
@@ -118,7 +117,7 @@ def make(model, options, *, name):
 @pytest.fixture
 def folding(tmp_path):
     """A command with a backend that is wrong where two operators run together, on any release of ONNX Runtime."""
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("folding", runner("folding", factory="folding_impl:make"))
     (site.folder / "folding_impl.py").write_text(FOLDING)
     return lambda *words: site.polycmp(*words, cwd=tmp_path)
@@ -156,7 +155,7 @@ def make(model, options, *, name):
 
 
 def test_a_fault_that_hides_from_probes_is_found_though_all_tensors_seen_are_only_rounded(tmp_path):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("fusing", runner("fusing", factory="fusing_impl:make"))
     (site.folder / "fusing_impl.py").write_text(FUSING)
     model = faulty_models.chain(tmp_path / "m.onnx", 3)
@@ -250,7 +249,7 @@ def polycmp_runners():
     ],
 )
 def test_less_precision_than_declared_is_recognised(tmp_path, dtype, words, more):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("sly", SLY)
     model = faulty_models.chain(tmp_path / "m.onnx", 3)
     done = site.polycmp("locate", model, "-b", f"sly:dtype={dtype}", "-b", "onnx", *REPORT, *more, cwd=tmp_path)

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
-from copied_processes import CopiedSite
-from fakes import runner
+from fakes import FakeSite, runner
 from onnx import TensorProto, helper, numpy_helper
 
 REPORT = ("--report", "found.json")
@@ -159,7 +158,7 @@ def make(model, options, *, name):
 
 
 def test_a_kernel_that_saturates_is_accused_with_what_helps(tmp_path):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("avx2", runner("avx2", factory="avx2_impl:make"))
     (site.folder / "avx2_impl.py").write_text(SATURATING)
     nodes = [helper.make_node("MatMulInteger", ["x", "w"], ["y"], name="product")]
@@ -296,7 +295,7 @@ def make(model, options, *, name):
 
 
 def test_two_operators_wrong_together_are_named_and_not_a_small_difference_before_them(tmp_path):
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("fusing", runner("fusing", factory="fusing_impl:make"))
     (site.folder / "fusing_impl.py").write_text(FUSING)
     nodes = [

@@ -29,15 +29,15 @@ def optimizers(model: ModelHandle, options: Options | None) -> tuple[str, ...]:
         options: The backend's options.
     """
     options = replace(options or Options(), save_optimized=None, profile=None)
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     while True:
-        changed = _changing(model, replace(options, disable_optimizers=(*options.disable_optimizers, *found)))
+        changed = _changing(model, replace(options, disable_optimizers=(*options.disable_optimizers, *names)))
         if changed is None:
             return (*TRANSFORMERS, *RULES)
-        if found.keys() >= changed.keys():
+        if names.keys() >= changed.keys():
             break
-        found.update(changed)
-    return (*found, *(RULES if any("RuleBasedTransformer" in name for name in found) else ()))
+        names.update(changed)
+    return (*names, *(RULES if any("RuleBasedTransformer" in name for name in names) else ()))
 
 
 def _changing(model: ModelHandle, options: Options) -> dict[str, None] | None:

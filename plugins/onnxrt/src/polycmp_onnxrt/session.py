@@ -145,10 +145,10 @@ class SessionFromOnnx(Loader[Any]):
 
     def _mapping_session(self, ort: Any, path: str, providers: Any) -> Any:
         """Return a session that maps the weights from the model's file; None where it does not come about so."""
-        found = mapped(path) if reads_from_folder(ort) else None
-        if found is None:
+        weights = mapped(path) if reads_from_folder(ort) else None
+        if weights is None:
             return None
-        content, folder = found
+        content, folder = weights
         options = self._session_options(ort)
         options.add_session_config_entry(WEIGHTS_FOLDER, native_path(str(folder)))
         with suppress(Exception):  # the whole file then says what is wrong

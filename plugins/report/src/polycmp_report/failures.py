@@ -33,10 +33,10 @@ class Failure:
 
 def failures(result: Result) -> list[Failure]:
     """Return the failures: backends, tables as a whole, and rows; else a verdict that is bad all the same."""
-    found = [*_told(result)]
-    if not found and result.verdict in BAD:
+    told = [*_told(result)]
+    if not told and result.verdict in BAD:
         return [Failure(result.verdict, result.command, result.sentence)]
-    return found
+    return told
 
 
 def _told(result: Result) -> Iterator[Failure]:

@@ -58,13 +58,13 @@ def identify(models: Iterable[str], registry: Registry, folder: Path | None = No
         registry: The plugins, whose loaders say more of the models of their kinds.
         folder: Folder that relative paths are relative to; by default the current folder.
     """
-    found = {}
+    identities = {}
     for model in dict.fromkeys(models):
         path = (folder or Path()) / model
         with suppress(OSError):
             if model and path.is_file():
-                found[model] = Identity(digest_of(path), path.stat().st_size, _facts(path, registry))
-    return found
+                identities[model] = Identity(digest_of(path), path.stat().st_size, _facts(path, registry))
+    return identities
 
 
 def digest_of(path: Path) -> str:

@@ -166,12 +166,12 @@ def _identify(suite: ET.Element, result: Result) -> None:
 
 def _properties(suite: ET.Element, values: Mapping[str, str]) -> None:
     """Add properties to a suite, before its cases."""
-    found = suite.find("properties")
-    if found is None:
-        found = ET.Element("properties")
-        suite.insert(0, found)
+    element = suite.find("properties")
+    if element is None:
+        element = ET.Element("properties")
+        suite.insert(0, element)
     for name, value in values.items():
-        ET.SubElement(found, "property", name=_xml(name), value=_xml(value))
+        ET.SubElement(element, "property", name=_xml(name), value=_xml(value))
 
 
 def _count(suite: ET.Element) -> None:

@@ -68,9 +68,9 @@ def with_graph(result: Result, plan: Plan, registry: Registry) -> Result:
     for table in result.blocks(Table):
         if table.judged and table.failures and table.subject in {item.label for item in plan.backends}:
             graph = _graph(table.subject, plan, registry)
-            found = None if graph is None else _with_diagram(table, graph)
-            if found is not None:
-                return replace(result, content=tuple(found if item is table else item for item in result.content))
+            drawn = None if graph is None else _with_diagram(table, graph)
+            if drawn is not None:
+                return replace(result, content=tuple(drawn if item is table else item for item in result.content))
     return result
 
 
@@ -140,10 +140,10 @@ def nearest(nodes: Sequence[GraphNode], start: int, static: set[str]) -> tuple[l
 
 def _reached(start: int, neighbours: Callable[[int], Iterable[int]]) -> tuple[set[int], int]:
     """Return the positions that can be reached in at most `STEPS` steps, and how many more there are next to them."""
-    found, edge, lost = {start}, [start], 0
+    reached, edge, lost = {start}, [start], 0
     for _ in range(STEPS):
-        near = dict.fromkeys(index for at in edge for index in neighbours(at) if index not in found)
+        near = dict.fromkeys(index for at in edge for index in neighbours(at) if index not in reached)
         edge = sorted(near, key=lambda index: abs(index - start))[:WIDE]
         lost += len(near) - len(edge)
-        found.update(edge)
-    return found, lost
+        reached.update(edge)
+    return reached, lost

@@ -39,8 +39,8 @@ class AccuracyRecorder(RunObserver):
 
     def on_step(self, step: RunStep) -> None:
         """Take in the verdicts of one iteration; of a model compared in windows it comes once for each."""
-        for candidate, found in step.compared.items():
-            for item in found:
+        for candidate, comparisons in step.compared.items():
+            for item in comparisons:
                 self._content.records += self._records(step.index, candidate, step.reference, item)
 
     def finish(self, outcome: Outcome) -> None:

@@ -235,13 +235,13 @@ def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Evaluator
     compared = 0
     for index, outputs in sorted(iterations.items()):
         # Where means are judged, the single iterations only count by their metrics.
-        found = [
+        judged = [
             _output(items, {} if average else {r.function: judge.verdict(r) for r in items})
             for items in outputs.values()
         ]
-        worst.add(found)
+        worst.add(judged)
         compared = index + 1
-        if judge.criteria.fail_fast and any(item.verdict == "failed" for item in found):
+        if judge.criteria.fail_fast and any(item.verdict == "failed" for item in judged):
             break
     outputs_found = dict(worst.outputs)
     if average:

@@ -19,10 +19,10 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
     @property
     def verdict(self) -> str:
         """`passed`, `failed`, `undecided` or `blind`, as `polycmp run` says it; `failed` if nothing was compared."""
-        found = verdict_over(
+        verdict = verdict_over(
             item for iterations in self.values() for outputs in iterations for item in outputs.values()
         )
-        return "failed" if found == "passed" and not self else found if not self.reasons else "failed"
+        return "failed" if verdict == "passed" and not self else verdict if not self.reasons else "failed"
 
     @property
     def compared(self) -> bool:

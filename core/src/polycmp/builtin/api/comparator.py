@@ -119,8 +119,8 @@ class Comparator:
         valid = True
         for iterations in run_results.values():
             for outputs in iterations:
-                for found in find_invalid(outputs):
-                    if (check_nan and found.nan) or (check_inf and found.inf):
+                for invalid in find_invalid(outputs):
+                    if (check_nan and invalid.nan) or (check_inf and invalid.inf):
                         valid = False
                         if fail_fast:
                             return False
@@ -177,8 +177,8 @@ class Comparator:
             )
             for function in functions
         ]
-        found = compare(run_results, everyone, Pairs(comparisons, reference), fail_fast=fail_fast)
-        return found if isinstance(compare_func, Sequence) else found[0]
+        compared = compare(run_results, everyone, Pairs(comparisons, reference), fail_fast=fail_fast)
+        return compared if isinstance(compare_func, Sequence) else compared[0]
 
 
 def _validated(results: Iterable[RunResults], check_inf: bool, check_nan: bool) -> Iterator[RunResults]:

@@ -53,8 +53,8 @@ class Pairs:
         """
         if len(labels) < 2:
             raise ComparisonError("a comparison needs two runs", hint="pass two runners to Comparator.run()")
-        found = _positions(self.positions, len(labels)) or _star(labels, self.reference)
-        return [(labels[candidate], labels[reference]) for candidate, reference in found]
+        pairs = _positions(self.positions, len(labels)) or _star(labels, self.reference)
+        return [(labels[candidate], labels[reference]) for candidate, reference in pairs]
 
 
 def compare(given: Any, everyone: Sequence[ComparisonSettings], pairs: Pairs, *, fail_fast: bool) -> AccuracyResults:
@@ -89,10 +89,10 @@ def compare(given: Any, everyone: Sequence[ComparisonSettings], pairs: Pairs, *,
 
 def _finish(judged: Sequence[_Pair]) -> None:
     """End the comparison of two runs; what any of several functions would have seen is not blind."""
-    found = [pair.finish() for pair in judged]
-    for name in found[0] if all(found) else ():
-        if all(name in blind_outputs for blind_outputs in found):
-            for pair, blind_outputs in zip(judged, found, strict=True):
+    comparisons = [pair.finish() for pair in judged]
+    for name in comparisons[0] if all(comparisons) else ():
+        if all(name in blind_outputs for blind_outputs in comparisons):
+            for pair, blind_outputs in zip(judged, comparisons, strict=True):
                 pair.say(name, blind_outputs[name])
 
 
@@ -145,7 +145,7 @@ def is_several(given: Any) -> bool:
 
 def _positions(comparisons: Sequence[tuple[int, int]] | None, count: int) -> list[tuple[int, int]]:
     """Return pairs of positions from 0 on."""
-    found = []
+    pairs = []
     for pair in comparisons or ():
         if not isinstance(pair, Sequence) or len(pair) != 2 or not all(isinstance(place, int) for place in pair):
             raise InvalidValueError(
@@ -161,8 +161,8 @@ def _positions(comparisons: Sequence[tuple[int, int]] | None, count: int) -> lis
         candidate, reference = (place % count for place in pair)
         if candidate == reference:
             raise InvalidValueError(f"comparisons: {pair!r} compares a run with itself", why="that would always pass")
-        found.append((candidate, reference))
-    return found
+        pairs.append((candidate, reference))
+    return pairs
 
 
 def _star(labels: Sequence[str], reference: str) -> list[tuple[int, int]]:
@@ -230,20 +230,20 @@ class _Pair:
 
     def add(self, step: Mapping[str, IterationResult]) -> bool:
         """Compare one iteration; return whether it passed as far as that can be said now."""
-        made, expected = (step.get(name) for name in self.names)
-        if made is None or expected is None:
-            if (made is None) != (expected is None):
+        outputs, expected = (step.get(name) for name in self.names)
+        if outputs is None or expected is None:
+            if (outputs is None) != (expected is None):
                 reason = f"{self.names[0]} and {self.names[1]} ran unequal iterations"
                 self._reasons += [reason] if reason not in self._reasons else []
             return True
         if self._show is not None:
-            self._show(made, expected, self.names, map_output=self._map_output, iteration=next(self._iteration))
+            self._show(outputs, expected, self.names, map_output=self._map_output, iteration=next(self._iteration))
         if self._mean is not None:
-            self._mean.add(made, expected)
+            self._mean.add(outputs, expected)
             return True
         if self._impostors is not None:
             self._impostors.look(expected)
-        self._found.append({item.output: item for item in self._judge(made, expected)})
+        self._found.append({item.output: item for item in self._judge(outputs, expected)})
         return all(item.passed for item in self._found[-1].values())
 
     def finish(self) -> Mapping[str, str]:
@@ -280,8 +280,8 @@ def _known(function: Any) -> tuple[str, CompareFuncTools]:
     """Return the name of one of our own compare functions, and what is true of it; of any other nothing is known."""
     made_by = f"{type(function).__module__}:{type(function).__qualname__}"
     ours = _builtin()
-    found = next((item for item in ours.compare_funcs.values() if item.spec.factory == made_by), None)
-    return ("", CompareFuncTools()) if found is None else (found.name, ours.tools(found))
+    contribution = next((item for item in ours.compare_funcs.values() if item.spec.factory == made_by), None)
+    return ("", CompareFuncTools()) if contribution is None else (contribution.name, ours.tools(contribution))
 
 
 def _mean_judges(function: Any) -> dict[str, MetricsJudge]:

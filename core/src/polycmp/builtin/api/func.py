@@ -54,14 +54,14 @@ def extend(extend_func: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
-    found = inspect.signature(function).parameters
-    for parameter in found.values():
+    parameters = inspect.signature(function).parameters
+    for parameter in parameters.values():
         if parameter.kind in _ANY_NUMBER:
             raise InvalidValueError(
                 f"{_name(function)}() takes any number of arguments ({parameter}), so it cannot extend a loader",
                 hint="name its parameters: what the loader returns, and before that its arguments if wanted",
             )
-    return list(found)
+    return list(parameters)
 
 
 def _does_not_fit(

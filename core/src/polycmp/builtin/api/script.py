@@ -167,8 +167,8 @@ def _data(script: _Script, plan: Plan, registry: Registry) -> None:
         return
     if data.script:
         path, name = split_script(data.script, "load_data")
-        made = script.use("polycmp.data", "make_script_loader")
-        script.add(f"data_loader = {made}({path!r}, {name!r})")
+        maker = script.use("polycmp.data", "make_script_loader")
+        script.add(f"data_loader = {maker}({path!r}, {name!r})")
         if data.map_input:
             renamed = script.use("polycmp.runs", "renamed_source")
             script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
@@ -249,9 +249,9 @@ def _compare(script: _Script, plan: Plan, registry: Registry, several: bool) -> 
             arguments.append(f"reference={plan.compare.reference!r}")
         if plan.compare.allow_blind:
             arguments.append(f"allow_blind={list(plan.compare.allow_blind)!r}")
-        made = f"Comparator.compare_accuracy({', '.join(arguments)})"
+        call = f"Comparator.compare_accuracy({', '.join(arguments)})"
         several_functions = len(functions) > 1
-        script.add(f"for accuracy in {made}:" if several_functions else f"accuracy = {made}")
+        script.add(f"for accuracy in {call}:" if several_functions else f"accuracy = {call}")
         for line in (
             "print(accuracy.describe())",
             "passed = bool(accuracy) and passed",

@@ -72,26 +72,26 @@ def compare_models(new: Model, old: Model) -> Result:
     """
     registry = new.registry
     compare: CompareNetworks = registry.load(registry.find_service("networks"))
-    mine, other = new.graph(), old.graph()
-    found = None if mine is None or other is None else compare(mine, other)
-    if mine is None or other is None or found is None:
+    new_graph, old_graph = new.graph(), old.graph()
+    differences = None if new_graph is None or old_graph is None else compare(new_graph, old_graph)
+    if new_graph is None or old_graph is None or differences is None:
         which = f"{new.path} and {old.path}"
         raise ModelError(f"cannot compare {which} without a run", hint=f"polycmp run {new.path} {old.path} -b BACKEND")
-    alone = [name for name in other.outputs if name not in mine.outputs]
+    alone = [name for name in old_graph.outputs if name not in new_graph.outputs]
     lacking = tuple(f"{new.path} has no output {name!r}" for name in alone)
-    return _result(replace(found, faults=(*lacking, *found.faults)), new.path, old.path)
+    return _result(replace(differences, faults=(*lacking, *differences.faults)), new.path, old.path)
 
 
-def _result(found: NetworkDifferences, new: str, old: str) -> Result:
+def _result(differences: NetworkDifferences, new: str, old: str) -> Result:
     rerun = f"whether both calculate the same, a run shows: polycmp run {new} {old} -b BACKEND"
     itself = [Note("it is one file: that it agrees with itself shows nothing")] if Path(new).samefile(old) else []
-    covered = f"{found.compared} of {counted(found.constants, 'constant')} compared"
-    if found.faults or found.other_weights:
-        words = found.faults[0] if found.faults else found.notes[0]
-        more = len(found.faults) - 1
+    covered = f"{differences.compared} of {counted(differences.constants, 'constant')} compared"
+    if differences.faults or differences.other_weights:
+        words = differences.faults[0] if differences.faults else differences.notes[0]
+        more = len(differences.faults) - 1
         verdict: Verdict = "failed"
         sentence = f"another network: {words}" + (f", and {counted(more, 'more difference')}" if more > 0 else "")
-    elif found.compared < found.constants or not found.constants:
+    elif differences.compared < differences.constants or not differences.constants:
         verdict = "undecided"
         sentence = f"nothing is wrong in what has a counterpart in the other file, {covered}; {rerun}"
     else:
@@ -99,11 +99,11 @@ def _result(found: NetworkDifferences, new: str, old: str) -> Result:
         sentence = f"the same network, {covered}; {rerun}"
     document = {
         "verdict": verdict,
-        "faults": list(found.faults),
-        "made_on_purpose": list(found.made_on_purpose),
-        "notes": list(found.notes),
-        "compared": found.compared,
-        "constants": found.constants,
+        "faults": list(differences.faults),
+        "made_on_purpose": list(differences.made_on_purpose),
+        "notes": list(differences.notes),
+        "compared": differences.compared,
+        "constants": differences.constants,
     }
     return Result(
         "compare",
@@ -111,18 +111,18 @@ def _result(found: NetworkDifferences, new: str, old: str) -> Result:
         verdict.upper(),
         sentence,
         title=f"{new} and {old}",
-        content=(*_notes(found), *itself),
-        facts=(Fact("constants compared", f"{found.compared} of {found.constants}"),),
+        content=(*_notes(differences), *itself),
+        facts=(Fact("constants compared", f"{differences.compared} of {differences.constants}"),),
         document=document,
     )
 
 
-def _notes(found: NetworkDifferences) -> Iterator[Note]:
+def _notes(differences: NetworkDifferences) -> Iterator[Note]:
     # The sentence tells the first.
-    for label, items in (("differs", found.faults[1:]), ("made on purpose", found.made_on_purpose)):
+    for label, items in (("differs", differences.faults[1:]), ("made on purpose", differences.made_on_purpose)):
         for index, words in enumerate(items):
             yield Note(words, label=label, terminal=index < _SHOWN)
         if len(items) > _SHOWN:
             yield Note(f"{len(items) - _SHOWN} more of these; a report in a file has all: --report FILE", label=label)
-    for words in found.notes if found.faults or not found.other_weights else found.notes[1:]:
+    for words in differences.notes if differences.faults or not differences.other_weights else differences.notes[1:]:
         yield Note(words)

@@ -216,14 +216,14 @@ def _files(paths: Iterable[str], suffixes: Iterable[str], what: str) -> Iterator
     for path in map(Path, paths):
         if not path.exists():
             raise FileError("no such file or folder", whose=str(path), hint=f"ls {path.parent}")
-        found = [path]
+        files = [path]
         if path.is_dir():
-            found = sorted((item for item in path.iterdir() if item.suffix.lower() in suffixes), key=_in_order)
-        if not found:
+            files = sorted((item for item in path.iterdir() if item.suffix.lower() in suffixes), key=_in_order)
+        if not files:
             raise FileError(
                 f"this folder holds no {what}", whose=str(path), why=f"known: {', '.join(sorted(suffixes))}"
             )
-        yield from found
+        yield from files
 
 
 def _in_order(path: Path) -> list[tuple[int, str]]:

@@ -44,8 +44,8 @@ def artifact_of(words: Sequence[str], suffixes: Sequence[str], default: str) -> 
             hint=f"{default} in its place",
         )
     lacking = [name for name in fitting if not Path(name).exists()]
-    found = usual or lacking or _in_scripts(names, suffixes)
-    return found[0] if len(found) == 1 else default
+    artifact = usual or lacking or _in_scripts(names, suffixes)
+    return artifact[0] if len(artifact) == 1 else default
 
 
 def _in_scripts(names: Iterable[str], suffixes: Sequence[str]) -> list[str]:

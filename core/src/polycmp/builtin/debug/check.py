@@ -174,8 +174,8 @@ class CommandCheck:
     def _fails(self, status: int, output: str) -> bool:
         codes = self._section.fail_code
         if self._patterns:
-            found = any(pattern.search(output) for pattern in self._patterns)
-            return found and (not codes or status in codes)
+            matches = any(pattern.search(output) for pattern in self._patterns)
+            return matches and (not codes or status in codes)
         return status in codes if codes else status != 0 and status not in self._section.ignore_fail_code
 
     def _refuse_wrong_usage(self, status: int, output: str) -> None:

@@ -95,9 +95,9 @@ def _serve(registry: Registry, modules: Sequence[str], words: Sequence[str], con
 
 def _prepare(registry: Registry, words: Sequence[str]) -> None:
     """Put the options of a command together."""
-    found = [registry.commands.get(" ".join(words[:count])) for count in (1, 2)]
+    commands = [registry.commands.get(" ".join(words[:count])) for count in (1, 2)]
     with suppress(PolycmpError):  # the command itself will say so
-        for contribution in filter(None, found):
+        for contribution in filter(None, commands):
             command = registry.load(contribution, contribution.spec.target)
             if isinstance(command, BackendCommand):
                 command.params_of(registry)

@@ -172,8 +172,8 @@ def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Resul
 def _verdict(done: Repeated) -> Verdict:
     if done.stopped:
         return "error"
-    found = {"good": done.good, "bad": done.bad}.get(done.until, 1)
-    return "passed" if found else "failed"
+    status = {"good": done.good, "bad": done.bad}.get(done.until, 1)
+    return "passed" if status else "failed"
 
 
 def _sentence(done: Repeated) -> str:
@@ -187,9 +187,9 @@ def _content(done: Repeated) -> Iterator[Block]:
     for step in done.steps:
         state: State = "passed" if step.checked.passed else "failed"
         status = "" if step.checked.status is None else str(step.checked.status)
-        said = step.error or ("of an earlier search" if step.known else "")
+        reason = step.error or ("of an earlier search" if step.known else "")
         rows.append(
-            Row(f"step {step.index}", state, (Cell(status), step.checked.seconds, Cell(" ".join(step.files))), said)
+            Row(f"step {step.index}", state, (Cell(status), step.checked.seconds, Cell(" ".join(step.files))), reason)
         )
     columns = (Column("Exit status"), Column("Time", "duration"), Column("Artifacts", wide=True))
     yield Table("Steps", tuple(rows), columns, name_title="Step", judged=False, reason_title="Why")

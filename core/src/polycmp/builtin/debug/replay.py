@@ -41,9 +41,9 @@ class Replay:
 
     def find(self, state: Mapping[str, Any]) -> bool | None:
         """Return whether what was tried passed in the earlier search; None if that did not try it."""
-        found = self._known.get(_key(state))
-        self.taken += found is not None
-        return found
+        kept = self._known.get(_key(state))
+        self.taken += kept is not None
+        return kept
 
     def add(self, index: int, suffix: str, state: Mapping[str, Any], passed: bool) -> None:
         """Keep a verdict.

@@ -141,11 +141,11 @@ class Stepper:
 
 def _aside(path: Path) -> Path:
     """Return a name beside a file that nothing has."""
-    found, number = path.with_name(f".{path.name}.aside"), 1
-    while found.exists():
+    aside, number = path.with_name(f".{path.name}.aside"), 1
+    while aside.exists():
         number += 1
-        found = path.with_name(f".{path.name}.aside{number}")
-    return found
+        aside = path.with_name(f".{path.name}.aside{number}")
+    return aside
 
 
 def _words(output: str) -> str:
@@ -154,8 +154,8 @@ def _words(output: str) -> str:
 
 def _free(folder: Path, source: Path, stamp: str) -> Path:
     """Return a path that nothing has: the artifacts of earlier runs stay."""
-    found, number = folder / f"{source.stem}_{stamp}{source.suffix}", 1
-    while found.exists():
+    free, number = folder / f"{source.stem}_{stamp}{source.suffix}", 1
+    while free.exists():
         number += 1
-        found = folder / f"{source.stem}_{stamp}_{number}{source.suffix}"
-    return found
+        free = folder / f"{source.stem}_{stamp}_{number}{source.suffix}"
+    return free

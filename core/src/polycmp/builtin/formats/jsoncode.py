@@ -96,12 +96,12 @@ def insensitive_of(members: Mapping[str, Any], outputs: Iterable[str]) -> tuple[
     Raises:
         TypeError: The member is of the wrong kind.
     """
-    found = members.get("insensitive", [])
-    if isinstance(found, bool):
-        found = list(outputs) if found else []
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+    insensitive = members.get("insensitive", [])
+    if isinstance(insensitive, bool):
+        insensitive = list(outputs) if insensitive else []
+    if not isinstance(insensitive, list) or not all(isinstance(name, str) for name in insensitive):
         raise TypeError("the names of what does not move are not text")
-    return tuple(found)
+    return tuple(insensitive)
 
 
 def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
@@ -114,9 +114,9 @@ def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
     if not isinstance(outputs, dict) or not all(hasattr(array, "dtype") for array in outputs.values()):
         raise TypeError("the outputs are not arrays by name")
     runtime = members.get("runtime")
-    made = IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
-    made.insensitive = insensitive_of(members, outputs)
-    return made
+    iteration = IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
+    iteration.insensitive = insensitive_of(members, outputs)
+    return iteration
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Iterator[bytes]:

@@ -83,9 +83,9 @@ class JsonOutputsWriter:
             stream = self._start(label)
         else:
             stream.write(b",\n")
-        made = IterationResult(arrays, runtime, label)
-        made.insensitive = tuple(getattr(arrays, "insensitive", ()))
-        stream.writelines(encode(made))
+        iteration = IterationResult(arrays, runtime, label)
+        iteration.insensitive = tuple(getattr(arrays, "insensitive", ()))
+        stream.writelines(encode(iteration))
 
     def _start(self, label: str) -> IO[bytes]:
         stream: IO[bytes] = self._file

@@ -124,9 +124,9 @@ def _reader(
 
     def iteration() -> IterationResult:
         arrays = {name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors}
-        made = IterationResult(arrays, runtime, label)
-        made.insensitive = insensitive
-        return made
+        result = IterationResult(arrays, runtime, label)
+        result.insensitive = insensitive
+        return result
 
     return iteration
 

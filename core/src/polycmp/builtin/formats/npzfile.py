@@ -177,8 +177,8 @@ def _map_entry(file: OpenFile, info: zipfile.ZipInfo) -> NDArray[Any] | None:
 
 
 def _check_crc(entry: NDArray[np.uint8], expected: int) -> None:
-    found = 0
+    crc = 0
     for start in range(0, len(entry), _CHUNK):
-        found = zlib.crc32(entry[start : start + _CHUNK].data, found)
-    if found != expected:
+        crc = zlib.crc32(entry[start : start + _CHUNK].data, crc)
+    if crc != expected:
         raise ValueError("its checksum is wrong")

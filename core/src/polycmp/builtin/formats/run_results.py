@@ -61,8 +61,8 @@ class RunResults:
             runtime: Duration of each iteration in seconds.
             runner_name: The runner's label.
         """
-        made = [IterationResult(outputs, runtime, runner_name) for outputs in out_list]
-        self[runner_name or IterationResult().runner_name] = made
+        iterations = [IterationResult(outputs, runtime, runner_name) for outputs in out_list]
+        self[runner_name or IterationResult().runner_name] = iterations
 
     def update(self, other: RunResults | Mapping[str, list[IterationResult]]) -> RunResults:
         """Set the iterations of every runner in `other`, and return self."""

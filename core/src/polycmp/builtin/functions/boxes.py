@@ -48,8 +48,8 @@ def match(candidate: Floats, reference: Floats, least: float) -> Matched:
         reference: Likewise.
         least: The smallest overlap of a pair.
     """
-    mine, theirs = np.flatnonzero(_is_box(candidate)), np.flatnonzero(_is_box(reference))
-    overlap = iou(candidate[mine], reference[theirs])
+    of_candidate, of_reference = np.flatnonzero(_is_box(candidate)), np.flatnonzero(_is_box(reference))
+    overlap = iou(candidate[of_candidate], reference[of_reference])
     pairs: list[float] = []
     partners: set[int] = set()
     order = np.argsort(-overlap, axis=None, kind="stable")
@@ -60,15 +60,15 @@ def match(candidate: Floats, reference: Floats, least: float) -> Matched:
             pairs.append(float(overlap[row, column]))
             partners.add(column)
             free[row, :] = free[:, column] = False
-    lost = tuple(int(theirs[column]) for column in range(len(theirs)) if column not in partners)
-    return Matched(np.asarray(pairs, np.float64), len(mine) + len(theirs), lost)
+    lost = tuple(int(of_reference[column]) for column in range(len(of_reference)) if column not in partners)
+    return Matched(np.asarray(pairs, np.float64), len(of_candidate) + len(of_reference), lost)
 
 
 def _is_box(boxes: Floats) -> NDArray[np.bool_]:
     """Return a mask of the boxes that have an area; others, and those with NaN, are padding."""
     with np.errstate(invalid="ignore"):
-        found: NDArray[np.bool_] = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]) & np.isfinite(boxes).all(1)
-    return found
+        valid: NDArray[np.bool_] = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]) & np.isfinite(boxes).all(1)
+    return valid
 
 
 def iou(first: Floats, second: Floats) -> Floats:
@@ -78,5 +78,5 @@ def iou(first: Floats, second: Floats) -> Floats:
     common = np.clip(high - low, 0.0, None).prod(axis=2)
     areas = [(boxes[:, 2:] - boxes[:, :2]).prod(axis=1) for boxes in (first, second)]
     union = areas[0][:, None] + areas[1][None, :] - common
-    found: Floats = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
-    return found
+    overlaps: Floats = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    return overlaps

@@ -103,10 +103,10 @@ def _moved_places(candidate: Array, reference: Array, tolerance: int) -> NDArray
     lists = np.unique(row)  # only lists with a suspect need looking up
     wanted = candidate[row, place]
     known, firsts = _first_places(reference[lists], wanted, np.searchsorted(lists, row))
-    found = np.abs(firsts - place) <= tolerance
-    found &= known
-    found &= np.equal(wanted, wanted).astype(bool)  # NaN is no index that could have moved
-    return np.asarray((row * length + place)[~found])
+    moved = np.abs(firsts - place) <= tolerance
+    moved &= known
+    moved &= np.equal(wanted, wanted).astype(bool)  # NaN is no index that could have moved
+    return np.asarray((row * length + place)[~moved])
 
 
 def _first_places(lists: Array, wanted: Array, row: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:

@@ -32,10 +32,10 @@ def _real(array: Any) -> Floats:
     Raises:
         ValueError: It does not hold real numbers.
     """
-    found = np.asarray(to_numpy(array))
-    if found.dtype.kind in "OSUcM":
-        raise ValueError(f"{found.dtype} is not a type of real numbers")
-    return found.astype(np.float64)
+    numbers = np.asarray(to_numpy(array))
+    if numbers.dtype.kind in "OSUcM":
+        raise ValueError(f"{numbers.dtype} is not a type of real numbers")
+    return numbers.astype(np.float64)
 
 
 def _pair(candidate: Any, reference: Any) -> tuple[Floats, Floats] | Verdict:
@@ -98,17 +98,17 @@ class TopkAgreement:
         share[np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)] = 0.0
         worst = int(share.argmin())
         metrics = {"agreement": float(share.mean()), "worst_row": float(share[worst])}
-        found = self.judge_metrics(metrics, output=output)
-        if found.passed:
-            return found
-        return Verdict(False, f"{found.reason}; the worst is row {worst} with {share[worst]:.3g}", metrics)
+        verdict = self.judge_metrics(metrics, output=output)
+        if verdict.passed:
+            return verdict
+        return Verdict(False, f"{verdict.reason}; the worst is row {worst} with {share[worst]:.3g}", metrics)
 
     def judge_metrics(self, metrics: Mapping[str, float], /, *, output: str = "") -> Verdict:
         """Return the verdict on metrics."""
-        wanted, found = pick(self.options.threshold, output, 1.0), metrics["agreement"]
-        if found >= wanted:
+        wanted, agreement = pick(self.options.threshold, output, 1.0), metrics["agreement"]
+        if agreement >= wanted:
             return Verdict(True, "", metrics)
-        return Verdict(False, f"{found:.4g} of the top {self.options.k} agree, and {wanted:g} must", metrics)
+        return Verdict(False, f"{agreement:.4g} of the top {self.options.k} agree, and {wanted:g} must", metrics)
 
 
 @dataclass(frozen=True)
@@ -142,19 +142,23 @@ class KlDivergence:
                 log_q, log_p = np.log(a), np.log(b)
         else:
             log_q, log_p = _log_softmax(a), _log_softmax(b)
-        found = _divergences(log_p, log_q)
-        worst = int(np.nan_to_num(found, nan=np.inf).argmax())
-        verdict = self.judge_metrics({"mean": float(found.mean()), "max": float(found[worst])}, output=output)
+        divergences = _divergences(log_p, log_q)
+        worst = int(np.nan_to_num(divergences, nan=np.inf).argmax())
+        verdict = self.judge_metrics(
+            {"mean": float(divergences.mean()), "max": float(divergences[worst])}, output=output
+        )
         if verdict.passed:
             return verdict
-        return Verdict(False, f"{verdict.reason}; the worst is row {worst} with {found[worst]:.3g}", verdict.metrics)
+        return Verdict(
+            False, f"{verdict.reason}; the worst is row {worst} with {divergences[worst]:.3g}", verdict.metrics
+        )
 
     def judge_metrics(self, metrics: Mapping[str, float], /, *, output: str = "") -> Verdict:
         """Return the verdict on metrics."""
-        allowed, found = pick(self.options.threshold, output, 1e-3), metrics["mean"]
-        if found <= allowed:
+        allowed, mean = pick(self.options.threshold, output, 1e-3), metrics["mean"]
+        if mean <= allowed:
             return Verdict(True, "", metrics)
-        return Verdict(False, f"the divergence is {found:.4g} nats in the mean, and {allowed:g} is allowed", metrics)
+        return Verdict(False, f"the divergence is {mean:.4g} nats in the mean, and {allowed:g} is allowed", metrics)
 
 
 def _divergences(log_p: Floats, log_q: Floats) -> Floats:
@@ -162,15 +166,15 @@ def _divergences(log_p: Floats, log_q: Floats) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
         terms = np.exp(log_p) * (log_p - log_q)
     terms[np.isneginf(log_p)] = 0.0
-    found: Floats = np.maximum(terms.sum(axis=1), 0.0)  # rounding alone makes it negative
-    return found
+    sums: Floats = np.maximum(terms.sum(axis=1), 0.0)  # rounding alone makes it negative
+    return sums
 
 
 def _log_softmax(rows: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         shifted = rows - rows.max(axis=1, keepdims=True)
-        found: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return found
+        logarithms: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return logarithms
 
 
 @dataclass(frozen=True)
@@ -209,24 +213,27 @@ class IouMatch:
         if len(a) != len(b):
             return Verdict(False, f"there are boxes for {len(a)} images instead of {len(b)}")
         form, least = self.options.form, self.options.min_iou
-        found = [match(corners(mine, form), corners(theirs, form), least) for mine, theirs in zip(a, b, strict=True)]
-        overlaps = np.concatenate([item.overlaps for item in found]) if found else np.zeros(0)
-        total = sum(item.total for item in found)
+        matches = [
+            match(corners(candidate_boxes, form), corners(reference_boxes, form), least)
+            for candidate_boxes, reference_boxes in zip(a, b, strict=True)
+        ]
+        overlaps = np.concatenate([item.overlaps for item in matches]) if matches else np.zeros(0)
+        total = sum(item.total for item in matches)
         metrics = {
             "matched": 2 * len(overlaps) / total if total else 1.0,
             "mean_iou": float(overlaps.mean()) if len(overlaps) else 1.0,
             "min_iou": float(overlaps.min()) if len(overlaps) else 1.0,
         }
         verdict = self.judge_metrics(metrics, output=output)
-        lost = next((f"box {item.lost[0]} of image {image}" for image, item in enumerate(found) if item.lost), "")
+        lost = next((f"box {item.lost[0]} of image {image}" for image, item in enumerate(matches) if item.lost), "")
         if verdict.passed or not lost:
             return verdict
         return Verdict(False, f"{verdict.reason}; the reference's {lost} has no partner", metrics)
 
     def judge_metrics(self, metrics: Mapping[str, float], /, *, output: str = "") -> Verdict:
         """Return the verdict on metrics."""
-        wanted, found = pick(self.options.threshold, output, 1.0), metrics["matched"]
-        if found >= wanted:
+        wanted, matched = pick(self.options.threshold, output, 1.0), metrics["matched"]
+        if matched >= wanted:
             return Verdict(True, "", metrics)
-        reason = f"{found:.4g} of the boxes overlap by {self.options.min_iou:g} or more, and {wanted:g} must"
+        reason = f"{matched:.4g} of the boxes overlap by {self.options.min_iou:g} or more, and {wanted:g} must"
         return Verdict(False, reason, metrics)

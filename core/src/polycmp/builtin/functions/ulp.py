@@ -74,14 +74,14 @@ class Ulp(OutputJudge):
                 False, "numbers longer than float64 have no distance in ulp here", tolerance=tolerance
             )
         pair = Pair(a, b)
-        found = _distances(pair, allowed)
-        metrics = {"max_ulp": found.largest, "failed": float(found.failed)}
-        if not found.failed:
+        distances = _distances(pair, allowed)
+        metrics = {"max_ulp": distances.largest, "failed": float(distances.failed)}
+        if not distances.failed:
             return DetailedVerdict(True, "", metrics, None, tolerance)
-        index, left, right = pair.values_at(found.at)
+        index, left, right = pair.values_at(distances.at)
         worst = worst_reason(Worst(index, as_scalar(left), as_scalar(right)))
-        distance = "NaN, or infinity on one side" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
-        reason = f"{found.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
+        distance = "NaN, or infinity on one side" if math.isinf(distances.largest) else f"{distances.largest:.0f} ulp"
+        reason = f"{distances.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
         reason = "; ".join(filter(None, (reason, lost_channels(a, b))))
         return DetailedVerdict(False, reason, metrics, differences(a, b), tolerance)
 

@@ -95,11 +95,11 @@ def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> Partitioned
     )
 
 
-def _maker(backend: ResolvedBackend, own: ModelGraph) -> MakeRunner:
+def _maker(backend: ResolvedBackend, backend_graph: ModelGraph) -> MakeRunner:
     """Return the maker of runners for a backend that has a graph of its own."""
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
-        return backend.make_runner(own.mark(own.outputs) if loader is None else loader, same_inputs)
+        return backend.make_runner(backend_graph.mark(backend_graph.outputs) if loader is None else loader, same_inputs)
 
     return make
 
@@ -244,8 +244,8 @@ def _partitioned_runs(
 ) -> list[PartitionedRun]:
     runs = []
     for backend, result in zip(backends, results, strict=True):
-        own = backend.inside
-        graph = graphs.get(backend.model.path) if isinstance(own, str) else own
+        view = backend.inside
+        graph = graphs.get(backend.model.path) if isinstance(view, str) else view
         if graph is not None:
             runs.append(_partitioned_run(backend, result, graph, partitioned_run))
     return runs

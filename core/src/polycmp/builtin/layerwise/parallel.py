@@ -71,13 +71,13 @@ class ParallelCalls(Generic[Item]):
 
         def wait_for_them() -> list[Made]:
             try:
-                made = [each.result() for each in begun]
+                results = [each.result() for each in begun]
             except BaseException:
                 self._give_up()
                 raise
             for each in begun:
                 del self._begun[each]
-            return made
+            return results
 
         return wait_for_them
 

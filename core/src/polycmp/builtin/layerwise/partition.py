@@ -91,20 +91,20 @@ class GraphCuts:
     def segment(self, start: int, stop: int) -> Segment:
         """Return the segment between two positions."""
         nodes = self.graph.nodes[start:stop]
-        made = [name for node in nodes for name in node.outputs]
-        own = set(made)
+        computed = [name for node in nodes for name in node.outputs]
+        computed_names = set(computed)
         read = dict.fromkeys(name for node in nodes if self._matters(node) for name in node.inputs)
-        given = [name for name in read if name not in own and name not in self.static]
+        given = [name for name in read if name not in computed_names and name not in self.static]
         given += [name for known in read for name in sorted(self.again.get(known, ()))]
         inputs = tuple(dict.fromkeys(given))
-        outputs = tuple(name for name in made if self._kept(name, stop))
+        outputs = tuple(name for name in computed if self._kept(name, stop))
         alive = [*inputs, *outputs]
         return Segment(
             start,
             stop,
             inputs,
             outputs,
-            tuple(name for name in made if name in self.wanted),
+            tuple(name for name in computed if name in self.wanted),
             tuple(name for name in alive if self.last_reader.get(name, -1) < stop),
         )
 
@@ -132,13 +132,13 @@ def plan_segments(layout: GraphCuts, budget: int, runs: int, most_weights: int |
     held, weights = runs * _alive(layout, 0), 0
     count = len(layout.graph.nodes)
     for index in range(count):
-        made, read = layout.bytes_made(index) * runs, layout.weights_read(index)
-        full = held + made > budget or (most_weights is not None and weights + read > most_weights)
+        written, read = layout.bytes_made(index) * runs, layout.weights_read(index)
+        full = held + written > budget or (most_weights is not None and weights + read > most_weights)
         if index > start and full and layout.can_cut(index):
             segments.append(layout.segment(start, index))
             start = index
             held, weights = runs * _alive(layout, index), 0
-        held += made
+        held += written
         weights += read
     if count:
         segments.append(layout.segment(start, count))

@@ -103,12 +103,12 @@ class PartitionedRun(SegmentRunner):
         segment = restrict(segment, [name for name in segment.outputs if name not in self.hidden])
         if not segment.outputs:
             return {}
-        made = self._refused.pieces.again(segment, keep=keep)
-        attempt = self.attempt(segment, whole=whole) if made is None else None
+        tensors = self._refused.pieces.again(segment, keep=keep)
+        attempt = self.attempt(segment, whole=whole) if tensors is None else None
         if attempt is not None and attempt.outputs is None:
-            made, attempt = self._refused.retry(attempt, keep=keep, whole=whole)
+            tensors, attempt = self._refused.retry(attempt, keep=keep, whole=whole)
         if attempt is None:
-            return made
+            return tensors
         segment, live, outputs = attempt
         if not segment.outputs:  # nothing of what is wanted here can be shown, and nothing else is needed
             return {}
@@ -171,8 +171,8 @@ class PartitionedRun(SegmentRunner):
         Returns:
             The outputs, or None if this backend cannot run the part.
         """
-        made = self.run_part_repeatedly(inputs, outputs, 1)
-        return made[0] if made else None
+        repeats = self.run_part_repeatedly(inputs, outputs, 1)
+        return repeats[0] if repeats else None
 
     def run_part_repeatedly(self, inputs: Feed, outputs: Sequence[str], times: int) -> list[dict[str, Any]]:
         """Run any part of the model several times in one runner; a failure is not recorded.
@@ -185,8 +185,8 @@ class PartitionedRun(SegmentRunner):
         Returns:
             The outputs of each run; none where this backend cannot run the part.
         """
-        found = self._run_loader(self.part(inputs, outputs), inputs, times)
-        return [{name: made[name] for name in outputs if name in made} for made in found]
+        repeats = self._run_loader(self.part(inputs, outputs), inputs, times)
+        return [{name: tensors[name] for name in outputs if name in tensors} for tensors in repeats]
 
     def _run_loader(self, loader: Loader[Any], feed: Feed, times: int = 1) -> list[dict[str, Any]]:
         live = self._live(loader, same_inputs=False)
@@ -215,11 +215,11 @@ class PartitionedRun(SegmentRunner):
         prefixes = {key: f"part{index}/" for index, key in enumerate(parts)}
         loader = self.join({prefixes[key]: self.part(*part) for key, part in parts.items()})
         feed = {prefixes[key] + name: array for key, (inputs, _) in parts.items() for name, array in inputs.items()}
-        made = self._run_loader(loader, feed)
-        if not made:
+        results = self._run_loader(loader, feed)
+        if not results:
             return None
         return {
-            key: {name: made[0][prefixes[key] + name] for name in outputs if prefixes[key] + name in made[0]}
+            key: {name: results[0][prefixes[key] + name] for name in outputs if prefixes[key] + name in results[0]}
             for key, (_, outputs) in parts.items()
         }
 
@@ -234,8 +234,8 @@ class PartitionedRun(SegmentRunner):
             feed: The inputs.
             outputs: Tensors to mark in place of the model's outputs.
         """
-        made = self.run_repeatedly(feed, outputs, 1)
-        return made[0] if made else None
+        repeats = self.run_repeatedly(feed, outputs, 1)
+        return repeats[0] if repeats else None
 
     def run_repeatedly(self, feed: Feed, outputs: Sequence[str] | None, times: int) -> list[dict[str, Any]]:
         """Run the whole model several times in one runner, with other outputs if asked; a failure is recorded.
@@ -248,9 +248,9 @@ class PartitionedRun(SegmentRunner):
         Returns:
             The outputs of each run that succeeded.
         """
-        own = outputs is None or tuple(outputs) == self.graph.outputs
+        is_plain = outputs is None or tuple(outputs) == self.graph.outputs
         start = time.monotonic()
-        live = self._live(None if own or outputs is None else self.graph.mark(outputs), same_inputs=True)
+        live = self._live(None if is_plain or outputs is None else self.graph.mark(outputs), same_inputs=True)
         live.activate()
         self.unavailable = isinstance(live.error, PluginError)
         kept = _infer(live, feed, times)
@@ -266,8 +266,8 @@ def _infer(live: BackendRun, feed: Feed, times: int) -> list[dict[str, Any]]:
     """Run the same feed several times, and copy the outputs so that they outlive the runner."""
     kept: list[dict[str, Any]] = []
     for _ in range(times):
-        made = live.infer(feed) if live.is_active else None
-        if made is None:
+        outputs = live.infer(feed) if live.is_active else None
+        if outputs is None:
             break
-        kept.append({name: lasting(live, array) for name, array in made.items()})
+        kept.append({name: lasting(live, array) for name, array in outputs.items()})
     return kept

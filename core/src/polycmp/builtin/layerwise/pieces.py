@@ -113,18 +113,18 @@ def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str] | None]:
 
     None means those that take the shape of another tensor.
     """
-    static, found = static_tensors(graph), dict[str, frozenset[str] | None]()
+    static, shapes_of = static_tensors(graph), dict[str, frozenset[str] | None]()
     for node in graph.nodes:
         read = [name for name in node.inputs if name not in static]
         if node.op_type in _SHAPES and not node.domain and read:
-            given = frozenset(read) if read[0] in graph.inputs else found.get(read[0])
-        elif read and all(name in found for name in read):
-            known = [found[name] for name in read]
+            given = frozenset(read) if read[0] in graph.inputs else shapes_of.get(read[0])
+        elif read and all(name in shapes_of for name in read):
+            known = [shapes_of[name] for name in read]
             given = None if None in known else frozenset[str]().union(*filter(None, known))
         else:
             continue
-        found.update(dict.fromkeys(node.outputs, given))
-    return found
+        shapes_of.update(dict.fromkeys(node.outputs, given))
+    return shapes_of
 
 
 class Forecast:

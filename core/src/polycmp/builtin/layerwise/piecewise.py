@@ -58,16 +58,16 @@ class PiecewiseRunner:
         Returns:
             The tensors that are shown, None if no division of the segment works.
         """
-        run, layout, done, made = self._run, self._layout(segment), list[Piece](), dict[str, Any]()
+        run, layout, done, tensors = self._run, self._layout(segment), list[Piece](), dict[str, Any]()
         before = run.tensors
         run.tensors = {**run.given, **before}
 
         def works(piece: Piece) -> bool:
-            found = self._show(layout, piece, keep=keep)
-            if found is not None:
-                made.update(found)
+            shown = self._show(layout, piece, keep=keep)
+            if shown is not None:
+                tensors.update(shown)
                 done.append(piece)
-            return found is not None
+            return shown is not None
 
         smallest = max(1, (segment.stop - segment.start) // _FUSED) if run.result.precision else 1
         cuts = self._cuts(layout, segment)
@@ -76,9 +76,9 @@ class PiecewiseRunner:
             run.tensors = before
             run.forget(piece.start for piece in done)
             return None
-        run.hidden |= set(segment.wanted) - set(made)
+        run.hidden |= set(segment.wanted) - set(tensors)
         self._known[segment.start, segment.stop] = done
-        return self._end(segment, before, made)
+        return self._end(segment, before, tensors)
 
     def again(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
         """Run a segment in the pieces that worked before; return what is wanted of it.
@@ -93,17 +93,17 @@ class PiecewiseRunner:
         pieces = self._known.get((segment.start, segment.stop))
         if pieces is None:
             return None
-        run, layout, made = self._run, self._layout(segment), dict[str, Any]()
+        run, layout, tensors = self._run, self._layout(segment), dict[str, Any]()
         before = run.tensors
         run.tensors = {**run.given, **before}
         for piece in pieces:
-            found = self._show(layout, piece, keep=keep)
-            if found is None:
+            shown = self._show(layout, piece, keep=keep)
+            if shown is None:
                 del self._known[segment.start, segment.stop]
                 run.tensors = before
                 return None
-            made.update(found)
-        return self._end(segment, before, made)
+            tensors.update(shown)
+        return self._end(segment, before, tensors)
 
     def _layout(self, segment: Segment) -> GraphCuts:
         later = set(segment.outputs) - set(segment.last_use)
@@ -117,10 +117,10 @@ class PiecewiseRunner:
         """
         types, counts, clean = self._run.types(), dict[int, int](), dict[int, int]()
         for position in filter(layout.can_cut, range(segment.start + 1, segment.stop)):
-            made = [name for name in crossing(layout, position) if name in layout.maker]
-            counts[position] = len(made)
-            if len(real_numbers(made, types)) == len(made):
-                clean[position] = len(made)
+            computed = [name for name in crossing(layout, position) if name in layout.maker]
+            counts[position] = len(computed)
+            if len(real_numbers(computed, types)) == len(computed):
+                clean[position] = len(computed)
         return clean.get if clean else counts.get
 
     def _show(self, layout: GraphCuts, piece: Piece, *, keep: bool) -> dict[str, Any] | None:
@@ -134,8 +134,8 @@ class PiecewiseRunner:
         run.on_stage(f"{run.label}: operators {piece.start} to {piece.stop}{run.forecast.text(count)}")
         return run.run_piece(part, keep=keep)
 
-    def _end(self, segment: Segment, before: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    def _end(self, segment: Segment, before: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
         """Leave what a segment leaves that ran as a whole: what it read, and what later ones read."""
         later = set(segment.outputs) - set(segment.last_use)
         self._run.leave({**before, **{name: self._run.tensors[name] for name in later}}, segment.last_use)
-        return {name: made[name] for name in segment.wanted if name in made}
+        return {name: tensors[name] for name in segment.wanted if name in tensors}

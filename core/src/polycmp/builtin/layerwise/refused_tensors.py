@@ -62,11 +62,11 @@ class RefusedTensors:
             fewer = self._without_whole_numbers(failed, whole)
             if fewer is not None:
                 return None, fewer
-        made = self.pieces.find(segment, keep=keep)
-        if made is None:
+        tensors = self.pieces.find(segment, keep=keep)
+        if tensors is None:
             return None, self._with_less(failed, whole)
         self._say(failed)
-        return made, None
+        return tensors, None
 
     def _without_whole_numbers(self, failed: Attempt, whole: bool) -> Attempt | None:
         """Run a segment without its boolean and whole-number outputs; None if that fails, too."""

@@ -108,7 +108,7 @@ class SegmentRunner:
             live.deactivate()
             return None
         self._carry(segment, outputs, live)
-        made = {name: self.tensors.get(name, lasting(live, outputs[name])) for name in segment.wanted}
+        tensors = {name: self.tensors.get(name, lasting(live, outputs[name])) for name in segment.wanted}
         for name in self._dead.difference(self.given):
             self.tensors.pop(name, None)
         if keep:
@@ -116,7 +116,7 @@ class SegmentRunner:
         else:
             live.deactivate()
             self._note(live)
-        return made
+        return tensors
 
     def forget(self, starts: Iterable[int]) -> None:
         """Let the sessions go that are kept for segments with these beginnings."""
@@ -181,11 +181,11 @@ class SegmentRunner:
     def _note(self, live: BackendRun) -> None:
         """Take over the result of a part's runner."""
         self._seconds += live.last_seconds
-        mine, other = self.result, live.result
-        mine.version = mine.version or other.version
-        mine.notes.extend(note for note in other.notes if note not in mine.notes)
-        if other.error and not mine.error:
-            mine.error, mine.hint = other.error, other.hint
+        result, live_result = self.result, live.result
+        result.version = result.version or live_result.version
+        result.notes.extend(note for note in live_result.notes if note not in result.notes)
+        if live_result.error and not result.error:
+            result.error, result.hint = live_result.error, live_result.hint
 
 
 def lasting(live: BackendRun, array: Any) -> Any:

@@ -71,14 +71,14 @@ class Switches:
 
     def words(self, switch: Switch, value: Any) -> str:
         """Return the `-b` value of the backend with a switch set; empty if no text says that."""
-        backend, own = self.set_to(switch, value), self._backend.plan
+        backend, plan = self.set_to(switch, value), self._backend.plan
         if backend is None:
             return ""
         try:
-            was, text = spec_texts([own])[0], spec_texts([backend.plan])[0]
+            was, text = spec_texts([plan])[0], spec_texts([backend.plan])[0]
         except PolycmpError:
             return ""
-        was_called = was != own.label  # else the label is what was typed, which is no longer that
+        was_called = was != plan.label  # else the label is what was typed, which is no longer that
         bare = text if was_called else text.rpartition("name=")[0].rstrip(",:") or text
         return f"-b {shlex.quote(bare) if _FOR_SHELLS.search(bare) else bare}"
 

@@ -286,6 +286,6 @@ def can_run_side_by_side(graphs: Sequence[ModelGraph | None]) -> bool:
 
 def comparable(graph: ModelGraph) -> list[str]:
     """Return a graph's outputs that its operators make, in the order in which they are made."""
-    made = chain.from_iterable(node.outputs for node in graph.nodes)
+    computed = chain.from_iterable(node.outputs for node in graph.nodes)
     wanted = set(graph.outputs)
-    return [name for name in made if name in wanted and name not in graph.opaque]
+    return [name for name in computed if name in wanted and name not in graph.opaque]

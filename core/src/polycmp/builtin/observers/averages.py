@@ -226,8 +226,8 @@ class Averages(RunObserver):
 
     def on_step(self, step: RunStep) -> None:
         """Take in the metrics of an iteration."""
-        for candidate, found in step.compared.items():
-            self._pairs.setdefault(candidate, PairMeans(self._judges)).add(found)
+        for candidate, comparisons in step.compared.items():
+            self._pairs.setdefault(candidate, PairMeans(self._judges)).add(comparisons)
 
     def finish(self, outcome: Outcome) -> None:
         """Put the verdicts on the means in the place of those on single iterations."""
@@ -276,9 +276,9 @@ def check_mean(name: str, tools: CompareFuncTools, options: Any, output: str | N
     Raises:
         UsageError: They have none.
     """
-    found = no_mean(tools, options, output)
-    if found is not None:
-        raise UsageError(f"--check-average: {found[0]}", whose=name, hint=found[1])
+    reason = no_mean(tools, options, output)
+    if reason is not None:
+        raise UsageError(f"--check-average: {reason[0]}", whose=name, hint=reason[1])
 
 
 def mean_judge(name: str, function: CompareFunction, tools: CompareFuncTools) -> MetricsJudge:
@@ -309,9 +309,9 @@ class PairMeans:
         self._worst: dict[tuple[str, str], WorstSamples] = {}
         self._iterations = 0
 
-    def add(self, found: Iterable[OutputComparison]) -> None:
+    def add(self, comparisons: Iterable[OutputComparison]) -> None:
         """Take in the metrics of one iteration."""
-        for item in found:
+        for item in comparisons:
             if not item.passed and not all(tolerances_matter(verdict.metrics) for verdict in item.verdicts.values()):
                 self._final.add(item.output)
             if not item.verdicts:
@@ -369,9 +369,9 @@ class AveragingComparer:
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and take in its metrics."""
-        found = self._pair.add(candidate, reference)
-        self._means.add(found)
-        return found
+        comparisons = self._pair.add(candidate, reference)
+        self._means.add(comparisons)
+        return comparisons
 
     def result(
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None

@@ -156,15 +156,15 @@ class Postprocessing(RunObserver):
         The indices of the largest values have the same shape and type for any array that they are taken from, and for
         an array of NaN alone a function returns as good an answer as for numbers.
         """
-        made, expected = step.made[candidate], step.made[step.reference]
-        for name, other in ((name, self._plan.map_output.get(name, name)) for name in made):
+        candidate_outputs, expected = step.made[candidate], step.made[step.reference]
+        for name, other in ((name, self._plan.map_output.get(name, name)) for name in candidate_outputs):
             if other not in expected:
                 continue
             ranked = pick(self._plan.postprocess, name, "") or pick(self._plan.postprocess, other, "")
             if (
-                _is_all_nan(made[name])
+                _is_all_nan(candidate_outputs[name])
                 or _is_all_nan(expected[other])
-                or (ranked and not self._alike(to_numpy(made[name]), to_numpy(expected[other])))
+                or (ranked and not self._alike(to_numpy(candidate_outputs[name]), to_numpy(expected[other])))
             ):
                 yield name
 

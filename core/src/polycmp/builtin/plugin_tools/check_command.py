@@ -52,12 +52,12 @@ def check_command(names: tuple[str, ...], timeout: float) -> None:
 def _named(name: str, candidates: Iterable[Candidate]) -> list[Candidate]:
     from polycmp.plugins import known_names
 
-    found = [item for item in candidates if item.record.name == name]
-    if not found:
+    named = [item for item in candidates if item.record.name == name]
+    if not named:
         hint = known_names().backends.get(name, "polycmp plugins list")
         names = [item.record.name for item in candidates]
         raise PluginError(f"there is no plugin {name!r}", why=did_you_mean(name, names), hint=hint)
-    return found
+    return named
 
 
 def _print_result(item: Candidate, result: CheckResult) -> None:

@@ -131,12 +131,12 @@ class Releases:
         if self.base.files.load_outputs and not self.base.compare.reference:
             return None
         label = self.base.compare.reference or self.base.backends[-1].label
-        found = next((item for item in self.base.backends if item.label == label), None)
-        if found is None or found.label == self.backend.label:
+        reference = next((item for item in self.base.backends if item.label == label), None)
+        if reference is None or reference.label == self.backend.label:
             return None
         own = self.backend
-        is_alike = (found.backend, found.model, found.options) == (own.backend, own.model, own.options)
-        return found if is_alike else None
+        is_alike = (reference.backend, reference.model, reference.options) == (own.backend, own.model, own.options)
+        return reference if is_alike else None
 
     def as_typed(self, place: int) -> Plan:
         """Return the run of a candidate."""

@@ -33,7 +33,7 @@ def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = F
     if kept is not None and not find_links and 0 <= time.time() - path.stat().st_mtime < _HOLDS:
         return kept
     try:
-        found = known_releases(package, find_links, pre=pre)
+        releases = known_releases(package, find_links, pre=pre)
     except UnreachableError:
         if kept is None:
             raise
@@ -41,8 +41,8 @@ def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = F
     with suppress(OSError, PolycmpError):  # what cannot be kept is asked for again
         make_folder(path.parent)
         with atomic_write(path) as file:
-            file.write(to_bytes(json.dumps(found) + "\n"))
-    return found
+            file.write(to_bytes(json.dumps(releases) + "\n"))
+    return releases
 
 
 def _read(path: Path) -> dict[str, str] | None:

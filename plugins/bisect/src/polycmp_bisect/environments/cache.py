@@ -81,15 +81,15 @@ class Cache:
 
     def kept(self) -> list[Kept]:
         """Return all environments, those used last first; also what was left behind half made."""
-        found = []
+        kept = []
         for folder in self.folder.glob("*/") if self.folder.is_dir() else ():
             marker = folder / _COMPLETE
             try:
                 size = _bytes_in(marker, "size")
-                found.append(Kept(folder.name, folder, size, marker.stat().st_mtime, True))
+                kept.append(Kept(folder.name, folder, size, marker.stat().st_mtime, True))
             except (OSError, ValueError, KeyError, TypeError):
-                found.append(Kept(folder.name, folder, size_of(folder), 0.0, False))
-        return sorted(found, key=lambda item: -item.used)
+                kept.append(Kept(folder.name, folder, size_of(folder), 0.0, False))
+        return sorted(kept, key=lambda item: -item.used)
 
     def is_complete(self, name: str) -> bool:
         """Return whether there is an environment, made to the end, whose interpreter starts."""
@@ -237,8 +237,8 @@ def size_of(folder: Path) -> int:
     for root, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                found = os.lstat(Path(root) / name)
-                seen[found.st_dev, found.st_ino] = found.st_size
+                status = os.lstat(Path(root) / name)
+                seen[status.st_dev, status.st_ino] = status.st_size
     return sum(seen.values())
 
 

@@ -225,16 +225,16 @@ def site_packages(folder: Path, python: str) -> Path:
 
 def _pins(requirements: Sequence[str]) -> list[str]:
     """Return the releases installed here of what is required, so that nothing but the release in question differs."""
-    found = []
+    pins = []
     for text in requirements:
         requirement = Requirement(text)
         if any(item.operator == "==" for item in requirement.specifier):
             continue
         try:
-            found.append(f"{requirement.name}=={metadata.version(requirement.name)}")
+            pins.append(f"{requirement.name}=={metadata.version(requirement.name)}")
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return pins
 
 
 def _may_be_taken(wheel: str, held: Mapping[str, str]) -> bool:

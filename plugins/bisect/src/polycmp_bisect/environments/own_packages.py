@@ -73,17 +73,17 @@ def _closure(names: Iterable[str]) -> list[str]:
     plugins = {
         canonicalize_name(item.dist.name) for item in metadata.entry_points(group="polycmp") if item.dist is not None
     }
-    found: list[str] = []
+    packages: list[str] = []
     left = [canonicalize_name(name) for name in names]
     while left:
         name = left.pop(0)
-        if name in found:
+        if name in packages:
             continue
-        found.append(name)
+        packages.append(name)
         texts = metadata.distribution(name).requires or ()
         required = [item for item in map(Requirement, texts) if not _is_of_an_extra(item)]
         left += [key for item in required if (key := canonicalize_name(item.name)) in {*plugins, _CORE}]
-    return found
+    return packages
 
 
 def _is_of_an_extra(requirement: Requirement) -> bool:

@@ -29,12 +29,13 @@ def runtimes_of(registry: Registry, backend: str) -> list[tuple[str, str]]:
     Raises:
         PluginError: The backend is unknown, or does not say what drives it.
     """
-    found = registry.find_runner(backend)
-    modules = [name for item in found.spec.needs[:1] for name in item.split("|")]  # what it needs first drives it
+    contribution = registry.find_runner(backend)
+    # What it needs first drives it.
+    modules = [name for item in contribution.spec.needs[:1] for name in item.split("|")]
     if not modules:
-        raise PluginError(f"the backend {backend!r} does not say which package drives it", whose=found.label)
+        raise PluginError(f"the backend {backend!r} does not say which package drives it", whose=contribution.label)
     installed = metadata.packages_distributions()
-    named = [canonicalize_name(item.name) for item in requirements_of([found.distribution])]
+    named = [canonicalize_name(item.name) for item in requirements_of([contribution.distribution])]
     ranked: list[tuple[int, str, str]] = []
     for module in modules:
         top = module.partition(".")[0]
@@ -150,11 +151,11 @@ def known_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = 
             f"no package index that pip knows has {package}, or none answers",
             hint=f"pip index versions {package}; --find-links DIR and --releases LIST for wheels on this machine",
         )
-    found: dict[str, str] = {}
+    pythons_of: dict[str, str] = {}
     for python, releases in zip(pythons, answers, strict=True):
         for item in releases or ():
-            found.setdefault(item, python)
-    return {item: found[item] for item in in_order(list(found))}
+            pythons_of.setdefault(item, python)
+    return {item: pythons_of[item] for item in in_order(list(pythons_of))}
 
 
 def pick_release(text: str, releases: Sequence[str], package: str) -> str:

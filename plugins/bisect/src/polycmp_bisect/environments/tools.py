@@ -106,12 +106,12 @@ def pip_words() -> list[str]:
 def interpreters() -> dict[str, str]:
     """Return the interpreters of this machine that polycmp runs on by version ("3.11"), this one first."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = {own: sys.executable}
+    interpreter_of = {own: sys.executable}
     for minor in _PYTHONS:
         version = f"3.{minor}"
-        if version not in found and (path := _interpreter(version)):
-            found[version] = path
-    return found
+        if version not in interpreter_of and (path := _interpreter(version)):
+            interpreter_of[version] = path
+    return interpreter_of
 
 
 def _interpreter(version: str) -> str:
@@ -190,7 +190,7 @@ def pip_settings() -> tuple[str, ...]:
     """Return pip's configuration of package indexes as options of uv; none if uv has its own."""
     if any(key.startswith(("UV_INDEX", "UV_DEFAULT_INDEX", "UV_FIND_LINKS")) for key in os.environ):
         return ()
-    found: list[str] = []
+    settings: list[str] = []
     for line in run_tool([*pip_words(), "config", "list"], 60).text.splitlines():
         name, equals, text = line.partition("=")
         option = name.rpartition(".")[2]
@@ -198,8 +198,8 @@ def pip_settings() -> tuple[str, ...]:
             continue
         value = str(ast.literal_eval(text))
         if option == "no-index":
-            found += ["--no-index"] if value.lower() in {"1", "true", "yes", "on"} else []
+            settings += ["--no-index"] if value.lower() in {"1", "true", "yes", "on"} else []
         else:
             items = map(_absolute, value.split()) if option == "find-links" else value.split()
-            found += [word for item in items for word in (f"--{option}", item)]
-    return tuple(found)
+            settings += [word for item in items for word in (f"--{option}", item)]
+    return tuple(settings)

@@ -112,9 +112,9 @@ def search_passes(
         if turned is None:
             return Judgement("skip", "the backend does not take this value")
         tell(f"judging {backend.label} {name}")
-        found = judge.judge(_with(plan, turned))
-        store.put(name, found)
-        return found
+        judgement = judge.judge(_with(plan, turned))
+        store.put(name, judgement)
+        return judgement
 
     search = PassSearch(look, switches.takes_several)
     tell(f"asking {backend.label} what it changes in the model")
@@ -156,11 +156,11 @@ def _check_reference(backend: ResolvedBackend, plan: Plan, judge: Judge, first: 
         return
     itself = replace(reference, label=backend.label)
     alone = replace(plan, backends=tuple(itself if item.label == backend.label else item for item in plan.backends))
-    found = judge.judge(alone)
-    if found.state == "bad":
+    judgement = judge.judge(alone)
+    if judgement.state == "bad":
         raise BackendError(
             f"{backend.label} cannot be judged, since {reference.label} differs from itself",
-            why=found.reason,
+            why=judgement.reason,
             hint=EQUAL_TO_ITSELF,
         )
 

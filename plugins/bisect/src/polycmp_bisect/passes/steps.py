@@ -123,12 +123,12 @@ def search_step(
             try:
                 write_model(with_passes(step, names, left_out), plan.model, target, name)
             except NotInstallableError as error:
-                found = Judgement("bad", f"{error.what}{f': {error.why}' if error.why else ''}")
+                judgement = Judgement("bad", f"{error.what}{f': {error.why}' if error.why else ''}")
             else:
                 written[left_out] = target
-                found = judge.judge(replace(plan, model=str(target)))
-            store.put(name, found)
-            return found
+                judgement = judge.judge(replace(plan, model=str(target)))
+            store.put(name, judgement)
+            return judgement
 
         search = PassSearch(look, lambda _: True)
         try:

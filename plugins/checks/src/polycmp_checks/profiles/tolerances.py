@@ -82,7 +82,7 @@ class ProfileTolerances:
                 "the tolerance profile was made for another model",
                 whose=path,
                 why=f"it is for {_known(self._profile)}, and the reference is {model.path} ({found[:12]})",
-                hint=_measuring(resolved, model, path),
+                hint=_calibrate_command(resolved, model, path),
             )
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
@@ -100,7 +100,7 @@ class ProfileTolerances:
         return ProfileJudge(options, detail, self._profile.outputs, self._names, lambda: self._remark)
 
 
-def _measuring(resolved: Resolved, model: Model, path: str) -> str:
+def _calibrate_command(resolved: Resolved, model: Model, path: str) -> str:
     """Return the command that measures the profile of a model, with those backends that run it."""
     registry, command = resolved.registry, ("calibrate",)
     backends = tuple(item.plan for item in resolved.backends if item.model is model)

@@ -21,7 +21,7 @@ from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rou
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
-from polycmp_locate.rounding.perturbing import jolted, nudged, rounded, scaled
+from polycmp_locate.rounding.perturbing import one_ulp_apart, randomly_moved, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
     OPERATOR_MARGIN,
@@ -211,7 +211,7 @@ class OperatorTester:
         reshaped = own.shape != still.shape
         left = np.ones(1, bool) if reshaped else own != still
         for seed in range(_TIED_DIRECTIONS):
-            moved = self.reference.run_part(jolted(inputs, 1.0, seed), [row.tensor])
+            moved = self.reference.run_part(randomly_moved(inputs, 1.0, seed), [row.tensor])
             if moved is None:
                 return False
             sample = to_numpy(moved[row.tensor])
@@ -273,7 +273,7 @@ class OperatorTester:
         """
         moves: list[_Move] = []
         for seed in range(_DIRECTIONS):
-            outputs = run.run_part(jolted(inputs, OPERATOR_MARGIN, seed), [row.tensor])
+            outputs = run.run_part(randomly_moved(inputs, OPERATOR_MARGIN, seed), [row.tensor])
             if outputs is None:
                 return moves or [_Move(0.0, 0.0)]
             gap = distance(outputs[row.tensor], still, _least_of(row))
@@ -333,7 +333,7 @@ class OperatorTester:
             truth = self.precise.run_part(inputs, [row.tensor])
             if truth is not None:
                 return self._against_float64(result, row, inputs, (own, expected, truth[row.tensor]))
-        moved = self.reference.run_part(nudged(inputs), [row.tensor])
+        moved = self.reference.run_part(one_ulp_apart(inputs), [row.tensor])
         if moved is None:
             return result
         least = least_scale(row.node.op_type, row.type)
@@ -369,7 +369,7 @@ class OperatorTester:
         of_candidate, of_reference = distance(own, truth, least), distance(expected, truth, least)
         floor = of_reference
         if of_reference > worth_running(row.unit) and self.precise is not None:
-            outputs = self.precise.run_part(nudged(inputs), [row.tensor])
+            outputs = self.precise.run_part(one_ulp_apart(inputs), [row.tensor])
             moved = distance(outputs[row.tensor], truth, least) if outputs is not None else 0.0
             floor = bounded_floor(of_reference, moved if math.isfinite(moved) else 0.0, row.unit)
         return replace(

@@ -51,7 +51,7 @@ class Shapes:
             return None
         return TensorMetadata({name: self._graph.inputs.get(name) or self.known[name] for name in names})
 
-    def not_real(self) -> list[str]:
+    def non_float_tensors(self) -> list[str]:
         """Return the tensors inside the model that hold no real numbers: random ones make no sense of them."""
         self.find(tuple(self._made()))
         classes = {name: entry.dtype for name, entry in self.known.items() if entry.dtype is not None}
@@ -204,7 +204,7 @@ def reduce_with_check(
         raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
-    parts = Parts(graph, shapes.not_real())
+    parts = Parts(graph, shapes.non_float_tensors())
     found = Search(graph, parts, judge, wishes, replay, on_stage, judge.named).run()
     if saved.lacking:
         some = ", ".join([*saved.lacking[:3], *(["…"] if len(saved.lacking) > 3 else [])])

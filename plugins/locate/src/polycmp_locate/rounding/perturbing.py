@@ -12,7 +12,7 @@ from polycmp.precision import unit_of
 from polycmp.tensors import as_dtype, dtype_name, is_floating, to_numpy
 
 
-def nudged(tensors: Mapping[str, Any]) -> dict[str, Any]:
+def one_ulp_apart(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Return tensors with every real number moved by one unit in the last place, up and down in turn."""
     return {name: _nudge(to_numpy(array)) for name, array in tensors.items()}
 
@@ -30,7 +30,7 @@ def _nudge(array: NDArray[Any]) -> NDArray[Any]:
     return moved.reshape(array.shape)
 
 
-def jolted(tensors: Mapping[str, Any], units: float, seed: int) -> dict[str, Any]:
+def randomly_moved(tensors: Mapping[str, Any], units: float, seed: int) -> dict[str, Any]:
     """Return tensors with every real number moved by so many units in the last place, up or down at random.
 
     Args:

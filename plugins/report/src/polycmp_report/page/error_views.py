@@ -86,38 +86,38 @@ class Looker(RunObserver):
         outcome.looks["html"] = self.looks
 
     def _look_at(self, pair: Compared) -> None:
-        made, expected = to_numpy(pair.made), to_numpy(pair.expected)
-        kinds = {dtype_class(made.dtype), dtype_class(expected.dtype)}
-        if made.shape != expected.shape or not made.size or kinds & {"string", "complex"}:
+        actual, expected = to_numpy(pair.made), to_numpy(pair.expected)
+        kinds = {dtype_class(actual.dtype), dtype_class(expected.dtype)}
+        if actual.shape != expected.shape or not actual.size or kinds & {"string", "complex"}:
             return
-        best = worst_elements(made, expected)
+        best = worst_elements(actual, expected)
         known = self.looks.get((pair.candidate, pair.output))
         if best and (known is None or best[0].error > known.error):
-            self.looks[pair.candidate, pair.output] = _look(pair.iteration, made, expected, best)
+            self.looks[pair.candidate, pair.output] = _look(pair.iteration, actual, expected, best)
 
 
-def worst_elements(made: NDArray[Any], expected: NDArray[Any]) -> tuple[Element, ...]:
+def worst_elements(actual: NDArray[Any], expected: NDArray[Any]) -> tuple[Element, ...]:
     """Return the elements with the largest absolute errors, the largest first; none where all are equal.
 
     Args:
-        made: The candidate's array.
+        actual: The candidate's array.
         expected: The reference's, of the same shape.
     """
-    left, right = made.reshape(-1), expected.reshape(-1)
-    found: list[tuple[float, int]] = []
+    left, right = actual.reshape(-1), expected.reshape(-1)
+    largest: list[tuple[float, int]] = []
     for start in range(0, left.size, GROUP):
         error, _, _ = errors_of(left[start : start + GROUP], right[start : start + GROUP])
         top = np.argpartition(error, -min(WORST, error.size))[-WORST:]
-        found += [(float(error[at]), start + int(at)) for at in top if error[at] > 0]
-        found = sorted(found, key=lambda item: (-item[0], item[1]))[:WORST]
+        largest += [(float(error[at]), start + int(at)) for at in top if error[at] > 0]
+        largest = sorted(largest, key=lambda item: (-item[0], item[1]))[:WORST]
     return tuple(
-        Element(tuple(map(int, np.unravel_index(at, made.shape))), float(left[at]), float(right[at]), error)
-        for error, at in found
+        Element(tuple(map(int, np.unravel_index(at, actual.shape))), float(left[at]), float(right[at]), error)
+        for error, at in largest
     )
 
 
-def _look(iteration: int, made: NDArray[Any], expected: NDArray[Any], worst: tuple[Element, ...]) -> Look:
-    images = error_images(made, expected)
+def _look(iteration: int, actual: NDArray[Any], expected: NDArray[Any], worst: tuple[Element, ...]) -> Look:
+    images = error_images(actual, expected)
     best = int(np.argmax(images.absolute.max(axis=(1, 2))))
     rows, columns = images.shape
     of = f"{rows} × {columns} elements"
@@ -125,9 +125,9 @@ def _look(iteration: int, made: NDArray[Any], expected: NDArray[Any], worst: tup
         of = f"a vector folded into {rows} rows"
     elif images.total > 1:
         of += f", image {images.numbers[best]} of {images.total}, that with the largest error"
-    flat, other = made.reshape(-1), expected.reshape(-1)
+    flat, other = actual.reshape(-1), expected.reshape(-1)
     places = np.arange(0, flat.size, max(1, -(-flat.size // POINTS)))
-    worst_at = [int(np.ravel_multi_index(item.index, made.shape)) for item in worst] if made.ndim else [0]
+    worst_at = [int(np.ravel_multi_index(item.index, actual.shape)) for item in worst] if actual.ndim else [0]
     places = np.unique(np.concatenate([places, worst_at]))
     step = max(1, -(-flat.size // _COUNTED))
     edges, counts = _histograms(flat[::step].astype(np.float64), other[::step].astype(np.float64))
@@ -145,10 +145,10 @@ def _look(iteration: int, made: NDArray[Any], expected: NDArray[Any], worst: tup
 
 
 def _histograms(
-    made: NDArray[np.float64], expected: NDArray[np.float64]
+    actual: NDArray[np.float64], expected: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return common bins of both sides' finite values, and how many of each lie in them."""
-    sides = [side[np.isfinite(side)] for side in (made, expected)]
+    sides = [side[np.isfinite(side)] for side in (actual, expected)]
     known = np.concatenate(sides)
     nothing = np.zeros(0, np.int64)
     if not known.size:

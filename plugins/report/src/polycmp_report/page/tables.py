@@ -90,14 +90,14 @@ def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int
             large=index in large, printed=index in printed, look=looks.get(index),
         )
     ]  # fmt: skip
-    made = tag(
+    section = tag(
         "table",
         tag("thead", tag("tr", *(_heading(text, kind) for text, kind in _headings(table)))),
         tag("tbody", *body),
         class_="outputs",
         aria_labelledby=f"table-{number}",
     )
-    scroll = tag("div", made, class_="scroll", tabindex="0", role="region", aria_labelledby=f"table-{number}")
+    scroll = tag("div", section, class_="scroll", tabindex="0", role="region", aria_labelledby=f"table-{number}")
     return tag("section", head, _problem(table.problem), scroll if rows else None, class_="card")
 
 
@@ -216,13 +216,13 @@ def information(table: Table, number: int) -> Markup:
     head += [tag("th", item.title, scope="col", class_=bare.get(item.kind, "number")) for item in table.columns]
     head += [tag("th", table.drawing_title, scope="col", class_="bars")] if table.drawing_title else []
     head += [tag("th", table.reason_title, scope="col")] if table.reason_title else []
-    made = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *(_plain_row(row, table) for row in table.rows)))
+    body = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *(_plain_row(row, table) for row in table.rows)))
     title = tag("h2", _title(table), id=f"information-{number}")
     remark = tag("p", table.summary, class_="soft") if table.summary else None
     return tag(
         "section",
         tag("div", title, remark, class_="section-head"),
-        tag("div", made, class_="scroll", tabindex="0", role="region", aria_labelledby=f"information-{number}"),
+        tag("div", body, class_="scroll", tabindex="0", role="region", aria_labelledby=f"information-{number}"),
         class_="card",
     )
 

@@ -147,14 +147,14 @@ def sample_points(candidate: NDArray[Any], reference: NDArray[Any]) -> tuple[Flo
     step = max(1, math.ceil(flat[0].size / POINTS))
     extra = max(1, 2000 // groups)
     parts: Callable[[], list[Floats]] = list
-    found = (parts(), parts(), parts())
+    samples = (parts(), parts(), parts())
     for start in range(0, flat[0].size, GROUP):
         absolute, relative, size = errors_of(*(array[start : start + GROUP] for array in flat))
         kept = np.arange((-start) % step, absolute.size, step)
         if step > 1:
             tops = [np.argpartition(item, -min(extra, item.size))[-extra:] for item in (absolute, relative)]
             kept = np.unique(np.concatenate([kept, *tops]))
-        for values, target in zip((size, absolute, relative), found, strict=True):
+        for values, target in zip((size, absolute, relative), samples, strict=True):
             target.append(values[kept])
-    size, absolute, relative = (np.concatenate(item) for item in found)
+    size, absolute, relative = (np.concatenate(item) for item in samples)
     return size, absolute, relative, flat[0].size

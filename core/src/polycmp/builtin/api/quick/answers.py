@@ -243,12 +243,12 @@ class Comparison(Answer, Mapping[str, OutputResult]):
 
     @cached_property
     def _worst(self) -> Mapping[str, OutputResult]:
-        found: dict[str, OutputResult] = {}
+        worst: dict[str, OutputResult] = {}
         for outputs in self.candidates.values():
             for name, item in outputs.items():
-                if name not in found or _weight(item) < _weight(found[name]):
-                    found[name] = item
-        return found
+                if name not in worst or _weight(item) < _weight(worst[name]):
+                    worst[name] = item
+        return worst
 
     def __getitem__(self, output: str) -> OutputResult:
         given: object = output  # whatever a type checker would say
@@ -368,8 +368,8 @@ class Located(Answer):
     @property
     def operator(self) -> str:
         """Type of the operator that makes it; empty for none."""
-        found = self.result.document.get("operator")
-        return str(found["type"]) if found else ""
+        operator = self.result.document.get("operator")
+        return str(operator["type"]) if operator else ""
 
     @property
     def own_error(self) -> float:

@@ -208,7 +208,7 @@ def assert_close(
         UsageError: Options contradict each other, or name outputs that are not there.
     """
     __tracebackhide__ = True
-    found = compare(
+    comparison = compare(
         new,
         old,
         atol=atol,
@@ -219,8 +219,8 @@ def assert_close(
         names=names,
         options=options,
     )
-    if not found.passed:
-        raise AssertionError(f"{found.sentence}\n\n{found}")
+    if not comparison.passed:
+        raise AssertionError(f"{comparison.sentence}\n\n{comparison}")
 
 
 class _Folder:

@@ -50,8 +50,8 @@ def fillings(inputs: TensorMetadata, options: SampleOptions) -> dict[str, Fillin
         inputs: The inputs, with their sizes.
         options: The options.
     """
-    found = {name: _filling(name, entry, options) for name, entry in inputs.items() if entry.values is None}
-    return {name: filling for name, filling in found.items() if filling is not None}
+    filling_of = {name: _filling(name, entry, options) for name, entry in inputs.items() if entry.values is None}
+    return {name: filling for name, filling in filling_of.items() if filling is not None}
 
 
 def _filling(name: str, entry: TensorEntry, options: SampleOptions) -> Filling | None:
@@ -121,9 +121,9 @@ def _text(name: str, entry: TensorEntry, shape: tuple[int, ...]) -> Filling | No
     words = BYTES if entry.range is None else int(entry.range[1]) + 1
     known = words >= stored.VOCABULARY
     ids = np.array(stored.SENTENCE_IDS if known else list(stored.SENTENCE.encode()), np.int64) % max(words, 1)
-    said = "the ids of a sentence" if known else "the bytes of a sentence"
-    said += "" if known or words >= BYTES else f" modulo {words}"
-    return Filling(said, lambda _: np.resize(ids, shape).astype(_dtype(entry)), real=True)
+    content = "the ids of a sentence" if known else "the bytes of a sentence"
+    content += "" if known or words >= BYTES else f" modulo {words}"
+    return Filling(content, lambda _: np.resize(ids, shape).astype(_dtype(entry)), real=True)
 
 
 def _beside(entry: TensorEntry, what: str) -> Filling:

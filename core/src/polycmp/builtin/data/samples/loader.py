@@ -20,25 +20,25 @@ def make_sample(options: SampleOptions) -> Callable[[TensorMetadata], Iterator[L
     """
 
     def load(inputs: TensorMetadata) -> Iterator[LabelledFeed]:
-        found = fillings(inputs, options)
-        if not any(filling.real for filling in found.values()):
+        filling_of = fillings(inputs, options)
+        if not any(filling.real for filling in filling_of.values()):
             raise DataError(
                 "no image, speech or text sample fits an input of this model",
                 whose="--data-loader sample",
                 why=f"its inputs are {inputs}",
                 hint="give inputs of your own with --load-inputs or --data-loader-script",
             )
-        return _feeds(inputs, found, options)
+        return _feeds(inputs, filling_of, options)
 
     return load
 
 
-def _feeds(inputs: TensorMetadata, found: Mapping[str, Filling], options: SampleOptions) -> Iterator[LabelledFeed]:
-    shown = [filling for filling in found.values() if filling.pictures]
+def _feeds(inputs: TensorMetadata, filling_of: Mapping[str, Filling], options: SampleOptions) -> Iterator[LabelledFeed]:
+    shown = [filling for filling in filling_of.values() if filling.pictures]
     names, rows = (shown[0].pictures, max(filling.rows for filling in shown)) if shown else ((), 1)
     for iteration in range(options.iterations or len(names) or 1):
         drawn = next(make_random(RandomOptions(seed=1 + iteration))(inputs))
-        feed = {name: found[name].make(iteration) if name in found else drawn[name] for name in inputs}
+        feed = {name: filling_of[name].make(iteration) if name in filling_of else drawn[name] for name in inputs}
         if not names:
             yield LabelledFeed(feed, f"sample {iteration}", {"sample-iterations": iteration + 1})
             continue
@@ -49,6 +49,10 @@ def _feeds(inputs: TensorMetadata, found: Mapping[str, Filling], options: Sample
 
 def remarks(options: SampleOptions, inputs: TensorMetadata) -> dict[str, str]:
     """Return in words what is fed to each input."""
-    found = fillings(inputs, options)
+    filling_of = fillings(inputs, options)
     others = random_remarks(RandomOptions(), inputs)
-    return {name: found[name].words if name in found else others[name] for name in inputs if name in {*found, *others}}
+    return {
+        name: filling_of[name].words if name in filling_of else others[name]
+        for name in inputs
+        if name in {*filling_of, *others}
+    }

@@ -64,8 +64,8 @@ class SampleSearch:
         with open_trial(self._backends, self._registry, inputs, plain=True) as trial:
             if trial is None:
                 return None
-            made = trial.run(feed)  # of the model's own outputs: those given may be of tensors inside it
-            silent = [] if isinstance(made, str) else silent_outputs(made)
+            outputs = trial.run(feed)  # of the model's own outputs: those given may be of tensors inside it
+            silent = [] if isinstance(outputs, str) else silent_outputs(outputs)
             best = _best(self._tried(trial, inputs, drawn, silent_outputs), len(silent)) if silent else None
         if best is None:
             return None
@@ -80,19 +80,19 @@ class SampleSearch:
         suited = self._sizes(inputs, _first, SIZES)
         for sized in (suited.inputs, drawn) if suited.works else (drawn,):
             for candidates in _candidates(sized):
-                found = []
+                tried = []
                 for options in candidates:
-                    made = trial.run(_first(sized, options))
-                    if not isinstance(made, str):
-                        found.append(_TriedSamples(options, sized, len(silent_outputs(made)), _spread(made)))
-                if found:
-                    yield min(found, key=lambda item: (item.silent, -item.spread))
+                    outputs = trial.run(_first(sized, options))
+                    if not isinstance(outputs, str):
+                        tried.append(_TriedSamples(options, sized, len(silent_outputs(outputs)), _spread(outputs)))
+                if tried:
+                    yield min(tried, key=lambda item: (item.silent, -item.spread))
 
     def _feeds(self, asked: TensorMetadata, sized: TensorMetadata, options: SampleOptions) -> Iterable[Feed]:
         """Return the feeds for inputs, in the sizes that were tried as far as these fit."""
         fits = all(name in sized and entry.accepts_shape(sized[name].static_shape()) for name, entry in asked.items())
-        made = make_sample(options)(sized if fits else self._sizes(asked, _first, SIZES).inputs)
-        return map(dict, made)  # without the options that repeat it: the run's own command makes it again
+        feeds = make_sample(options)(sized if fits else self._sizes(asked, _first, SIZES).inputs)
+        return map(dict, feeds)  # without the options that repeat it: the run's own command makes it again
 
 
 def _first(inputs: TensorMetadata, options: SampleOptions = _PLAIN) -> Feed:
@@ -101,8 +101,8 @@ def _first(inputs: TensorMetadata, options: SampleOptions = _PLAIN) -> Feed:
 
 def _fits(inputs: TensorMetadata) -> bool:
     """Return whether a picture or a sound fits an input; ids that were drawn are as good as those of a sentence."""
-    found = fillings(inputs, _PLAIN)
-    return any(found[name].real and (found[name].pictures or _is_float(inputs[name])) for name in found)
+    filling_of = fillings(inputs, _PLAIN)
+    return any(filling_of[name].real and (filling_of[name].pictures or _is_float(inputs[name])) for name in filling_of)
 
 
 def _is_float(entry: TensorEntry) -> bool:
@@ -121,20 +121,20 @@ def _candidates(inputs: TensorMetadata) -> Iterator[list[SampleOptions]]:
 def _best(tried: Iterable[_TriedSamples], silent: int) -> _TriedSamples | None:
     """Return the first that reaches all outputs, or else that which reaches most; None where none reaches more."""
     best = None
-    for found in tried:
-        if found.silent < (silent if best is None else best.silent):
-            best = found
-        if found.silent == 0:
+    for samples in tried:
+        if samples.silent < (silent if best is None else best.silent):
+            best = samples
+        if samples.silent == 0:
             break
     return best
 
 
-def _spread(made: Arrays) -> float:
+def _spread(arrays: Arrays) -> float:
     """Return the sum of the standard deviations of all outputs of real numbers."""
     with np.errstate(all="ignore"):
         spreads = [
             float(np.std(array.astype(np.float64)))
-            for array in made.values()
+            for array in arrays.values()
             if dtype_class(array.dtype) == "float" and array.size
         ]
     return sum(spread for spread in spreads if np.isfinite(spread))
@@ -143,10 +143,11 @@ def _spread(made: Arrays) -> float:
 def _notes(best: _TriedSamples, options: SampleOptions, silent: Sequence[str]) -> tuple[str, ...]:
     shown = ", ".join(map(repr, silent[:3])) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
     many = "outputs" if len(silent) > 1 else "output"
-    said = remarks(options, best.inputs)
+    words = remarks(options, best.inputs)
+    shapes = {name: f"{name}:{format_shape(best.inputs[name].shape)}" for name in words}
     texts = (
-        f"{', '.join(f'{name}:{format_shape(best.inputs[name].shape)}' for name in said if said[name] == text)}: {text}"
-        for text in dict.fromkeys(said.values())
+        f"{', '.join(shapes[name] for name in words if words[name] == text)}: {text}"
+        for text in dict.fromkeys(words.values())
     )
     why = f"random numbers do not reach the {many} {shown} (next to nothing, or the same number everywhere); instead:"
     first, *more = texts

@@ -36,7 +36,11 @@ class FollowUps(RunObserver):
     def finish(self, outcome: Outcome) -> None:
         """Put the commands into the outcome."""
         outcome.repeats = self._repeats.found()
-        names = {own: name for mapping in outcome.output_names.values() for own, name in mapping.items()}
+        names = {
+            candidate_name: name
+            for mapping in outcome.output_names.values()
+            for candidate_name, name in mapping.items()
+        }
         outcome.next_steps = list(self._commands.with_output_names(names))
         if outcome.exit_code != EXIT_DIFFERENT and outcome.verdict != "undecided":  # inside, more can be told
             return
