@@ -96,6 +96,7 @@ def test_names_of_classes_are_shown(digits, decide, tmp_path):
     [
         ("float.onnx -b onnxrt -b onnx", 2, "what is right?"),
         ("float.onnx -b onnxrt --data pictures", 2, "1 sides"),
+        ("float.onnx -b onnxrt -b onnx --data pictures --load-inputs {csv}", 2, "two sources of inputs"),
         ("float.onnx -b onnxrt -b onnx --data none", 3, "no such folder"),
         ("float.onnx -b onnxrt -b onnx --data pictures --labels {csv}", 3, "no label for "),
         ("float.onnx -b onnxrt -b onnx --data pictures --task tokens", 3, "needs scores of tokens [N, T, V]"),
