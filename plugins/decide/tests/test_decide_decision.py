@@ -76,6 +76,8 @@ def test_all_lost_is_worse():
     decision = decide(counted(20, 20, 0), Demand())
     assert (decision.word, decision.high) == ("worse", 1.0)
     assert decide(counted(1, 1, 0), Demand()).word == "undecided"
+    assert decide(means(np.array([0.2]), np.array([0.9])), Demand()).word == "undecided"
+    assert decide(means(np.array([0.2, 0.1]), np.array([0.9, 0.9])), Demand()).word == "undecided"
 
 
 def test_more_samples_show_a_smaller_drop():

@@ -67,8 +67,8 @@ def decide(scores: Scores, demand: Demand) -> Decision:
     """
     new, old = scores.totals
     alpha = 1.0 - demand.confidence
-    # A score that no sample changes has no spread to measure: what could be missing is what hits could miss.
-    if scores.is_hit or not scores.lost + scores.won:
+    # A score that no sample changes, or one sample, has no spread to measure: it could miss what hits could miss.
+    if scores.is_hit or not scores.lost + scores.won or scores.number < 2:
         judge: _Hits | _Means = _Hits(scores.number, scores.lost, scores.won, alpha)
     else:
         judge = _Means(scores, alpha)

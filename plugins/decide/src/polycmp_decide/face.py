@@ -56,7 +56,8 @@ def _blocks(findings: Findings) -> Iterator[Block]:
                 summary=f"{findings.scores.lost:,} lost, {findings.scores.won:,} won",
             )  # fmt: skip
         if len(changed) > len(shown):
-            yield Note(f"{len(changed) - len(shown):,} more samples change; --report FILE.json names all", label="")
+            yield Note(f"{len(changed) - len(shown):,} more samples change; --report FILE names all", label="")
+            yield Facts("All samples that change", tuple(map(_fact, changed)), background=True)
     yield from (Note(note, side.label) for side in sides for note in side.notes)
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 
@@ -90,6 +91,14 @@ def _changed(findings: Findings) -> Iterator[Row]:
                 findings.samples.names[at], "info",
                 (*(task.shown(cell) for cell in cells), told), chosen=True,
             )  # fmt: skip
+
+
+def _fact(row: Row) -> Fact:
+    """Return what a row of the table says in one line."""
+    said = (cell.text if isinstance(cell, Cell) else str(cell) for cell in row.cells)
+    return Fact(
+        row.name, ", ".join(f"{column.title.lower()} {text}" for column, text in zip(_COLUMNS, said, strict=True))
+    )
 
 
 def _document(findings: Findings) -> dict[str, Any]:

@@ -23,12 +23,15 @@ def open_samples(plan: Plan, section: DecideSection) -> tuple[Samples, tuple[str
         section: What was said of labels.
 
     Raises:
-        UsageError: It is not said what is right.
+        UsageError: It is not said what is right, or the inputs come from two places.
         FileError: A file cannot be read.
         DataError: Labels and pictures do not belong together.
     """
     classes = read_classes(section.classes) if section.classes else ()
     data = plan.data
+    if data.loader.name == "pictures" and (data.files or data.script):
+        other = "--load-inputs" if data.files else "--data-loader-script"
+        raise UsageError("two sources of inputs", whose=f"--data and {other}", hint="give only one of them")
     pictures = list_pictures(data.loader.options.folder) if data.loader.name == "pictures" else []
     if section.labels:
         labels = read_labels(section.labels)
