@@ -223,7 +223,7 @@ def make(model, options, *, name):
 @pytest.mark.parametrize("level", [1, 4])
 def test_numbers_that_an_attribute_lets_a_product_round_are_told(tmp_path, level):
     """With an accuracy level of 1 the file allows no such thing, and nobody says so."""
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("rounding", runner("rounding", factory="rounding_impl:make"))
     (site.folder / "rounding_impl.py").write_text(ROUNDING)
     rng = np.random.default_rng(0)
@@ -254,7 +254,7 @@ def test_numbers_that_an_attribute_lets_a_product_round_are_told(tmp_path, level
 @pytest.mark.parametrize("rounds", [True, False], ids=["rounds", "is wrong"])
 def test_numbers_that_a_kernel_for_small_weights_rounds_are_told(tmp_path, rounds):
     """The weights alone are quantised, so that nobody is told of kernels for two operands of 8 bits, which saturate."""
-    site = CopiedSite(tmp_path / "site")
+    site = FakeSite(tmp_path / "site")
     site.plugin("rounding", runner("rounding", factory="rounding_impl:make"))
     changed = "np.rint(blocks / step) * step" if rounds else "blocks * np.float32(1.01)"
     (site.folder / "rounding_impl.py").write_text(TOGETHER.format(changed=changed))
