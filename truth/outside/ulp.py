@@ -285,8 +285,9 @@ terms is many ULP off and still right: the verdict is polycmp's, which measures 
 `onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections. PyTorch is the
 backend `torch`: the file converted by onnx2torch, which knows operators of up to set {_OLD}; so each model is taken to
 that set first where ONNX's own converter does so, and is refused where not; what is FAILED there is a converter's
-before it is PyTorch's. LiteRT is the backend `tf`: the file converted by onnx2tf 2.6.9 without TensorFlow; what that
-refuses, or makes wrong, is a converter's, too.
+before it is PyTorch's. LiteRT is the backend `tf`: the file converted by onnx2tf 2.6.9 without TensorFlow, of which the
+same holds. It leaves operators whose weights are inputs to an operator of its own, which LiteRT refuses, and puts the
+channels of some outputs last, which is what is UNDECIDED there.
 
 {markdown_table(["", *asked], _summary(asked))}
 
