@@ -471,3 +471,13 @@ def test_nan_that_both_files_make_alike_and_mask_is_no_difference(polycmp, tmp_p
     asked = (("run",), ("run", "--mark-all"), ("locate",))
     pair = ("new.onnx", "old.onnx", "-b", "onnxrt", "--val-range", "[-1,1]", *words)
     assert tuple(polycmp(*command[:1], *pair, *command[1:]).status for command in asked) == statuses
+
+
+def test_a_shape_that_no_rounding_turns_differs(polycmp, tmp_path):
+    """Saved outputs in another layout were undecided: the candidate's own model has another shape than they, too."""
+    transposed = helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])
+    onnx.save(graph_model([transposed], [("x", FLOAT, [1, 2, 2, 1])], [("y", FLOAT, None)]), tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1))
+    np.savez(tmp_path / "truth.npz", y=np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2))
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", "--load-outputs", "truth.npz")
+    assert (done.status, "shape" in done.out) == (1, True)

@@ -189,14 +189,12 @@ def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> N
     return lost if lost is not None and lost.any() else None
 
 
-def turned_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> Decisions:
+def turned_in(name: str, samples: Sequence[Samples | None]) -> Decisions:
     """Return what samples turn of whole numbers, and of shapes."""
     turned = Decisions()
     for sampled in samples:
-        exact = sampled.exact.get(name) if sampled is not None else None
-        if sampled is not None and exact is not None:
-            turned += Decisions(reshaped=exact.shape != reference.shape)
-            turned += sampled_decisions(exact, [tensors[name] for tensors in sampled.perturbed])
+        if sampled is not None and name in sampled.exact:
+            turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.perturbed])
     return turned
 
 
@@ -433,10 +431,10 @@ class PairRounding:
         name, _, samples = self._known(output)
         return lost_in(name, reference, samples)
 
-    def decisions(self, output: str, reference: Array) -> tuple[Decisions, str]:
+    def decisions(self, output: str) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         name, sides, samples = self._known(output)
-        return turned_in(name, reference, samples), max((side.kind for side in sides), key=unit_of)
+        return turned_in(name, samples), max((side.kind for side in sides), key=unit_of)
 
     def is_inner(self, output: str) -> bool:
         """Return whether operators read the tensor, which is no output of the model."""

@@ -43,7 +43,7 @@ class RoundingSource(Protocol):
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
         ...
 
-    def decisions(self, output: str, reference: Array) -> tuple[Decisions, str]:
+    def decisions(self, output: str) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         ...
 
@@ -177,7 +177,7 @@ class MeasuredJudge(OutputJudge):
         reshaped = candidate.shape != reference.shape
         if verdict.passed or not (reshaped or are_decisions(reference)):
             return verdict
-        turned, kind = self.rounding.decisions(output, reference)
+        turned, kind = self.rounding.decisions(output)
         if not turned.explain(candidate, reference):
             is_open = self.rounding.is_inner(output) and is_steps(kind)  # steps make more numbers equal than samples do
             return replace(verdict, inconclusive="undecided") if is_open else verdict

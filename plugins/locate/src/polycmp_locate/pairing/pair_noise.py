@@ -170,10 +170,10 @@ class PairedRounding(RoundingSource):
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
         return lost_in(self._own_name(output), reference, [self._sampled()])
 
-    def decisions(self, output: str, reference: NDArray[Any]) -> tuple[Decisions, str]:
+    def decisions(self, output: str) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         kind = self._on_the_way.get(output, "") or "float32"
-        return turned_in(self._own_name(output), reference, [self._sampled()]), kind
+        return turned_in(self._own_name(output), [self._sampled()]), kind
 
     def is_inner(self, output: str) -> bool:
         """Return whether the tensor is no output of both models."""
