@@ -102,7 +102,7 @@ def test_streams_are_sessions_called_at_the_same_time(tune):
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (("--matrix", "plain"), "1 settings"),
+        (("--matrix", "plain"), "1 setting\n"),
         ((), "0 settings"),
         (("--matrix", "plain", "plain", "--rounds", "0"), "--rounds 0 times nothing"),
         (("--matrix", "plain", "plain", "--seconds", "0"), "above zero"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -67,7 +68,7 @@ class ReceiptRecorder(RunObserver):
         """
         plan = without_written_files(self._resolved.plan)
         others = {name: options for name, options in plan.observer_options.items() if name != "receipt"}
-        values = to_values(_with(plan, others), self._resolved.registry)
+        values = to_values(replace(plan, observer_options=others), self._resolved.registry)
         self.receipt = Receipt(
             files=self._files,
             run=values,
@@ -93,12 +94,6 @@ class _Digest(Protocol):
     def update(self, data: Any, /) -> None: ...
 
     def hexdigest(self) -> str: ...
-
-
-def _with(plan: Any, options: Mapping[str, Any]) -> Any:
-    from dataclasses import replace
-
-    return replace(plan, observer_options=options)
 
 
 def _add(digest: _Digest, arrays: Mapping[str, Any]) -> None:

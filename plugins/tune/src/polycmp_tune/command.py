@@ -29,7 +29,7 @@ def _tune(call: Invocation) -> int:
     options = replace(call.options, backends=(*section.matrix, *call.options.backends))
     if len(options.backends) < 2:
         raise UsageError(
-            f"{len(options.backends)} settings",
+            f"{len(options.backends)} setting{'s' * (len(options.backends) != 1)}",
             why="the last one is the reference, which the others are compared with",
             hint=_EXAMPLE,
         )
