@@ -215,13 +215,6 @@ DECISIONS: tuple[Decision, ...] = (
         "bfloat16: of two numbers the mean is rounded to one of them",
         lambda case, said: _array(case).dtype.name == "bfloat16",
     ),
-    Decision(
-        ROUNDING,
-        (_ORT, _OV),
-        ("Resize",),
-        "A coordinate lies at an element or half-way between two, on another side in float32",
-        lambda case, said: _told(case, mode="nearest") and "shape" not in said,
-    ),
     # ONNX Runtime and OpenVINO alike.
     Decision(WRONG, (_ORT, _OV), ("NonZero",), "NonZero: for a scalar the shape is (0, N), not NumPy's", _shape),
     Decision(

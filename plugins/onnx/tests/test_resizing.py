@@ -12,7 +12,6 @@ from polycmp_onnx.reference import make_evaluator
 
 RNG = np.random.default_rng(0)
 IMAGE, MATRIX = RNG.standard_normal((1, 2, 5, 7)).astype(np.float32), RNG.standard_normal((4, 5)).astype(np.float32)
-#: No position that these make lies half-way between two elements, where float32 and float64 need not agree.
 GROWS, SHRINKS, BOTH = [1.0, 1.0, 1.83, 2.37], [1.0, 1.0, 0.61, 0.43], [1.0, 1.0, 2.21, 0.57]
 MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
 ROI = np.array([0, 0, 0.13, 0.27, 1, 1, 0.91, 0.79], np.float32)
@@ -65,11 +64,19 @@ def test_resize_by_scales_that_give_no_whole_size(mode, how):
         agrees("Resize", opset, arrays, coordinate_transformation_mode=mode, extrapolation_value=7.0, **how)
 
 
+@pytest.mark.parametrize("mode", ("half_pixel", "pytorch_half_pixel", "asymmetric"))
+@pytest.mark.parametrize("nearest", ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
+def test_a_position_half_way_between_two_elements_takes_the_one_that_float32_does(mode, nearest):
+    """With a scale of 2.3 one column of 13 lies at 4.5: float64 took its other neighbour, and a right file failed."""
+    for scales in ([1.0, 1.0, 1.7, 2.3], [1.0, 1.0, 2.1, 3.1], [1.0, 1.0, 0.7, 0.3]):
+        arrays = [IMAGE, None, np.array(scales, np.float32)]
+        how = {"coordinate_transformation_mode": mode, "nearest_mode": nearest}
+        agrees("Resize", 19, arrays, mode="nearest", **how)
+
+
 @pytest.mark.parametrize("how", INTERPOLATIONS, ids=lambda how: " ".join(map(str, how.values())))
 def test_resize_to_sizes(how):
     for opset, mode in product((13, 19), MODES):
-        if mode == "asymmetric" and how["mode"] == "nearest":
-            continue  # sizes give scales that are rounded otherwise in float32
         roi = ROI if mode == "tf_crop_and_resize" else None
         agrees("Resize", opset, [IMAGE, roi, None, np.array([1, 2, 8, 5])], coordinate_transformation_mode=mode, **how)
 

@@ -109,7 +109,9 @@ def _resized(
         extrapolation_value: Value of what lies outside the region.
     """
     old = data.shape[axis]
-    at = _positions(coordinate_transformation_mode, old, length, scale, ends)
+    # In float32, as scales are and as runtimes do: half-way between two elements another type takes the other one.
+    kind = np.float32 if mode == "nearest" else np.float64
+    at = _positions(coordinate_transformation_mode, old, length, scale, ends, kind)
     if mode == "nearest":
         if antialias:
             raise NotImplementedError("antialias of mode nearest")
@@ -128,9 +130,9 @@ def _resized(
     return result
 
 
-def _positions(mode: str, old: int, length: int, scale: float, ends: Sequence[float]) -> Any:
-    """Return where in the old axis each element of the new one lies."""
-    new = np.arange(length, dtype=np.float64)
+def _positions(mode: str, old: int, length: int, scale: float, ends: Sequence[float], kind: Any) -> Any:
+    """Return where in the old axis each element of the new one lies, calculated in a type."""
+    new, scale = np.arange(length, dtype=kind), kind(scale)
     if mode == "half_pixel":
         return (new + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
