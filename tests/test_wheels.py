@@ -219,7 +219,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("record", "polycmp-record"),
         ("decide", "polycmp-decide"),
         ("tune", "polycmp-tune"),
-        ("receipt", "polycmp-receipt"),
+        ("check receipt", "polycmp-receipt"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
