@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -38,15 +39,13 @@ ELSEWHERE = {
     "A constant frozen from the example inputs": "plugins/torch/tests/test_inside.py",
 }
 ASKED = (*rules.TOGETHER, *rules.SECOND_LOOKS, *rules.REASONS)
-#: Runs pytest with a cause taken out of the lists.
+#: Takes a cause out of the lists in every interpreter that finds it, as those are that tests start.
 WITHOUT = """
-import sys
+import os
 from polycmp_locate.causes import rules
 from polycmp_locate import judge
 for part in ("TOGETHER", "SECOND_LOOKS", "REASONS"):
-    setattr(judge, part, tuple(rule for rule in getattr(rules, part) if rule.name != sys.argv[1]))
-import pytest
-sys.exit(pytest.main(["-q", "-x", "-n0", "--no-header", *sys.argv[2:]]))
+    setattr(judge, part, tuple(rule for rule in getattr(rules, part) if rule.name != os.environ["WITHOUT_CAUSE"]))
 """
 
 
@@ -62,9 +61,13 @@ def test_every_cause_is_needed_by_a_test():
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", NEEDED_BY)
-def test_the_test_fails_without_the_cause(name):
+def test_the_test_fails_without_the_cause(tmp_path, name):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, name, NEEDED_BY[name]], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "--no-header", NEEDED_BY[name]],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": path, "WITHOUT_CAUSE": name},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
     assert " failed" in done.stdout
