@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from polycmp.loader import Loader
@@ -96,9 +96,13 @@ class ResolvedBackend:
         result.precision = allowed_precision(dict(self.tools.narrows), self.plan.options)
         return result
 
-    def make_run(self) -> BackendRun:
-        """Return a run of the whole model, not active."""
-        return BackendRun(self.make_result(), self.make_runner, self.needs)
+    def make_run(self, loader: Loader[Any] | None = None) -> BackendRun:
+        """Return a run of the whole model, not active.
+
+        Args:
+            loader: Makes what to run in place of the model, with the same inputs.
+        """
+        return BackendRun(self.make_result(), partial(self.make_runner, loader), self.needs)
 
     def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True, *, runs: bool = True) -> Runner:
         """Return a runner, not active.

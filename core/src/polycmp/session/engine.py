@@ -176,12 +176,11 @@ def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[
     return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]
 
 
-def _final_outputs(resolved: Resolved, *, in_windows: bool) -> frozenset[str] | None:
-    """Return the names of the models' own outputs; None where no tensors inside are compared beside them.
+def _final_outputs(resolved: Resolved) -> tuple[frozenset[str], bool]:
+    """Return the names of the models' own outputs, and whether options make tensors inside outputs, too.
 
     Args:
-        resolved: The models, which options may make further outputs of.
-        in_windows: Whether the models run part by part, under names that pairing may give.
+        resolved: The models.
     """
     final, compared = set[str](), set[str]()
     for path, described in resolved.descriptions.items():
@@ -191,7 +190,7 @@ def _final_outputs(resolved: Resolved, *, in_windows: bool) -> frozenset[str] | 
             # chosen outputs (--onnx-outputs) take the place of the file's own, where these are not among them
             has_own = file is not None and set(file.outputs) <= set(described.outputs)
             final.update(file.outputs if file is not None and has_own else described.outputs)
-    return frozenset(final) if in_windows or final < compared else None
+    return frozenset(final), final < compared
 
 
 class _Session:
@@ -227,14 +226,13 @@ class _Session:
         data, windows = resolved.plan.data, prepared.windows is not None
         drawn = data.iterations > 1 and not data.files and not data.script
         several = drawn or (prepared.feedback is not None and prepared.feedback.steps > 1)
-        self._final = _final_outputs(resolved, in_windows=windows)
+        final, is_marked = _final_outputs(resolved)
+        self._final = final if windows or is_marked else None
         self._sensitivity = Sensitivity(
             resolved, self._to_reference, final=self._final, several=several, in_windows=windows
         )
-        marked = _final_outputs(resolved, in_windows=False)
-        self._plain: PlainOutputs | None = None
-        if marked is not None:
-            self._plain = PlainOutputs(resolved, outcome.reference, marked, self._to_reference)
+        plain = PlainOutputs(resolved, outcome.reference, final, self._to_reference)
+        self._plain: PlainOutputs | None = plain if is_marked else None
         self._names_checked = prepared.names_checked
         self.outcome = outcome
 

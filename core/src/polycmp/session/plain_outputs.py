@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from polycmp.compare.impostors import same_but_rounding
@@ -96,8 +95,7 @@ class PlainOutputs:
             own = [name for name in graph.outputs if name in self._final] if graph is not None else []
             if graph is None or not own:
                 continue
-            make = partial(backend.make_runner, graph.mark(own))
-            run = BackendRun(backend.make_result(), make, backend.needs)
+            run = backend.make_run(graph.mark(own))
             with only_errors():
                 run.activate()
             runs[backend.label] = run

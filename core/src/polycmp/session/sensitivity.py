@@ -262,7 +262,7 @@ def _running(backend: ResolvedBackend, loader: Loader[Any] | None = None) -> Ite
         backend: The backend.
         loader: Loads what it runs; None for its own model.
     """
-    run = BackendRun(backend.make_result(), lambda: backend.make_runner(loader), backend.needs)
+    run = backend.make_run(loader)
     with only_errors():
         try:
             run.activate()

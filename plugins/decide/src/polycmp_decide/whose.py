@@ -8,7 +8,7 @@ candidates are apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.spec import RunObserver
@@ -22,40 +22,36 @@ _CORRELATED = 0.5
 
 
 def split(resolved: Resolved) -> ErrorShares | None:
-    """Make the observer of a run of three such backends; None where a run is no such one."""
+    """Make the observer of a run of three backends with two models; None of other runs."""
     backends = resolved.backends
-    if len(backends) != 3:
-        return None
-    wanted = resolved.plan.compare.reference
-    reference = next((item for item in backends if wanted in (item.label, item.plan.backend)), backends[-1])
-    others = [item for item in backends if item is not reference]
-    if others[0].model.path != others[1].model.path or others[0].model.path == reference.model.path:
-        return None
-    on_it = [item for item in others if _settings(item) == _settings(reference)]
-    on_it = on_it or [item for item in others if item.plan.backend == reference.plan.backend]
-    if len(on_it) != 1:
-        return None
-    (device,) = (item for item in others if item is not on_it[0])
-    return ErrorShares(device.label, on_it[0].label, reference.label, resolved.plan.compare.map_output)
-
-
-def _settings(backend: ResolvedBackend) -> tuple[str, str]:
-    return backend.plan.backend, repr(backend.plan.options)
+    is_such = len(backends) == 3 and len({item.model.path for item in backends}) == 2
+    return ErrorShares(backends, resolved.plan.compare.map_output) if is_such else None
 
 
 class ErrorShares(RunObserver):
     """Adds up the squares of both errors of each output.
 
     Args:
-        device: Label of the new model on the device.
-        host: Label of the new model on the reference's backend.
-        reference: Label of the old model.
+        backends: The backends; two of them run the new model.
         names: Names of the reference's outputs, by those of the new model where they differ.
     """
 
-    def __init__(self, device: str, host: str, reference: str, names: Mapping[str, str]) -> None:
-        self._device, self._host, self._reference, self._names = device, host, reference, names
+    def __init__(self, backends: Sequence[ResolvedBackend], names: Mapping[str, str]) -> None:
+        self._backends, self._names = backends, names
+        self._device = self._host = self._reference = ""
         self._sums: dict[str, _Sums] = {}
+
+    def start(self, outcome: Outcome, /) -> None:
+        """Find out which of the candidates runs the new model on the reference's backend; maybe none does."""
+        reference = next((item for item in self._backends if item.label == outcome.reference), None)
+        others = [item for item in self._backends if item is not reference]
+        if reference is None or any(item.model.path == reference.model.path for item in others):
+            return
+        on_it = [item for item in others if _settings(item) == _settings(reference)]
+        on_it = on_it or [item for item in others if item.plan.backend == reference.plan.backend]
+        if len(on_it) == 1:
+            (device,) = (item for item in others if item is not on_it[0])
+            self._device, self._host, self._reference = device.label, on_it[0].label, reference.label
 
     def on_step(self, step: RunStep, /) -> None:
         """Take in the errors of a step."""
@@ -63,10 +59,8 @@ class ErrorShares(RunObserver):
 
         from polycmp.tensors import is_floating, to_numpy
 
-        runs = [step.outputs.get(label) for label in (self._device, self._host, self._reference)]
-        if any(run is None for run in runs):
-            return
-        device, host, reference = (dict(run or {}) for run in runs)
+        runs = [step.outputs.get(label, {}) for label in (self._device, self._host, self._reference)]
+        device, host, reference = map(dict[str, Any], runs)
         for name in device:
             other = self._names.get(name, name)
             if name not in host or other not in reference:
@@ -139,3 +133,7 @@ class _Sums:
         if abs(self.correlation) >= _CORRELATED:
             words += "; they add up" if self.correlation > 0 else "; they cancel in part"
         return words
+
+
+def _settings(backend: ResolvedBackend) -> tuple[str, str]:
+    return backend.plan.backend, repr(backend.plan.options)

@@ -22,8 +22,7 @@ from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.precision import UNITS, unit_of
-from polycmp.results import BackendResult
-from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
+from polycmp.runs import Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -195,9 +194,7 @@ def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Te
 
 def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterable[Feed]) -> Iterator[Tensors]:
     """Yield the outputs of a part, or the backend's own model, for several inputs, up to the first that fails."""
-    run = BackendRun(
-        BackendResult(backend.label, backend.plan.backend), lambda: backend.make_runner(loader), backend.needs
-    )
+    run = backend.make_run(loader)
     try:
         with only_errors():
             run.activate()
