@@ -115,6 +115,12 @@ def test_code_runs_only_where_it_is_allowed(polycmp, tmp_path):
     assert (tmp_path / "ran").exists()
 
 
+def test_what_it_would_write_is_not_written(polycmp, receipt, tmp_path):
+    changed(receipt, lambda said: said["run"].update({"save-outputs": "victim.npz", "report": ["victim.json"]}))
+    assert polycmp("check", "receipt", "r.json").status == 0
+    assert not list(tmp_path.glob("victim.*"))
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [

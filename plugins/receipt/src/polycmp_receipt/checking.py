@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.command import GivenOption, code_named
 from polycmp.errors import FileError, UsageError
 from polycmp.options import changed_options, find_field
-from polycmp.plan import Plan, from_values
+from polycmp.plan import Plan, from_values, without_written_files
 from polycmp.session import run_plan
 from polycmp_receipt.plugin import ReceiptOptions
 from polycmp_receipt.statement import Receipt, digest_of, load
@@ -58,39 +58,39 @@ def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage
     breaches = tuple(_other_files(stated))
     if breaches:
         return Check(stated, None, breaches)
-    plan = from_values(stated.run, registry)
-    code = None if scripts else next(code_in(plan, registry), None)
-    if code is not None:
+    plan = without_written_files(from_values(stated.run, registry))
+    harm = None if scripts else next(_harm_in(plan, registry), "")
+    if harm:
         raise UsageError(
-            f"it names code: {code[0]} {code[1]!r}", whose=path, why="a receipt may come from anybody",
+            f"it names {harm}", whose=path, why="a receipt may come from anybody",
             hint=f"read it, and then: polycmp check receipt {path} --allow-scripts",
         )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         again = str(Path(folder) / "receipt.json")
-        options = {**plan.observer_options, "receipt": ReceiptOptions(again)}
-        run_plan(replace(plan, observer_options=options), registry, on_stage)
+        run_plan(replace(plan, observer_options={"receipt": ReceiptOptions(again)}), registry, on_stage)
         repeated = load(again)
     bits = list(_other_bits(stated, repeated))
     breaches = (*_other_results(stated, repeated), *(bits if exact else ()))
     return Check(stated, repeated, breaches, (*_elsewhere(stated, repeated), *(() if exact else bits)))
 
 
-def code_in(plan: Plan, registry: Registry) -> Iterator[tuple[str, str]]:
-    """Yield the code that a plan names: the name of an option, and what it names.
+def _harm_in(plan: Plan, registry: Registry) -> Iterator[str]:
+    """Yield in words the code that a plan names, and the files that it has written: caches, say.
 
     Args:
-        plan: The plan.
+        plan: The plan, without other files that it writes.
         registry: The plugins.
     """
     compare, data = plan.compare, plan.data
     scripts = (compare.script, compare.postprocess_script, data.script)
-    yield from (("a script", text) for text in scripts if text)
+    yield from (f"code: a script {text!r}" for text in scripts if text)
     instances: list[Any] = [data.loader.options, *data.followers.values(), *plan.loader_options.values()]
     instances += [choice.options for choice in compare.functions]
-    instances += [*plan.observer_options.values(), *(backend.options for backend in plan.backends)]
+    instances += [backend.options for backend in plan.backends]
     given = [option for instance in instances for option in _given(instance)]
     models = [model for model in (plan.model, *(backend.model for backend in plan.backends)) if model]
-    yield from code_named(given, models, plan.backends, registry)
+    yield from (f"code: {name} {text!r}" for name, text in code_named(given, models, plan.backends, registry))
+    yield from (f"a file to write: {option.name} {text!r}" for option in given for text in option.written)
 
 
 def _given(instance: Any) -> Iterator[GivenOption]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -67,11 +66,9 @@ class ReceiptRecorder(RunObserver):
             FileError: It cannot be written.
         """
         plan = without_written_files(self._resolved.plan)
-        others = {name: options for name, options in plan.observer_options.items() if name != "receipt"}
-        values = to_values(replace(plan, observer_options=others), self._resolved.registry)
         self.receipt = Receipt(
             files=self._files,
-            run=values,
+            run=to_values(plan, self._resolved.registry),
             command=outcome.command,
             inputs=self._inputs.hexdigest(),
             outputs={
