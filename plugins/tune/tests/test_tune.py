@@ -7,6 +7,7 @@ import json
 import pytest
 from toymodels import chain
 
+from polycmp.results import Timing
 from polycmp_tune.latency import Latency
 from polycmp_tune.settings import Setting, fastest, pareto
 
@@ -104,7 +105,7 @@ def test_streams_are_sessions_called_at_the_same_time(tune):
     [
         (("--matrix", "plain"), "1 setting\n"),
         ((), "0 settings"),
-        (("--matrix", "plain", "plain", "--rounds", "0"), "--rounds 0 times nothing"),
+        (("--matrix", "plain", "plain", "--rounds", "0"), "rounds must be at least 1, not 0"),
         (("--matrix", "plain", "plain", "--seconds", "0"), "above zero"),
         (("--matrix", "plain", "nothing"), "no backend 'nothing'"),
     ],
@@ -117,7 +118,7 @@ def test_wrong_usage(tune, words, shown):
 
 def latency(median, noise=0.0):
     """Return a latency."""
-    return Latency(median, median, median, noise, 1 / median, 10)
+    return Latency(Timing(median, median, median, median, median, 10), noise, 1 / median)
 
 
 @pytest.mark.parametrize(
@@ -142,4 +143,4 @@ def test_a_setting_is_on_the_front_if_no_other_is_faster_and_nearer():
 
 def test_noise_is_how_far_a_round_is_off():
     made = Latency.of([[1.0, 1.0, 1.0], [1.2, 1.2, 1.2], [1.0, 1.0, 1.0]], 9.6)
-    assert (made.median, round(made.noise, 6), made.calls) == (1.0, 0.2, 9)
+    assert (made.median, round(made.noise, 6), made.timing.count) == (1.0, 0.2, 9)

@@ -19,13 +19,10 @@ def _tune(call: Invocation) -> int:
     from polycmp.runs import resolve
     from polycmp.session import run_plan
     from polycmp_tune.face import result_of
-    from polycmp_tune.latency import Timing, measure
+    from polycmp_tune.latency import measure
     from polycmp_tune.settings import fastest, settings_of
 
     section = call.section(TuneSection)
-    for name in ("rounds", "streams"):
-        if getattr(section, name) < 1:
-            raise UsageError(f"--{name} {getattr(section, name)} times nothing", hint=f"--{name} 1, or more")
     options = replace(call.options, backends=(*section.matrix, *call.options.backends))
     if len(options.backends) < 2:
         raise UsageError(
@@ -35,17 +32,16 @@ def _tune(call: Invocation) -> int:
         )
     plan = call.plan(options=options)
     call.begin(plan)
-    timing = Timing(section.seconds, section.rounds, section.warm_up, section.streams)
     with call.progress() as on_stage:
         outcome = run_plan(plan, call.registry, on_stage)
-        latencies = measure(resolve(plan, call.registry), timing, on_stage)
+        latencies = measure(resolve(plan, call.registry), section, on_stage)
     settings = settings_of(outcome, latencies)
     best = fastest(settings)
     if section.write_config and best:
         chosen = {best[0].label, outcome.reference}
         backends = tuple(item for item in plan.backends if item.label in chosen)
         call.write_run_file(replace(plan, backends=backends), section.write_config)
-    return call.present(result_of(settings, outcome, timing, call.options.command), outcome.errors)
+    return call.present(result_of(settings, outcome, section, call.options.command), outcome.errors)
 
 
 tune_command = BackendCommand(

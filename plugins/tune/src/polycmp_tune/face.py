@@ -8,7 +8,8 @@ from typing import Any
 from polycmp.report import Bar, Block, Cell, Column, Note, Point, Problem, Result, Row, Series, Table, Verdict, duration
 from polycmp.results import Outcome
 from polycmp.sentences import heading_of
-from polycmp_tune.latency import Timing
+from polycmp_tune.latency import Latency
+from polycmp_tune.options import TuneSection
 from polycmp_tune.settings import Setting, fastest, pareto
 
 _COLUMNS = (
@@ -22,13 +23,13 @@ _COLUMNS = (
 )
 
 
-def result_of(settings: Sequence[Setting], outcome: Outcome, timing: Timing, command_line: str) -> Result:
+def result_of(settings: Sequence[Setting], outcome: Outcome, how: TuneSection, command_line: str) -> Result:
     """Build the result for reports.
 
     Args:
         settings: The settings.
         outcome: The outcome of the run that compared them.
-        timing: How they were timed.
+        how: How they were timed.
         command_line: The command line as typed.
     """
     verdict = verdict_of(settings)
@@ -38,10 +39,10 @@ def result_of(settings: Sequence[Setting], outcome: Outcome, timing: Timing, com
         heading=heading_of(verdict),
         sentence=sentence(settings),
         title=" · ".join(setting.label for setting in settings[:3]),
-        content=tuple(_blocks(settings, outcome, timing)),
+        content=tuple(_blocks(settings, outcome, how)),
         environment={key: str(value) for key, value in outcome.environment.items()},
         command_line=command_line,
-        document={"schema": 1, "verdict": verdict, "command": command_line, "tune": _document(settings, timing)},
+        document={"schema": 1, "verdict": verdict, "command": command_line, "tune": _document(settings, how)},
     )
 
 
@@ -69,7 +70,7 @@ def sentence(settings: Sequence[Setting]) -> str:
     return words
 
 
-def _blocks(settings: Sequence[Setting], outcome: Outcome, timing: Timing) -> Iterator[Block]:
+def _blocks(settings: Sequence[Setting], outcome: Outcome, how: TuneSection) -> Iterator[Block]:
     for setting in settings:
         if setting.failure:
             yield Problem(f"{setting.label} failed", setting.failure, setting.hint, subject=setting.label)
@@ -90,9 +91,9 @@ def _blocks(settings: Sequence[Setting], outcome: Outcome, timing: Timing) -> It
             judged=False,
         )
         yield _picture(timed, best)
-    rounds = f"{timing.rounds} rounds of {timing.seconds / timing.rounds:.2g} s each"
-    streams = f", {timing.streams} sessions at the same time" if timing.streams > 1 else ""
-    yield Note(f"timed in turns: {rounds} after {timing.warm_up} calls to warm up{streams}", label="")
+    rounds = f"{how.rounds} rounds of {how.seconds / how.rounds:.2g} s each"
+    streams = f", {how.streams} sessions at the same time" if how.streams > 1 else ""
+    yield Note(f"timed in turns: {rounds} after {how.warm_up} calls to warm up{streams}", label="")
     yield from (Note(note) for note in outcome.notes)
     yield from (Note(note, setting.label) for setting in settings for note in setting.notes)
 
@@ -103,8 +104,8 @@ def _row(setting: Setting, is_on_front: bool, is_best: bool, slowest: float) -> 
     cells = (
         latency.median,
         Cell(f"± {100 * latency.noise:.1f} %", latency.noise),
-        latency.p90,
-        latency.p99,
+        latency.timing.p90,
+        latency.timing.p99,
         latency.rate,
         setting.error,
         "•" if is_on_front else "",
@@ -142,10 +143,10 @@ def _picture(timed: Sequence[Setting], best: Sequence[Setting]) -> Series:
     )
 
 
-def _document(settings: Sequence[Setting], timing: Timing) -> dict[str, Any]:
+def _document(settings: Sequence[Setting], how: TuneSection) -> dict[str, Any]:
     front, best = pareto(settings), fastest(settings)
     return {
-        "timing": vars(timing),
+        "timing": {name: getattr(how, name) for name in ("seconds", "rounds", "warm_up", "streams")},
         "fastest": [setting.label for setting in best],
         "settings": [
             {
@@ -156,8 +157,16 @@ def _document(settings: Sequence[Setting], timing: Timing) -> dict[str, Any]:
                 "error_of_range": setting.error,
                 "pareto": setting in front,
                 "failure": setting.failure or None,
-                "latency": None if setting.latency is None else vars(setting.latency),
+                "latency": None if setting.latency is None else _figures(setting.latency),
             }
             for setting in settings
         ],
     }
+
+
+def _figures(latency: Latency) -> dict[str, float]:
+    timing = latency.timing
+    return {
+        "median": timing.median, "p90": timing.p90, "p99": timing.p99,
+        "noise": latency.noise, "rate": latency.rate, "calls": timing.count,
+    }  # fmt: skip

@@ -9,68 +9,51 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-
 from polycmp.errors import DataError
+from polycmp.results import Timing
 from polycmp.runs import BackendRun, InputPairing, Resolved, ResolvedBackend, open_feeds
 from polycmp.tensors import Feed
+from polycmp_tune.options import TuneSection
 
 #: Calls of a round at least, however long they take.
 _FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Timing:
-    """How to time.
-
-    Attributes:
-        seconds: How long each setting is timed, in all rounds together.
-        rounds: How often the settings take turns.
-        warm_up: Calls before.
-        streams: Sessions that are called at the same time.
-    """
-
-    seconds: float
-    rounds: int
-    warm_up: int
-    streams: int
-
-
-@dataclass(frozen=True)
 class Latency:
-    """Durations of a setting's calls, in seconds.
+    """How long a setting's calls take.
 
     Attributes:
-        median: Median.
-        p90: 90th percentile.
-        p99: 99th percentile.
+        timing: Durations of the calls of all rounds.
         noise: By how much the median of a round is off that of all, as a share of it, at most.
         rate: Calls of all streams in a second.
-        calls: Calls measured.
     """
 
-    median: float
-    p90: float
-    p99: float
+    timing: Timing
     noise: float
     rate: float
-    calls: int
 
     @classmethod
     def of(cls, rounds: Sequence[Sequence[float]], seconds: float) -> Latency:
         """Return the figures of all rounds.
 
         Args:
-            rounds: Durations of the calls of each round.
+            rounds: Durations of the calls of each round, in seconds.
             seconds: How long all rounds took, of which streams share the time.
         """
         calls = [duration for durations in rounds for duration in durations]
-        median, p90, p99 = (float(value) for value in np.quantile(calls, (0.5, 0.9, 0.99)))
-        off = max(abs(statistics.median(durations) - median) for durations in rounds)
-        return cls(median, p90, p99, off / median if median else 0.0, len(calls) / seconds, len(calls))
+        timing = Timing.of(calls)
+        assert timing is not None, "a round has calls"
+        off = max(abs(statistics.median(durations) - timing.median) for durations in rounds)
+        return cls(timing, off / timing.median if timing.median else 0.0, len(calls) / seconds)
+
+    @property
+    def median(self) -> float:
+        """The median of all calls, in seconds."""
+        return self.timing.median
 
 
-def measure(resolved: Resolved, timing: Timing, on_stage: Callable[[str], None]) -> Mapping[str, Latency | str]:
+def measure(resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None]) -> Mapping[str, Latency | str]:
     """Return the latency of each backend, by label, or in words why it could not be timed.
 
     All get the first inputs of the plan. Those that are timed have a session each of their own all the time, and are
@@ -78,13 +61,13 @@ def measure(resolved: Resolved, timing: Timing, on_stage: Callable[[str], None])
 
     Args:
         resolved: The backends.
-        timing: How to time.
+        how: How to time.
         on_stage: Told in words what happens next.
 
     Raises:
         DataError: There are no inputs.
     """
-    with _activated(resolved, timing, on_stage) as settings:
+    with _activated(resolved, how, on_stage) as settings:
         alive = {label: runs for label, runs in settings.items() if not any(run.result.error for run in runs)}
         errors = {label: runs[0].result.error for label, runs in settings.items() if label not in alive}
         if not alive:
@@ -93,19 +76,19 @@ def measure(resolved: Resolved, timing: Timing, on_stage: Callable[[str], None])
         feed = next(iter(open_feeds(resolved.source, inputs)), None) if inputs is not None else None
         if feed is None:
             raise DataError("there are no inputs", hint="leave out --data-loader, or give other files")
-        return {**errors, **_in_turns(alive, feed, timing, on_stage)}
+        return {**errors, **_in_turns(alive, feed, how, on_stage)}
 
 
 @contextmanager
 def _activated(
-    resolved: Resolved, timing: Timing, on_stage: Callable[[str], None]
+    resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None]
 ) -> Iterator[dict[str, list[BackendRun]]]:
     """Make the sessions of all settings active."""
     settings: dict[str, list[BackendRun]] = {}
     try:
         for backend in resolved.backends:
             on_stage(f"activating {backend.label}")
-            settings[backend.label] = [_active(backend) for _ in range(timing.streams)]
+            settings[backend.label] = [_active(backend) for _ in range(how.streams)]
         yield settings
     finally:
         for runs in settings.values():
@@ -120,19 +103,19 @@ def _active(backend: ResolvedBackend) -> BackendRun:
 
 
 def _in_turns(
-    settings: Mapping[str, list[BackendRun]], feed: Feed, timing: Timing, on_stage: Callable[[str], None]
+    settings: Mapping[str, list[BackendRun]], feed: Feed, how: TuneSection, on_stage: Callable[[str], None]
 ) -> dict[str, Latency | str]:
     rounds: dict[str, list[list[float]]] = {label: [] for label in settings}
     spent = dict.fromkeys(settings, 0.0)
     failed: dict[str, Latency | str] = {}
-    with ThreadPoolExecutor(timing.streams, thread_name_prefix="polycmp-stream") as pool:
-        for number in range(timing.rounds):
-            on_stage(f"timing, round {number + 1} of {timing.rounds}")
+    with ThreadPoolExecutor(how.streams, thread_name_prefix="polycmp-stream") as pool:
+        for number in range(how.rounds):
+            on_stage(f"timing, round {number + 1} of {how.rounds}")
             for label, runs in settings.items():
                 if label in failed:
                     continue
                 calls = [
-                    pool.submit(_calls, run, feed, timing.warm_up if not number else 1, timing.seconds / timing.rounds)
+                    pool.submit(_calls, run, feed, how.warm_up if not number else 1, how.seconds / how.rounds)
                     for run in runs
                 ]
                 durations = [duration for call in calls for duration in call.result()[0]]

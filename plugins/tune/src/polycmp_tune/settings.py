@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from polycmp.report import Verdict
 from polycmp.results import Outcome
@@ -52,7 +53,7 @@ def settings_of(outcome: Outcome, latencies: Mapping[str, Latency | str]) -> lis
         pair, is_reference = pairs.get(backend.label), backend.label == outcome.reference
         verdict: Verdict = "error"
         if not failure and (is_reference or pair is not None):
-            verdict = "passed" if pair is None else _VERDICTS.get(pair.verdict, "error")
+            verdict = "passed" if pair is None else cast(Verdict, pair.verdict)
         shares = [item.stats.share for item in pair.outputs.values() if item.stats] if pair is not None else []
         reasons = [item.reason for item in pair.outputs.values() if not item.passed] if pair is not None else []
         settings.append(
@@ -69,11 +70,6 @@ def settings_of(outcome: Outcome, latencies: Mapping[str, Latency | str]) -> lis
             )
         )
     return settings
-
-
-_VERDICTS: Mapping[str, Verdict] = {
-    "passed": "passed", "failed": "failed", "undecided": "undecided", "blind": "blind",
-}  # fmt: skip
 
 
 def fastest(settings: Sequence[Setting]) -> list[Setting]:
