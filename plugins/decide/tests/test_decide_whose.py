@@ -16,9 +16,9 @@ def run(command, tmp_path):  # noqa: F811 - the fixture
     write(tmp_path / "old.toy", [node("Add", "x w", "y")], {"w": number(0.0)})
     write(tmp_path / "new.toy", [node("Add", "x w", "y")], {"w": number(0.3)})
 
-    def go(*backends: str, reference: str = REFERENCE) -> tuple[Done, dict]:
+    def go(*backends: str, reference: str = REFERENCE, more: tuple[str, ...] = ()) -> tuple[Done, dict]:
         words = [word for backend in backends for word in ("-b", backend)]
-        done = command("run", "old.toy", *words, "-b", reference, "--report", "r.json")
+        done = command("run", "old.toy", *words, "-b", reference, *more, "--report", "r.json")
         return done, done.report().get("error_shares", {})
 
     return go
@@ -56,6 +56,13 @@ def test_other_runs_say_nothing_of_it(run, backends):
     done, shares = run(*backends)
     assert shares == {}
     assert "whose error" not in done.out
+
+
+def test_tensors_inside_have_no_shares(run, tmp_path):
+    for name, value in (("old.toy", 0.0), ("new.toy", 0.3)):
+        write(tmp_path / name, [node("Add", "x w", "h"), node("Relu", "h", "y")], {"w": number(value)})
+    _, shares = run(device(0.4), HOST, more=("--toy-mark-all",))
+    assert list(shares["outputs"]) == ["y"]
 
 
 def test_errors_of_whole_numbers_and_other_shapes_have_no_shares(run, tmp_path):

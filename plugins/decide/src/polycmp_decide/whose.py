@@ -29,7 +29,7 @@ def split(resolved: Resolved) -> ErrorShares | None:
 
 
 class ErrorShares(RunObserver):
-    """Adds up the squares of both errors of each output.
+    """Adds up the squares of both errors of each of the models' own outputs.
 
     Args:
         backends: The backends; two of them run the new model.
@@ -39,6 +39,7 @@ class ErrorShares(RunObserver):
     def __init__(self, backends: Sequence[ResolvedBackend], names: Mapping[str, str]) -> None:
         self._backends, self._names = backends, names
         self._device = self._host = self._reference = ""
+        self._finals: frozenset[str] = frozenset()
         self._sums: dict[str, _Sums] = {}
 
     def start(self, outcome: Outcome, /) -> None:
@@ -52,6 +53,8 @@ class ErrorShares(RunObserver):
         if len(on_it) == 1:
             (device,) = (item for item in others if item is not on_it[0])
             self._device, self._host, self._reference = device.label, on_it[0].label, reference.label
+            file = reference.model.describe_file()
+            self._finals = frozenset() if file is None else frozenset(file.outputs)
 
     def on_step(self, step: RunStep, /) -> None:
         """Take in the errors of a step."""
@@ -59,11 +62,11 @@ class ErrorShares(RunObserver):
 
         from polycmp.tensors import is_floating, to_numpy
 
-        runs = [step.outputs.get(label, {}) for label in (self._device, self._host, self._reference)]
-        device, host, reference = map(dict[str, Any], runs)
+        labels = (self._device, self._host, self._reference)
+        device, host, reference = (dict[str, Any](step.outputs.get(label, {})) for label in labels)
         for name in device:
             other = self._names.get(name, name)
-            if name not in host or other not in reference:
+            if name not in host or other not in reference or (self._finals and other not in self._finals):
                 continue
             arrays = [to_numpy(array) for array in (device[name], host[name], reference[other])]
             if len({array.shape for array in arrays}) > 1 or not all(is_floating(array.dtype) for array in arrays):
