@@ -29,18 +29,16 @@ class Beyond:
         row: The tensor.
         why: The part of the error that rounding does not explain, in words.
         is_output: Whether it is an output of the model.
-        fused: What the candidate rewrites, without which it is right; None if nothing like that is known.
     """
 
     row: Row
     why: str
     is_output: bool = False
-    fused: Fused | None = None
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
-        del judged, reference
-        tensor, node, fused = self.row.tensor, self.row.node.label, self.fused
+        del reference
+        tensor, node, fused = self.row.tensor, self.row.node.label, judged.fused
         if fused is not None:
             whose = f"{candidate} rewrites {fused.labels if fused.nodes else 'the model'}{fused.hangs_on}"
             what = f"{whose}, and is right where it does not; of {tensor!r}, the output of {node}: {self.why}"
@@ -74,7 +72,7 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     if beyond is None:
         return judged
     fused = _rewritten(whole) if beyond.is_output else None
-    return replace(judged, verdict=BEYOND, cause=replace(beyond, fused=fused), fused=fused)
+    return replace(judged, verdict=BEYOND, cause=beyond, fused=fused)
 
 
 def _rewritten(whole: WholeModel) -> Fused | None:

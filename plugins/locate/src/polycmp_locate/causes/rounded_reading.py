@@ -50,11 +50,12 @@ def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
 def _ask_together(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield so of a product that is wrong together with the DequantizeLinear of its weights."""
     outputs = [item.output for item in found.finals if not item.passed]
+    sides: Sequence[Tensors | None] = ()
     for node, read in quantised_products(found, setting):
         names = [name for name in node.inputs if name not in read and name not in setting.reference.graph.weights]
         if len(names) != 1:
             continue
-        sides = setting.candidate.run_whole(feed, outputs), setting.reference.run_whole(feed, outputs)
+        sides = sides or (setting.candidate.run_whole(feed, outputs), setting.reference.run_whole(feed, outputs))
         tried = _try(setting, feed, names[0], _BLOCK, sides)
         if tried is not None:
             yield _text(tried, setting, node, "a kernel for weights of few bits may round", _IN_SESSION)
