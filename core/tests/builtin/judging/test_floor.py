@@ -22,7 +22,7 @@ def samples() -> Samples:
     tensors = [{"read": array, "cut": np.maximum(array, 0.0)} for array in (READ, *moved)]
     for tensor in tensors:  # the two that are not cut do not move at all
         tensor["cut"][0, 3:5] = READ[0, 3:5]
-    return Samples(tensors[0], tuple(tensors[1:]), "moved")
+    return Samples(tensors[0], tensors[1], lambda _: tensors[2:], "moved")
 
 
 @pytest.mark.parametrize(("error", "word"), [(0.15, "undecided"), (1.5, "failed")])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,13 +119,8 @@ def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> 
         errors = [_level_between(item, part) for item in moved]
         if any(lost for _, lost in errors):
             return None
-        levels.append(_largest_level([level for level, _ in errors]))
+        levels.append(reduce(Level.at_least, (level for level, _ in errors)))
     return tuple(levels)
-
-
-def _largest_level(levels: Sequence[Level]) -> Level:
-    rms = math.sqrt(sum(level.rms**2 for level in levels) / len(levels))
-    return Level(max(level.largest for level in levels), rms)
 
 
 def perturbed_inputs(
