@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truth.outside.is_it_a_bug_cases import NEWEST, RECORDED, Report
+from truth.outside.is_it_a_bug_cases import NEWEST, SCRIPT, Report
 from truth.table import machine, markdown_table
 
 #: OpenVINO's reports in the study's data set: those labelled confirmed, and as no bug.
@@ -127,7 +127,7 @@ def _every(reports: Sequence[Report], answers: Answers) -> str:
 
 def _row(report: Report, said: Mapping[str, Any]) -> list[str]:
     asked = said["asked"]
-    release = f"{report.release}, {RECORDED}" if report.how == RECORDED else report.release
+    release = f"{report.release}, {SCRIPT}" if report.how == SCRIPT else report.release
     told = "" if report.confirmed else "yes" if is_told(report, asked) else "–"
     return [
         report.link, "confirmed" if report.confirmed else "no bug", report.what, release, report.expected,
