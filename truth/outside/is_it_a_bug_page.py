@@ -83,13 +83,13 @@ The rule was written down before anything was asked: in descending order of numb
 stored thread says enough to rebuild a model of a few operators with its inputs, which a CPU can run, in a release that
 is to be had as a wheel; of confirmed ones, that the release alone shows it here. It was to be 20 of each. Of those that
 are no bugs it is; of confirmed ones there is one less: the titles of all 202 were read, and most are about builds,
-packages, GPUs, sticks, speed or memory. Of 21178, 21172, 20976, 20898 and the
-six of the afternoon the release had run a model before the answer was written. Tried and left out:
+packages, GPUs, sticks, speed or memory. Of 21178, 21172, 20976, 20898 and the six of the
+afternoon the release had run a model before the answer was written. Tried and left out:
 
 - 22343, 23528, 23526, 21040, 20839, 5505, 4373: not shown by the releases here with what the threads say (the first was
   seen on one kind of CPU).
-- 24270 (not with PyTorch 2.13), 23538, 21247, 21071, 21066, 20822, 20811: the front end of another framework raises an error in place of a
-  file, so there is nothing to compare.
+- 24270 (not with PyTorch 2.13), 23538, 21247, 21071, 21066, 20822, 20811: the front end of another framework raises an
+  error in place of a file, so there is nothing to compare.
 - 25744, 22875, 21573, 19134, 15438, 12445, 12226: the thread names a model that is not here, and not the operators.
 - 16177: a file whose dimensions are changed once it is read, which no backend does.
 - 11733: no model that the thread describes is refused by the releases here.
@@ -104,7 +104,8 @@ of them are about.
 Two reports on GPUs (24779, 22613) are asked with the CPU's own bfloat16 in place of the GPU's float16: the same default
 is behind them. Releases before 2023.1 have no interface that the backend can use, and two reports call OpenVINO
 otherwise than it does (another language's numbers, nothing but the compiled model kept): a backend for scripts runs
-these (`truth/outside/backends/`). Where an import fails (16491), an environment without the runtime stands for the report's.
+these (`truth/outside/backends/`). Where an import fails (16491), an environment without the runtime stands for the
+report's.
 
 ## Every report
 
