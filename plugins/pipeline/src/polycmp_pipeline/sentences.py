@@ -83,6 +83,9 @@ def sentence(findings: Findings) -> str:
     words += [f"right after it: {well}"] if well else []
     too = _names([item for item in after if item.verdict in {"failed", "error"}])
     words += [f"wrong, too: {too}"] if too else []
+    last = findings.stages[-1]
+    if heirs and last.end_to_end.differs and last.end_to_end.reached:
+        words.append(f"end to end: {last.end_to_end.text}")
     return "; ".join(words)
 
 
