@@ -43,7 +43,9 @@ def _decide(call: Invocation) -> int:
     demand = Demand(section.max_drop / 100, section.confidence / 100)
     with call.progress() as on_stage:
         findings = find(plan, call.registry, task, samples, demand, on_stage)
-    return call.present(result_of(findings, call.options.command, _next(call, plan, findings)))
+    loader = plan.data.loader
+    folder = loader.options.folder if loader.name == "pictures" else ""
+    return call.present(result_of(findings, call.options.command, _next(call, plan, findings), folder))
 
 
 def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
 from polycmp_decide.engine import Findings, Side
+from polycmp_decide.pictures import thumbnail_of
 from polycmp_decide.sentences import answer, points
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
@@ -15,13 +18,17 @@ _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "unde
 _SHOWN = 10
 
 
-def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = "") -> Result:
     """Build the result for reports.
 
     Args:
         findings: What was found.
         command_line: The command line as typed.
         steps: Commands to type next.
+        pictures: Folder with the samples, where they are pictures; empty where they are not.
+
+    Raises:
+        FileError: A picture cannot be read.
     """
     decision, scores = findings.decision, findings.scores
     verdict: Verdict = _VERDICTS[decision.word] if decision else "error"
@@ -32,7 +39,7 @@ def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] =
         heading=heading_of(verdict),
         sentence=answer(decision, scores, findings.demand) if decision and scores else backends_failed(failed),
         title=f"{findings.new.label} · {findings.old.label}",
-        content=(*_blocks(findings), *steps),
+        content=(*_blocks(findings, pictures), *steps),
         command_line=command_line,
         document={
             "schema": 1, "verdict": verdict, "command": command_line, "decide": _document(findings),
@@ -40,7 +47,7 @@ def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] =
     )  # fmt: skip
 
 
-def _blocks(findings: Findings) -> Iterator[Block]:
+def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
     sides = (findings.new, findings.old)
     for side in sides:
         if side.error:
@@ -50,8 +57,10 @@ def _blocks(findings: Findings) -> Iterator[Block]:
         changed = list(_changed(findings))
         shown = changed[:_SHOWN]
         if changed:
+            rows = [_with_picture(row, pictures) for row in shown] if pictures else shown
             yield Table(
-                "Samples that change", tuple(shown), _COLUMNS, name_title="Sample", judged=False,
+                "Samples that change", tuple(rows), _COLUMNS, name_title="Sample", judged=False,
+                drawing_title="Picture" if pictures else "",
                 heading="Samples that change", told=_SHOWN,
                 summary=f"{findings.scores.lost:,} lost, {findings.scores.won:,} won",
             )  # fmt: skip
@@ -91,6 +100,10 @@ def _changed(findings: Findings) -> Iterator[Row]:
                 findings.samples.names[at], "info",
                 (*(task.shown(cell) for cell in cells), told), chosen=True,
             )  # fmt: skip
+
+
+def _with_picture(row: Row, folder: str) -> Row:
+    return replace(row, drawing=thumbnail_of(Path(folder, row.name)))
 
 
 def _fact(row: Row) -> Fact:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycmp.errors import DataError, FileError, PluginError, UsageError, describe_exception
+from polycmp.report import Thumbnail
 
 if TYPE_CHECKING:
     from polycmp.tensors import Feed, TensorEntry, TensorMetadata
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 _SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"})
 _CHANNELS = (1, 3)
+#: Pixels of a small picture in a report, at most.
+_THUMBNAIL = (96, 96)
 
 
 def list_pictures(folder: str) -> list[str]:
@@ -43,6 +47,19 @@ def list_pictures(folder: str) -> list[str]:
 
 def _in_order(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def thumbnail_of(path: Path) -> Thumbnail:
+    """Return a small picture of a file.
+
+    Raises:
+        FileError: It cannot be read.
+    """
+    with open_picture(path) as file, BytesIO() as written:
+        small = file.convert("RGB")
+        small.thumbnail(_THUMBNAIL)
+        small.save(written, "PNG")
+        return Thumbnail(written.getvalue(), str(path))
 
 
 def make_pictures(options: PictureOptions) -> Callable[[TensorMetadata], Iterator[Feed]]:

@@ -27,8 +27,6 @@ def crop(picture, boxes):
         turned = cv2.getPerspectiveTransform(corners, target)
         flags = {"borderMode": cv2.BORDER_REPLICATE, "flags": cv2.INTER_CUBIC}
         crops.append(cv2.warpPerspective(picture, turned, (width, height), **flags))
-            )
-        )
     return crops
 
 

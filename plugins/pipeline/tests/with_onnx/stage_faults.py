@@ -10,13 +10,13 @@ from onnx import helper, numpy_helper
 
 
 def damaged(share):
-    """Return what makes one channel of a weight in the middle of the model larger."""
+    """Return what makes the first channel of a weight in the middle of the model larger."""
 
     def change(model):
         large = [item for item in model.graph.initializer if len(item.dims) >= 2 and np.prod(item.dims) > 1000]
         chosen = large[len(large) // 2]
         values = numpy_helper.to_array(chosen).copy()
-        values[..., 0] *= 1 + share
+        values[0] *= 1 + share
         chosen.CopyFrom(numpy_helper.from_array(values, chosen.name))
         return model
 
