@@ -51,9 +51,12 @@ def _decide(call: Invocation) -> int:
 def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, ...]:
     """Return the command that looks inside the model, on the picture that lost most; none where there is none."""
     from polycmp.report import NextStep
+    from polycmp_decide.sources import is_data_set
 
     scores, decision, data = findings.scores, findings.decision, plan.data.loader
     if scores is None or decision is None or decision.word != "worse" or data.name != "pictures":
+        return ()
+    if is_data_set(data.options.folder):  # its rows are no files that another command could read
         return ()
     if "locate" not in call.registry.commands:
         return ()

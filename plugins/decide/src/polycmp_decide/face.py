@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
 from polycmp_decide.engine import Findings, Side
-from polycmp_decide.pictures import thumbnail_of
 from polycmp_decide.sentences import answer, points
+from polycmp_decide.sources import open_pictures, thumbnail_of
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
 #: Samples that a terminal shows.
@@ -25,7 +24,7 @@ def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] =
         findings: What was found.
         command_line: The command line as typed.
         steps: Commands to type next.
-        pictures: Folder with the samples, where they are pictures; empty where they are not.
+        pictures: Folder or data set with the samples, where they are pictures; empty where they are not.
 
     Raises:
         FileError: A picture cannot be read.
@@ -57,7 +56,8 @@ def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
         changed = list(_changed(findings))
         shown = changed[:_SHOWN]
         if changed:
-            rows = [_with_picture(row, pictures) for row in shown] if pictures else shown
+            drawn = open_pictures(pictures) if pictures else None
+            rows = [replace(row, drawing=thumbnail_of(drawn, row.name)) for row in shown] if drawn else shown
             yield Table(
                 "Samples that change", tuple(rows), _COLUMNS, name_title="Sample", judged=False,
                 drawing_title="Picture" if pictures else "",
@@ -100,10 +100,6 @@ def _changed(findings: Findings) -> Iterator[Row]:
                 findings.samples.names[at], "info",
                 (*(task.shown(cell) for cell in cells), told), chosen=True,
             )  # fmt: skip
-
-
-def _with_picture(row: Row, folder: str) -> Row:
-    return replace(row, drawing=thumbnail_of(Path(folder, row.name)))
 
 
 def _fact(row: Row) -> Fact:

@@ -51,7 +51,8 @@ class DecideSection:
     labels: str = opt(
         "",
         help="What is right: a .csv file with the column label, and sample where the order does not tell; a .json "
-        "file as COCO's; a folder of masks; by default the folders that --data has for its classes.",
+        "file as COCO's; a folder of masks; hf:NAME, a data set; by default the folders that --data has for its "
+        "classes.",
         metavar="FILE|DIR",
     )
     classes: str = opt("", help="Names of the classes in the model's order, a line each.", metavar="FILE")
