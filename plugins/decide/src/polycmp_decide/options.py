@@ -21,6 +21,7 @@ TASKS: Mapping[str, str] = {
 DECODERS: Mapping[str, str] = {
     "yolov8": "[N, 4 + classes, boxes]: centre and size in pixels, then scores",
     "yolov5": "[N, boxes, 5 + classes]: centre and size in pixels, a score of the box, then scores",
+    "yolox": "[N, boxes, 5 + classes]: as yolov5, but places are relative to their cells, and sizes logarithms",
     "end2end": "[N, boxes, 6]: corners in pixels, score, class",
     "detr": "[N, queries, 4] and [N, queries, classes + 1]: centre and size as shares, logits, the last of none",
     "rtdetr": "[N, queries, 4] and [N, queries, classes]: centre and size as shares, logits of a sigmoid each",

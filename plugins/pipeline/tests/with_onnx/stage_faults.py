@@ -9,11 +9,17 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 
+def weights_of(model):
+    """Return the large weights of a model, those in constants too."""
+    held = [item.t for node in model.graph.node if node.op_type == "Constant" for item in node.attribute]
+    return [item for item in [*model.graph.initializer, *held] if len(item.dims) >= 2 and np.prod(item.dims) > 1000]
+
+
 def damaged(share):
     """Return what makes the first channel of a weight in the middle of the model larger."""
 
     def change(model):
-        large = [item for item in model.graph.initializer if len(item.dims) >= 2 and np.prod(item.dims) > 1000]
+        large = weights_of(model)
         chosen = large[len(large) // 2]
         values = numpy_helper.to_array(chosen).copy()
         values[0] *= 1 + share
@@ -48,12 +54,10 @@ def rounded_weights(bits):
     """Return what rounds all large weights to few bits, with one scale for each."""
 
     def change(model):
-        for item in model.graph.initializer:
+        for item in weights_of(model):
             values = numpy_helper.to_array(item)
-            if values.ndim >= 2 and values.size > 100 and values.dtype == np.float32:
-                scale = np.abs(values).max() / (2 ** (bits - 1) - 1)
-                rounded = np.round(values / (scale or 1)) * scale
-                item.CopyFrom(numpy_helper.from_array(rounded.astype(np.float32), item.name))
+            scale = np.abs(values).max() / (2 ** (bits - 1) - 1)
+            item.CopyFrom(numpy_helper.from_array((np.round(values / scale) * scale).astype(np.float32), item.name))
         return model
 
     return change
