@@ -14,7 +14,8 @@ def answer(decision: Decision, scores: Scores, demand: Demand) -> str:
     if decision.word == "worse":
         return f"worse: {counts}; {interval}"
     if decision.word == "not worse":
-        return f"not worse: {counts}; a drop above {points(decision.high)} points is ruled out {sure}"
+        above = f" above {points(decision.high)} points" if decision.high > 0 else ""
+        return f"not worse: {counts}; a drop{above} is ruled out {sure}"
     take = f"; take {decision.needed:,}" if decision.needed else ""
     if decision.p < 1 - demand.confidence:
         return f"lower, {counts}, {interval}: whether by more than {points(demand.max_drop)} is not certain{take}"
