@@ -132,7 +132,7 @@ class DataSet:
         columns = self._rows.features
         found = [name for name, feature in columns.items() if isinstance(feature, self._kinds[kind])]
         if len(found) == 1:
-            return found[0]
+            return str(found[0])
         what = f"it has the columns {', '.join(found)}" if found else f"it has no column of {words}"
         raise DataError(
             what, whose=self._source, why=f"its columns are {', '.join(columns)}",

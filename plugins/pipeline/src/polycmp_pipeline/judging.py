@@ -157,7 +157,7 @@ def _count(items: Sequence[Item], samples_off: int, samples: Sequence[str]) -> s
 
 def _over(name: str, items: Sequence[Item], count: str) -> ValueVerdict:
     differing = [item for item in items if item.verdict != "passed"]
-    verdict = min((item.verdict for item in items), key=_ORDER.index, default="passed")
+    verdict: Verdict = min((item.verdict for item in items), key=_ORDER.index, default="passed")
     shares = [item.share for item in items]
     share = None if None in shares else max((share for share in shares if share is not None), default=0.0)
     first = next((item for item in differing if item.verdict == verdict), None)
