@@ -89,6 +89,32 @@ def test_the_figures_are_those_of_the_logits(decoders, generate):
             assert trace["new_tokens"][first] != trace["old_tokens"][first]
 
 
+@pytest.mark.parametrize("size", [2, 5])
+def test_texts_go_together_without_a_mask_and_without_a_cache(generate, bigrams, tmp_path, size):
+    scores = np.random.default_rng(0).normal(0, 2, (9, 9))
+    onnx.save(bigrams(scores), tmp_path / "old.onnx")
+    onnx.save(bigrams(scores + np.random.default_rng(1).normal(0, 0.3, (9, 9))), tmp_path / "new.onnx")
+    (tmp_path / "prompts.txt").write_text("1\n2 3\n3\n4 1\n5\n6 6 6\n8\n")
+    alone, together = (generate(f"new.onnx old.onnx {WORDS} --batch {number}").document for number in (1, size))
+    assert together["batch"] == size
+    assert together["kl"]["value"] == pytest.approx(alone["kl"]["value"], rel=1e-9)
+    ways = [sorted(document["traces"], key=lambda trace: trace["prompt"]) for document in (alone, together)]
+    assert ways[0] == ways[1]
+
+
+def test_a_size_that_a_cache_leaves_open_is_asked_for(decoders, generate, tmp_path):
+    model = onnx.load(decoders / "float.onnx")
+    for item in [*model.graph.input, *model.graph.output]:
+        if item.name.startswith(("past", "present")):
+            item.type.tensor_type.shape.dim[3].dim_param = "head"
+    onnx.save(model, tmp_path / "open.onnx")
+    words = f"{tmp_path / 'open.onnx'} float.onnx -b onnxrt --prompts two.txt --steps 4"
+    assert "was taken to be 1: --input-shapes head=N" in generate(words, decoders).out
+    said = generate(f"{words} --input-shapes head=8", decoders)
+    assert said.status == 0
+    assert "head" not in said.out.replace("onnxrt:model=", "")
+
+
 def test_a_cache_that_forgets_shows_from_there_on(decoders, generate, tmp_path):
     (tmp_path / "prompts.txt").write_text("\n".join(f"{n} 3 5 7 {n + 1} 2 4 6" for n in range(8)))
     said = generate(f"{decoders / 'forgets.onnx'} {decoders / 'float.onnx'} -b onnxrt --prompts prompts.txt --steps 24")

@@ -214,6 +214,26 @@ def test_caches_are_known_by_the_names_that_decoders_use(polycmp, models, tmp_pa
     assert steps_of(tmp_path) == steps_of(tmp_path, "told.json")
 
 
+def test_a_size_that_only_the_cache_has_is_given_beside_a_cache_that_begins_empty(polycmp, tmp_path):
+    model = decoder()
+    for item in [*model.graph.input, *model.graph.output]:
+        if item.name.startswith(("past", "present")):
+            item.type.tensor_type.shape.dim[3].dim_param = "head"
+    onnx.save(model, tmp_path / "m.onnx")
+    words = ("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--steps", 3, "--input-shapes", "head=8", "sequence=5")
+    done = polycmp(*words, "--report", "r.json")
+    assert done.status == 0, done.out + done.err
+    made = json.loads((tmp_path / "r.json").read_text())["inference_results"]["onnx"]["outputs"]
+    assert made["present.0.key"]["shape"] == [1, 2, 7, 8]
+    np.savez(tmp_path / "in.npz", input_ids=[[1, 2]], attention_mask=[[1, 1]], position_ids=[[0, 1]])
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "--steps", 3, "--load-inputs", "in.npz")
+    said = " ".join(done.out.split())
+    assert "the size of head is not known and was taken to be 1: --input-shapes head=N" in said
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "--steps", 3, "--load-inputs", "in.npz", "--input-shapes", "head=8")
+    assert done.status == 0, done.out + done.err
+    assert "the size of head" not in done.out
+
+
 def test_a_state_with_other_names_has_to_be_told(polycmp, tmp_path):
     from onnx import TensorProto, helper
 

@@ -44,7 +44,15 @@ def _generate(call: Invocation) -> int:
 generate_command = BackendCommand(
     "generate",
     _generate,
-    options=("model", GenerateSection, "run.use_subprocess", "run.timeout", "result.report", "log"),
+    options=(
+        "model",
+        "data.input_shapes",
+        GenerateSection,
+        "run.use_subprocess",
+        "run.timeout",
+        "result.report",
+        "log",
+    ),
     params=common_params(two_models=True),
     help="Have two sides write on from the same prompts, each the likeliest token at each place, and say whether the "
     "first is worse than the second: how far its probabilities are apart where it reads the second one's text."

@@ -70,11 +70,6 @@ class Decoder:
             self._feedback = open_feedback(FeedbackContext.of(self._resolved.plan), self._resolved)
 
     @property
-    def can_pad(self) -> bool:
-        """Whether a mask hides padding, so that texts of different lengths go together."""
-        return _MASK in self._inputs
-
-    @property
     def notes(self) -> Sequence[str]:
         """Remarks on choices that the user did not make."""
         return self._feedback.notes if self._feedback is not None and self._given else ()
@@ -83,7 +78,7 @@ class Decoder:
         """Begin texts, and return the logits of the next token of each, `[text, token]`.
 
         Args:
-            rows: Tokens of the texts, of which there is at least one each.
+            rows: Tokens of the texts, of one length each: padding has to be hidden, and models want it on either side.
 
         Raises:
             SideError: The side failed.
@@ -119,15 +114,14 @@ class Decoder:
         return self._infer(feed)
 
     def _first(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-        """Return the inputs of texts, with padding on the left."""
-        length = max(map(len, rows))
-        padding = [length - len(row) for row in rows]
-        mask = np.array([[0] * count + [1] * (length - count) for count in padding])
+        """Return the inputs of texts."""
+        tokens = np.array(rows)
+        positions = np.arange(tokens.shape[1])
         made = {
-            self._tokens: np.array([[0] * count + list(row) for count, row in zip(padding, rows, strict=True)]),
-            _MASK: mask,
-            "position_ids": np.maximum(mask.cumsum(1) - 1, 0),
-            "cache_position": np.arange(length),
+            self._tokens: tokens,
+            _MASK: np.ones_like(tokens),
+            "position_ids": np.broadcast_to(positions, tokens.shape),
+            "cache_position": positions,
         }
         return {
             name: values.astype(_dtype(self._inputs[name])) for name, values in made.items() if name in self._inputs

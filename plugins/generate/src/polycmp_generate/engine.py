@@ -156,27 +156,32 @@ def find(
         for side in (new, old):
             on_stage(f"activating {side.run.label}")
             side.activate()
-        for group in _groups(prompts, section.batch, can_pad=new.can_pad):
+        for group in _groups(prompts, section.batch):
             on_stage(f"prompt {len(traces) + 1} of {len(prompts)}")
             written = [_write(old, [prompt], length, ends)[0] for prompt in group]
             noise += [_rounding(old, prompt, one) for prompt, one in zip(group, written, strict=True)]
-            traces += _traces(new, group, written, length, ends)
+            lacking = section.batch - len(group)
+            traces += _traces(new, group + group[-1:] * lacking, written + written[-1:] * lacking, length, ends)
+            del traces[len(traces) - lacking :]
     except SideError:
-        return Findings(_side(new), _side(old), demand)
+        return Findings(_side(new), _side(old), demand, notes=_notes(new, old))
     finally:
         for side in (new, old):
             side.run.deactivate()
     decision = decide([float(trace.kl.sum()) for trace in traces], [len(trace.old) for trace in traces], demand)
-    notes = tuple(dict.fromkeys((*new.notes, *old.notes)))
-    return Findings(_side(new), _side(old), demand, traces, decision, max(noise), section.batch, notes)
+    return Findings(
+        _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old)
+    )  # fmt: skip
 
 
-def _groups(prompts: Sequence[Sequence[int]], size: int, *, can_pad: bool) -> Iterator[list[Sequence[int]]]:
-    """Yield prompts that go together, of one length where padding cannot be hidden."""
-    sorts = (
-        [list(prompts)] if can_pad or size == 1 else [list(some) for _, some in groupby(sorted(prompts, key=len), len)]
-    )
-    for some in sorts:
+def _notes(new: Decoder, old: Decoder) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*new.notes, *old.notes)))
+
+
+def _groups(prompts: Sequence[Sequence[int]], size: int) -> Iterator[list[Sequence[int]]]:
+    """Yield prompts of one length that go together, in the order of the prompts where each goes alone."""
+    together = [list(some) for _, some in groupby(sorted(prompts, key=len), len)] if size > 1 else [list(prompts)]
+    for some in together:
         for start in range(0, len(some), size):
             yield some[start : start + size]
 

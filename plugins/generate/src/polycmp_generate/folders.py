@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,7 @@ class TransformersRunner(TextRunner):
         self._options = options
         self._model: Any = None
         self._cache: Any = None
+        self._name_of_cache = ""
 
     def activate_impl(self) -> None:
         """Load the model; nothing is fetched, and no code in the folder is run."""
@@ -98,6 +100,9 @@ class TransformersRunner(TextRunner):
             self._folder(), local_files_only=True, trust_remote_code=False, dtype=getattr(torch, self._options.dtype)
         )
         self._model.to(self._options.device).eval()
+        # Releases of 2026 have renamed it.
+        arguments = inspect.signature(self._model.forward).parameters
+        self._name_of_cache = "cache" if "cache" in arguments else "past_key_values"
 
     def deactivate_impl(self) -> None:
         """Let go of the model."""
@@ -106,13 +111,12 @@ class TransformersRunner(TextRunner):
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
         import torch
 
+        given = {self._name_of_cache: self._cache} if goes_on else {}
         with torch.inference_mode():
             made = self._model(
-                input_ids=torch.from_numpy(tokens.copy()).to(self._options.device),
-                past_key_values=self._cache if goes_on else None,
-                use_cache=True,
+                input_ids=torch.from_numpy(tokens.copy()).to(self._options.device), use_cache=True, **given
             )
-        self._cache = made.past_key_values
+        self._cache = made[self._name_of_cache]
         return np.asarray(made.logits.float().cpu().numpy())
 
 

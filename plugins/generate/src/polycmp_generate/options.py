@@ -24,7 +24,7 @@ class GenerateSection:
         metavar="FILE",
     )
     tokenizer: str = opt("", help="The tokenizer: tokenizer.json, or a folder that holds it.", metavar="FILE|DIR")
-    batch: int = opt(1, help="Prompts that the new side takes at once; the old side takes one at a time.")
+    batch: int = opt(1, help="Texts that the new side takes at once; the old side takes one at a time.")
     max_kl: float = opt(
         0.01,
         help="The divergence that is still well: of the next token's probabilities, in nats per token.",

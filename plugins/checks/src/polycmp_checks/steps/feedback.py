@@ -13,7 +13,7 @@ from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import Findings
 from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
 from polycmp_checks.steps.shared import Handle, Shared
-from polycmp_checks.steps.start import Start, given_shapes, growing_axes
+from polycmp_checks.steps.start import Start, given_shapes, growing_axes, open_sizes, sized_state
 from polycmp_checks.steps.wiring import check_declared, check_made, shown, usual_patterns, wire
 
 if TYPE_CHECKING:
@@ -135,8 +135,9 @@ class StepFeedback:
         known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
         outputs = self._outputs
         self.state = wire(self._patterns(inputs), list(outputs), list(inputs)) if outputs else {}
-        given = given_shapes(self.state, known, self._following.data)
         growing = growing_axes(self.state, known, outputs)
+        given = given_shapes(growing, known, self._following.data)
+        known = sized_state(growing, known, self._following.data)
         self.start = Start(known, growing, given, self._rules(list(inputs)), free)
         return self.start
 
@@ -251,6 +252,9 @@ class StepFeedback:
         if not self._options.state and self.state:
             (pattern,) = self._patterns(self.start.inputs)
             notes.append(f"outputs go back as decoders call them: --state '{pattern}'")
+        if not self.start.free and (open_ones := open_sizes(self.start.growing, self.start.inputs)):
+            sizes = " ".join(f"{name}=N" for name in open_ones)
+            notes.append(f"the size of {shown(open_ones)} is not known and was taken to be 1: --input-shapes {sizes}")
         if rules:
             notes.append(f"from step to step {', '.join(rules)}, which decoders want; --feed INPUT=RULE says otherwise")
         return notes
