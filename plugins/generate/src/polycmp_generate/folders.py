@@ -39,7 +39,7 @@ def make_genai(model: ModelHandle, options: None, *, name: str) -> Runner:
 
 
 class TextRunner(Runner):
-    """Runs a decoder on texts; one that goes on from the text of the call before uses its cache.
+    """Runs a decoder on texts; one that goes on from the text of the call before uses its cache, where the library can.
 
     The logits are those behind each token that is new.
 
@@ -49,6 +49,8 @@ class TextRunner(Runner):
     """
 
     outputs_stay_valid = True
+    #: Whether several texts go on together.
+    several_go_on = True
 
     def __init__(self, folder: Loader[str], name: str) -> None:
         super().__init__(name)
@@ -64,6 +66,7 @@ class TextRunner(Runner):
         tokens: Tokens = np.asarray(to_numpy(feed_dict["input_ids"]))
         taken = self._taken.shape[1]
         goes_on = 0 < taken < tokens.shape[1] and np.array_equal(tokens[:, :taken], self._taken)
+        goes_on &= self.several_go_on or len(tokens) == 1
         self._taken = np.zeros((0, 0), np.int64)  # a call that fails leaves nothing to go on from
         logits = self._logits(tokens[:, taken if goes_on else 0 :], goes_on=goes_on)
         self._taken = tokens.copy()
@@ -127,6 +130,8 @@ class GenaiRunner(TextRunner):
         folder: Gives the folder.
         name: Label of the runner.
     """
+
+    several_go_on = False
 
     def __init__(self, folder: Loader[str], name: str) -> None:
         super().__init__(folder, name)

@@ -58,7 +58,7 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         factory="polycmp_generate.folders:make_genai",
         accepts=("decoder",),
         needs=("onnxruntime_genai",),
-        tools="polycmp_generate.plugin:WholeModels",
+        tools="polycmp_generate.plugin:GenaiTools",
     )
 
 
@@ -68,7 +68,14 @@ class WholeModels(RunnerTools):
     runs_parts = False
 
 
+class GenaiTools(WholeModels):
+    """The same, under the name that people know."""
+
+    aliases = ("genai",)
+
+
 class TransformersTools(WholeModels):
     """The same, in a coarser type if asked."""
 
+    aliases = ("huggingface",)
     narrows = (("dtype", ""),)
