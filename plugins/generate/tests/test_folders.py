@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import pytest
 
+from polycmp.cli.main import run
+
 pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime_genai")
-
-from polycmp.cli.main import run
 
 WORDS = "--prompts prompts.txt --steps 24"
 

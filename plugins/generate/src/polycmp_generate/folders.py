@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -103,9 +102,6 @@ class TransformersRunner(TextRunner):
             self._folder(), local_files_only=True, trust_remote_code=False, dtype=getattr(torch, self._options.dtype)
         )
         self._model.to(self._options.device).eval()
-        # Releases of 2026 have renamed it.
-        arguments = inspect.signature(self._model.forward).parameters
-        self._name_of_cache = "cache" if "cache" in arguments else "past_key_values"
 
     def deactivate_impl(self) -> None:
         """Let go of the model."""
@@ -119,6 +115,7 @@ class TransformersRunner(TextRunner):
             made = self._model(
                 input_ids=torch.from_numpy(tokens.copy()).to(self._options.device), use_cache=True, **given
             )
+        self._name_of_cache = "cache" if "cache" in made else "past_key_values"  # releases of 2026 have renamed it
         self._cache = made[self._name_of_cache]
         return np.asarray(made.logits.float().cpu().numpy())
 
