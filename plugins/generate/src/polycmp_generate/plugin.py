@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, RunnerTools, hookimpl, opt
+from polycmp.spec import CommandSpec, LoaderSpec, ObserverSpec, RunnerSpec, RunnerTools, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,12 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         needs=("onnxruntime_genai",),
         tools="polycmp_generate.plugin:GenaiTools",
     )
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute the first round and layer in which two dumps of a decoder part."""
+    yield ObserverSpec("rounds", "First round and layer that differ, in dumps", "polycmp_generate.dumps:watch_rounds")
 
 
 class WholeModels(RunnerTools):
