@@ -11,7 +11,7 @@ TOOLS := .venv-tools
 PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
-FRAMEWORKS := openvino torch tf
+FRAMEWORKS := openvino torch tf generate
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
@@ -24,7 +24,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Groups of pyproject.toml need pip 25.1, which environments of Python before 3.14 do not begin with.
 install_group = $(1)/bin/python -m pip --disable-pip-version-check install --quiet --upgrade 'pip>=25.1' && $(1)/bin/python -m pip --disable-pip-version-check install --quiet --group $(2)
-EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect -e plugins/record -e plugins/decide -e plugins/tune -e plugins/receipt -e plugins/pipeline
+EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect -e plugins/record -e plugins/decide -e plugins/tune -e plugins/receipt -e plugins/pipeline -e plugins/generate
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
