@@ -344,3 +344,15 @@ def test_lists_of_other_lengths_are_paired_by_what_is_alike():
     assert together(items, items[1:]) == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
     assert together([], items[:1]) == [(None, 0)]
     assert together(items, items[::-1])[0] == (0, 0)
+
+
+def test_of_large_lists_of_other_lengths_items_belong_together_by_their_places():
+    items = [np.full(2, number) for number in range(150)]
+    assert together(items[:100], items)[-2:] == [(None, 148), (None, 149)]
+    assert together(items, items[:100])[-1] == (149, None)
+
+
+def test_shapes_may_be_given_to_a_model(pipeline):
+    done, found = pipeline(instead=('model = "m.toy"', 'model = "m.toy"\ninput-shapes = "x:[1,8]"'))
+    assert done.status == 0, done.err
+    assert found["first_wrong"] is None
