@@ -13,6 +13,12 @@ Image = pytest.importorskip("PIL.Image")
 NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    """Keep what is read of files out of the user's cache."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+
+
 @pytest.fixture(scope="module")
 def saved(digits, tmp_path_factory):
     """A folder with the pictures of `digits` as a data set with names of classes."""
@@ -23,12 +29,14 @@ def saved(digits, tmp_path_factory):
     test = datasets.Dataset.from_dict(rows, features)
     test.save_to_disk(folder / "test")
     datasets.DatasetDict({"train": test.select(range(5)), "test": test}).save_to_disk(folder / "both")
+    (folder / "files").mkdir()
+    test.to_parquet(folder / "files" / "test.parquet")
     return folder
 
 
 def test_pictures_and_labels_of_a_data_set_give_the_same_answer_as_a_folder(digits, decide, saved):
     known = decide("damaged.onnx float.onnx -b onnxrt --data pictures", digits)
-    for source in ("test", "both#test"):
+    for source in ("test", "both#test", "files"):
         said = decide(f"damaged.onnx float.onnx -b onnxrt --data 'hf:{saved / source}'", digits)
         assert said.status == known.status == 1, said.err
         assert said.document["p"] == known.document["p"]

@@ -344,3 +344,62 @@ def test_lists_of_other_lengths_are_paired_by_what_is_alike():
     assert together(items, items[1:]) == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
     assert together([], items[:1]) == [(None, 0)]
     assert together(items, items[::-1])[0] == (0, 0)
+
+
+def test_of_large_lists_of_other_lengths_items_belong_together_by_their_places():
+    items = [np.full(2, number) for number in range(150)]
+    assert together(items[:100], items)[-2:] == [(None, 148), (None, 149)]
+    assert together(items, items[:100])[-1] == (149, None)
+
+
+def test_shapes_may_be_given_to_a_model(pipeline):
+    done, found = pipeline(instead=('model = "m.toy"', 'model = "m.toy"\ninput-shapes = "x:[1,8]"'))
+    assert done.status == 0, done.err
+    assert found["first_wrong"] is None
+
+
+LISTS = """
+import numpy as np
+
+def load():
+    yield {"signal": np.arange(24, dtype=np.float32)}
+
+def three(signal):
+    return [part[None] for part in signal.reshape(3, 8)]
+
+def two(signal):
+    return three(signal)[:2]
+"""
+TWO_LISTS = """
+data-loader-script = "lists.py:load"
+[[stage]]
+name = "first"
+function = "lists.py:three"
+inputs = "signal"
+outputs = "x"
+[[stage]]
+name = "second"
+function = "lists.py:{name}"
+reference-function = "lists.py:{reference}"
+inputs = "signal"
+outputs = "other"
+[[stage]]
+name = "model"
+model = "two.toy"
+backend = ["toy", "plain"]
+"""
+
+
+def test_lists_that_do_not_fit_together(pipeline, tmp_path):
+    (tmp_path / "lists.py").write_text(LISTS)
+    both = {"x": ["float32", [1, 8]], "other": ["float32", [1, 8]]}
+    write(tmp_path / "two.toy", [node("Add", "x other", "y")], {}, both)
+    done, found = pipeline(text=TWO_LISTS.replace("{name}", "two").replace("{reference}", "three"))
+    assert done.status == 1, done.out + done.err
+    assert found["first_wrong"] == "second"
+    last = found["stages"][-1]
+    assert last["verdict"] == "passed"
+    assert last["end_to_end"]["text"] == "not reached with 1 sample: its inputs are no lists of one length"
+    done, _ = pipeline(text=TWO_LISTS.replace("{name}", "two").replace("{reference}", "two"))
+    assert done.status == 2
+    assert "stage 'model': its inputs are lists of different lengths" in done.err

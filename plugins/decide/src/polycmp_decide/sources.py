@@ -75,9 +75,11 @@ class DataSet:
                 hint="pip install 'polycmp-decide[datasets]'",
             ) from error  # fmt: skip
         self._source = source
-        hint = f"ls {path}" if Path(path).exists() else "hf:DIR as save_to_disk wrote it, or a name of the hub"
+        marks = (datasets.config.DATASET_STATE_JSON_FILENAME, datasets.config.DATASETDICT_JSON_FILENAME)
+        is_saved = any(Path(path, mark).exists() for mark in marks)
+        hint = f"ls {path}" if Path(path).exists() else "hf:DIR with a data set, or its name on the hub"
         with OthersCode(FileError, "cannot read this data set", whose=source, hint=hint):
-            found = datasets.load_from_disk(path) if Path(path).is_dir() else datasets.load_dataset(path)
+            found = datasets.load_from_disk(path) if is_saved else datasets.load_dataset(path)
         if isinstance(found, dict):
             splits = list(found)
             if split not in found and (split or len(splits) > 1):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Point, Problem, Result, Row, Series, State, Table
-from polycmp.sentences import heading_of
+from polycmp.sentences import MARKS, counted, heading_of
 from polycmp_pipeline.findings import Findings, StageFinding
 from polycmp_pipeline.sentences import blamed, inherited_from, sentence, verdict_of
 
@@ -49,7 +49,7 @@ def _blocks(findings: Findings) -> Iterator[Block]:
     left = tuple(Row(name, "skipped", (None, "not reached", "")) for name in findings.left)
     yield Table(
         "Stages on the reference's data", (*rows, *left), _COLUMNS, name_title="Stage", reason_title="Why",
-        summary=f"{findings.samples} samples",
+        summary=counted(findings.samples, "sample"),
     )  # fmt: skip
     for stage in findings.stages:
         if stage.verdict == "error":
@@ -63,6 +63,7 @@ def _row(finding: StageFinding, findings: Findings, is_chosen: bool) -> Row:
     origin = inherited_from(finding, findings)
     apart = finding.end_to_end.text
     state: State = finding.verdict
+    others = [value.reason for value in finding.values if value.reason not in {"", finding.reason}]
     same = ("the same on both sides",) if finding.stage.is_same else ()
     return Row(
         finding.stage.name,
@@ -73,8 +74,9 @@ def _row(finding: StageFinding, findings: Findings, is_chosen: bool) -> Row:
             finding.stage.subject,
         ),
         reason=finding.reason,
+        mark=MARKS[state] if is_chosen else "",
         chosen=is_chosen,
-        remarks=(f"end to end: {apart}", *same, *(value.reason for value in finding.values if value.reason)),
+        remarks=(f"end to end: {apart}", *same, *others),
     )
 
 

@@ -241,7 +241,8 @@ def _with_model(backend: Any, model: str) -> Any:
 def _check_plan(plan: Plan, registry: Registry) -> None:
     """Refuse options that say where inputs come from, or that write files: the pipeline does both."""
     plain = from_values({}, registry)
-    if replace(plan.data, map_input={}) != plain.data or plan.files != plain.files:
+    data = replace(plan.data, map_input={}, input_shapes={}, dimensions={})  # shapes concern builders of engines, too
+    if data != plain.data or plan.files != plain.files:
         raise UsageError(
             "a stage has no inputs, outputs or reports of its own",
             why="it is given what those before it made",

@@ -103,7 +103,7 @@ class ModelStage:
         own: Sequence[Values | None], save_to: str,
     ) -> Made:  # fmt: skip
         self._on_stage(f"{self._stage.name}: running {old.label}")
-        asked = [self._feeds(values, inputs) for values in reference]
+        asked = [self._whole_feeds(values, inputs) for values in reference]
         fed, expected = [], []
         for feeds, _ in asked:
             given = list(self._chain(old, feeds))
@@ -158,15 +158,14 @@ class ModelStage:
             if mine is None:
                 yield None
                 continue
-            feeds, are_lists = self._feeds(mine, inputs, is_own=True)
-            if not self._stage.feedback and _same_feeds(feeds, theirs):
-                yield known
-                continue
-            given = list(self._chain(run, feeds)) if run.is_active and feeds is not None else []
-            if len(given) < len(feeds or [{}]) and (feeds is None or feeds):
+            feeds = self._feeds(mine, inputs)
+            if feeds is None:
                 yield None
-                continue
-            yield self._values([self._by_reference(outputs) for _, outputs in given], names, are_lists=are_lists)
+            elif not self._stage.feedback and _same_feeds(feeds[0], theirs):
+                yield known
+            else:
+                given = [self._by_reference(outputs) for _, outputs in self._chain(run, feeds[0])]
+                yield self._values(given, names, are_lists=feeds[1]) if len(given) == len(feeds[0]) else None
 
     def _chain(self, run: BackendRun, feeds: Sequence[Feed]) -> Iterator[tuple[Feed, dict[str, Array]]]:
         """Yield what a run is fed for each item, with what it makes of it, up to one that it fails on."""
@@ -192,11 +191,25 @@ class ModelStage:
         names = self._resolved.map_output
         return {names.get(name, name): array for name, array in outputs.items()}
 
-    def _feeds(self, values: Values, inputs: TensorMetadata, *, is_own: bool = False) -> Any:
-        """Return the feeds of the items of a sample; without any where the new side's own lists do not fit.
+    def _whole_feeds(self, values: Values, inputs: TensorMetadata) -> Feeds:
+        """Return the feeds of the items of a sample.
 
         Raises:
-            UsageError: A value is missing, or lists of the reference's have different lengths.
+            UsageError: A value is missing, or lists do not fit together.
+        """
+        feeds = self._feeds(values, inputs)
+        if feeds is None:
+            raise UsageError(
+                "its inputs are lists of different lengths, or lists of lists", whose=f"stage {self._stage.name!r}",
+                hint="make them of one length in a function before it",
+            )  # fmt: skip
+        return feeds
+
+    def _feeds(self, values: Values, inputs: TensorMetadata) -> Feeds | None:
+        """Return the feeds of the items of a sample; None where lists do not fit together.
+
+        Raises:
+            UsageError: A value is missing.
         """
         reads = cast("Mapping[str, str]", self._stage.reads)
         whose = f"stage {self._stage.name!r}"
@@ -216,10 +229,7 @@ class ModelStage:
             return [{name: array_of(value) for name, value in bound.items()}], False
         lengths = {name: len(value) for name, value in lists.items()}
         if len(set(lengths.values())) > 1 or any(is_list(item) for value in lists.values() for item in value):
-            if is_own:
-                return None, True
-            counts = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise UsageError(f"its inputs are lists of different lengths or of lists: {counts}", whose=whose)
+            return None
         number = next(iter(lengths.values()))
         return [
             {name: array_of(value[place] if name in lists else value) for name, value in bound.items()}
@@ -276,6 +286,7 @@ class ModelStage:
             return "skipped", "there was nothing to run it on", (), ()
         self._on_stage(f"{self._stage.name}: judging")
         plan = self._resolved.plan
+        # What is said of a difference depends on whether the inputs are the user's own, and these are.
         given = replace(plan, data=replace(plan.data, files=(inputs or self._stage.name,)))
         outcome = judge_outputs(
             replace(self._resolved, plan=given), self._candidate, self._reference,
@@ -308,8 +319,8 @@ def _arrays(outputs: Mapping[str, Any]) -> dict[str, Array]:
     return {name: to_numpy(array) for name, array in copy_outputs(outputs).items()}
 
 
-def _same_feeds(one: Sequence[Feed] | None, two: Sequence[Feed]) -> bool:
-    return one is not None and len(one) == len(two) and all(
+def _same_feeds(one: Sequence[Feed], two: Sequence[Feed]) -> bool:
+    return len(one) == len(two) and all(
         mine.keys() == theirs.keys() and all(same_array(mine[name], theirs[name]) for name in mine)
         for mine, theirs in zip(one, two, strict=True)
     )  # fmt: skip

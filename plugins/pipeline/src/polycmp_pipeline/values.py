@@ -14,8 +14,8 @@ from polycmp.tensors import to_numpy
 Array = npt.NDArray[Any]
 #: The values of one sample, by name.
 Values = dict[str, Any]
-#: Lists of more pairs than this are not searched for the items that belong together (choice: it takes a second).
-_MOST_PAIRS = 40_000
+#: Lists of more pairs than this are not searched for the items that belong together (choice: each pair is compared).
+_MOST_PAIRS = 10_000
 
 
 def is_list(value: Any) -> bool:
