@@ -74,6 +74,7 @@ FUNCTIONS = (
         "an attribute under another name", _RUNTIME, "onnxruntime#12445",
         "LeakyRelu is given slope in place of alpha; the model cannot run",
         _attribute_renamed, onnxruntime("1.12.1"), onnxruntime("1.15.1"), Answer(("s",), ("slope",)),
+        first="status 3: ONNX's operators take no attribute under another name: the reference failed as well",
     ),
     Issue(
         "weights in branches of a function", _RUNTIME, "onnxruntime#12491",
