@@ -433,7 +433,7 @@ CONVERTERS = (
     Issue(
         "prefixed names: If", "onnx: compose", "onnx#4687",
         "what branches read from outside keeps its old name; the file cannot be loaded",
-        _prefixed, Environment(("onnx==1.12.0", "protobuf==3.20.3")), _onnx("1.19.0"), Answer(("r",)), tool=_PREFIX,
+        _prefixed, Environment(("onnx==1.12.0", "protobuf==3.20.3")), _onnx("1.19.0"), Answer(("r", "a/r")), tool=_PREFIX,
         first="status 3: outputs of other names, since the tool was asked otherwise than meant; written anew",
     ),
     Issue(
