@@ -58,8 +58,8 @@ CASES = (
         148241,
         INDUCTOR,
         remark="Accused wrongly: atan2 asks for the sign of tanhshrink, which is nothing but rounding near 0. On "
-        "numbers up to 1e-5 eager mode is 2.4 off the output in float64, the compiled module 3.1. The two are 2.4 apart, "
-        "and eager mode is as far from itself where what its operators make is moved by two roundings.",
+        "numbers up to 1e-5 eager mode is 2.4 off the output in float64, the compiled module 3.1. The two are 2.4 "
+        "apart, and eager mode is as far from itself where what its operators make is moved by two roundings.",
     ),
     _mended(149991, DYNAMO),
     _mended(150765, DYNAMO),
