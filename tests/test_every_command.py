@@ -65,8 +65,8 @@ MORE = (
     "run MODEL -b onnxrt -b onnx --shape-inference",
     "surgeon sanitize MODEL --fold-constants -o OUT.onnx",
 )
-#: Commands that need TensorRT, or whose argument is no model of ONNX.
-ELSEWHERE = {"build", "debug build", "inspect capability"}
+#: Commands that need TensorRT, whose argument is no model of ONNX, or that need a decoder and prompts.
+ELSEWHERE = {"build", "debug build", "inspect capability", "generate"}
 WEIGHTS = {"W": (8, 16), "V": (16, 4), "b": (16,), "num_batches_tracked": ()}
 
 

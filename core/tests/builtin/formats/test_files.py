@@ -465,6 +465,16 @@ def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, cou
 
 
 @NEEDS_SAFETENSORS
+@NEEDS_SAFETENSORS
+def test_safetensors_are_read_in_the_order_of_the_numbers_in_their_names(tmp_path):
+    from safetensors.numpy import save_file
+
+    names = [f"round_{number}.layer_{layer}.hidden" for number in (2, 10) for layer in (0, 9, 10)]
+    save_file({name: np.zeros(1, np.float32) for name in reversed(names)}, tmp_path / "w.safetensors")
+    [feed] = open_inputs([tmp_path / "w.safetensors"])
+    assert list(feed) == names
+
+
 def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_path, monkeypatch):
     write_inputs(tmp_path / "a.safetensors", 1)
     monkeypatch.setattr("polycmp.plugins.registry._exists", lambda name: name != "safetensors")

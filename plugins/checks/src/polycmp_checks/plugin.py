@@ -63,7 +63,8 @@ class StepsOptions:
     state: tuple[str, ...] = opt(
         (),
         help="Which outputs become which inputs of the next step: a regular expression for the whole name of the "
-        "output, and the name of the input, for example 'present\\.(.*)=past_key_values.\\1'.",
+        "output, and the name of the input, for example 'present\\.(.*)=past_key_values.\\1'. By default by the names "
+        "that decoders use.",
         alias="--state",
         metavar="OUTPUT=INPUT",
     )

@@ -204,10 +204,52 @@ def test_backends_in_other_processes_take_steps_too(polycmp, models):
     assert "agrees with onnx in all 5 steps" in done.out
 
 
+def test_caches_are_known_by_the_names_that_decoders_use(polycmp, models, tmp_path):
+    words = ("run", "good.onnx", "-b", "onnxrt:model=forgets.onnx", "-b", "onnxrt")
+    done = polycmp(*words, "--steps", 5, "--report", "r.json")
+    told = polycmp(*words, *STEPS, "--report", "told.json")
+    assert done.status == told.status == 1
+    assert f"outputs go back as decoders call them: --state '{STATE}'" in " ".join(done.out.split())
+    assert "decoders call them" not in told.out
+    assert steps_of(tmp_path) == steps_of(tmp_path, "told.json")
+
+
+def test_a_size_that_only_the_cache_has_is_given_beside_a_cache_that_begins_empty(polycmp, tmp_path):
+    model = decoder()
+    for item in [*model.graph.input, *model.graph.output]:
+        if item.name.startswith(("past", "present")):
+            item.type.tensor_type.shape.dim[3].dim_param = "head"
+    onnx.save(model, tmp_path / "m.onnx")
+    words = ("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--steps", 3, "--input-shapes", "head=8", "sequence=5")
+    done = polycmp(*words, "--report", "r.json")
+    assert done.status == 0, done.out + done.err
+    made = json.loads((tmp_path / "r.json").read_text())["inference_results"]["onnx"]["outputs"]
+    assert made["present.0.key"]["shape"] == [1, 2, 7, 8]
+    np.savez(tmp_path / "in.npz", input_ids=[[1, 2]], attention_mask=[[1, 1]], position_ids=[[0, 1]])
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "--steps", 3, "--load-inputs", "in.npz")
+    said = " ".join(done.out.split())
+    assert "the size of head is not known and was taken to be 1: --input-shapes head=N" in said
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "--steps", 3, "--load-inputs", "in.npz", "--input-shapes", "head=8")
+    assert done.status == 0, done.out + done.err
+    assert "the size of head" not in done.out
+
+
+def test_a_state_with_other_names_has_to_be_told(polycmp, tmp_path):
+    from onnx import TensorProto, helper
+
+    shape = (TensorProto.FLOAT, [1, 2])
+    nodes = [helper.make_node("Add", ["before", "x"], ["after"], name="add")]
+    onnx.save(graph_model(nodes, [("x", *shape), ("before", *shape)], [("after", *shape)]), tmp_path / "m.onnx")
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "--steps", 3)
+    assert done.status == 2
+    text = " ".join(done.err.split())
+    assert "--steps and --feed need --state: which outputs go into which inputs" in text
+    assert "the outputs are after; the inputs are x, before" in text
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--steps", 3), ("--steps and --feed need --state", r"--state 'present\.(.*)=past_key_values.\1'")),
         (("--state", STATE), ("--state needs --steps", "--steps 8")),
         (
             ("--steps", 3, "--state", "nothing.*=x"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, DataLoaderSpec, ObserverSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, DataLoaderSpec, ObserverSpec, hookimpl, opt, parse_above_zero, parse_count
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,26 @@ class PictureOptions:
     std: tuple[float, ...] = opt((), help="Then divide by this: one number, or one per channel.", metavar="X")
 
 
+@dataclass(frozen=True)
+class FlipOptions:
+    """Inputs that flip."""
+
+    number: int = opt(
+        0,
+        help="Walk from the given inputs to ties of the reference's decision, and make N inputs near these.",
+        alias="--flips",
+        metavar="N",
+        parse=parse_count,
+    )
+    within: float = opt(
+        1e-3, help="How near, as a share of the inputs' range.", metavar="SHARE", parse=parse_above_zero
+    )
+    output: str = opt("", help="Output that decides, where several could be meant.", metavar="NAME")
+    threshold: float | None = opt(
+        None, help="What decides is whether a value is above this; by default which is the largest.", metavar="X"
+    )
+
+
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute `decide`."""
@@ -39,12 +59,19 @@ def polycmp_commands() -> Iterable[CommandSpec]:
 
 @hookimpl
 def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
-    """Contribute pictures in a folder as inputs."""
+    """Contribute pictures in a folder, and inputs near ties."""
     yield DataLoaderSpec(
         "pictures",
         "The pictures in a folder, in the size and layout of the model's input",
         "polycmp_decide.pictures:make_pictures",
         PictureOptions,
+    )
+    yield DataLoaderSpec(
+        "flip",
+        "Inputs near ties of a decision, from those of any data loader",
+        "polycmp_decide.flips:make_flips",
+        FlipOptions,
+        follows=True,
     )
 
 

@@ -6,6 +6,7 @@ The format lists its tensors before their data, so a file in the making is kept 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -95,7 +96,8 @@ class SafetensorsWriter:
 def read_safetensors(path: Path) -> Stored:
     """Open a `.safetensors` file without reading its tensors.
 
-    A file that another program wrote is one iteration of all its tensors.
+    A file that another program wrote is one iteration of all its tensors, in the order of the numbers in their names:
+    the format keeps none, and a dump of a decoder is read as `round_2.layer_9`, `round_2.layer_10`, `round_10.layer_0`.
 
     Raises:
         FileError: It is no such file, or damaged.
@@ -104,7 +106,7 @@ def read_safetensors(path: Path) -> Stored:
 
     try:
         with safe_open(path, framework="np") as opened:  # checks that the header fits the file
-            names = list(opened.keys())
+            names = sorted(opened.keys(), key=_by_numbers)
     except SafetensorError as error:
         raise FileError(
             "this is not a safetensors file, or only a part of one", why=describe_exception(error)
@@ -113,6 +115,10 @@ def read_safetensors(path: Path) -> Stored:
     if _KEY in tensors.metadata:
         return stored_from_manifest(tensors.metadata[_KEY], tensors.read)
     return stored_from_arrays(names, path.stem, tensors.read)
+
+
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 class _Tensors:

@@ -13,8 +13,8 @@ from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import Findings
 from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
 from polycmp_checks.steps.shared import Handle, Shared
-from polycmp_checks.steps.start import Start, given_shapes, growing_axes
-from polycmp_checks.steps.wiring import check_declared, check_made, shown, suggestion, wire
+from polycmp_checks.steps.start import Start, given_shapes, growing_axes, open_sizes, sized_state
+from polycmp_checks.steps.wiring import check_declared, check_made, shown, usual_patterns, wire
 
 if TYPE_CHECKING:
     from polycmp.compare import OutputComparison
@@ -134,9 +134,10 @@ class StepFeedback:
     def _begin(self, inputs: TensorMetadata, free: bool) -> Start:
         known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
         outputs = self._outputs
-        self.state = wire(self._options.state, list(outputs), list(inputs)) if outputs else {}
-        given = given_shapes(self.state, known, self._following.data)
+        self.state = wire(self._patterns(inputs), list(outputs), list(inputs)) if outputs else {}
         growing = growing_axes(self.state, known, outputs)
+        given = given_shapes(growing, known, self._following.data)
+        known = sized_state(growing, known, self._following.data)
         self.start = Start(known, growing, given, self._rules(list(inputs)), free)
         return self.start
 
@@ -146,18 +147,22 @@ class StepFeedback:
     def _check_options(self) -> None:
         """Check what can be known before anything runs."""
         inputs, outputs = self._declared("inputs"), self._outputs
-        if not self._options.state:
+        if not self._patterns(inputs):
             raise UsageError(
                 "--steps and --feed need --state: which outputs go into which inputs",
                 why=f"the outputs are {shown(outputs)}; the inputs are {shown(inputs)}" if outputs else "",
-                hint=suggestion(list(outputs), list(inputs)) or "--state 'OUTPUT=INPUT', a regular expression",
+                hint="--state 'OUTPUT=INPUT', a regular expression",
             )
         if self.steps < 1:
             raise UsageError("--state needs --steps: the number of times that outputs are fed back", hint="--steps 8")
         if outputs and inputs:
-            state = wire(self._options.state, list(outputs), list(inputs))
+            state = wire(self._patterns(inputs), list(outputs), list(inputs))
             check_declared(state, inputs, outputs)
             make_rules(self._options.feed, list(inputs), list(outputs), state)
+
+    def _patterns(self, inputs: Iterable[str]) -> tuple[str, ...]:
+        """Return which outputs go into which inputs: as was asked for, else as decoders call them."""
+        return self._options.state or usual_patterns(list(self._outputs), list(inputs))
 
     def _declared(self, side: str) -> TensorMetadata:
         """Read the metadata of the inputs or outputs from the models' files."""
@@ -244,6 +249,12 @@ class StepFeedback:
         empty = self.start.empty
         rules = [f"{name} by {self.start.rules.names[name]}" for name in self.start.rules.assumed]
         notes = [f"{shown(empty)}: empty in the first step"] if empty else []
+        if not self._options.state and self.state:
+            (pattern,) = self._patterns(self.start.inputs)
+            notes.append(f"outputs go back as decoders call them: --state '{pattern}'")
+        if not self.start.free and (open_ones := open_sizes(self.start.growing, self.start.inputs)):
+            sizes = " ".join(f"{name}=N" for name in open_ones)
+            notes.append(f"the size of {shown(open_ones)} is not known and was taken to be 1: --input-shapes {sizes}")
         if rules:
             notes.append(f"from step to step {', '.join(rules)}, which decoders want; --feed INPUT=RULE says otherwise")
         return notes

@@ -106,12 +106,44 @@ def growing_axes(
     return found
 
 
-def given_shapes(state: Collection[str], inputs: TensorMetadata, data: DataPlan) -> frozenset[str]:
-    """Return the inputs of the state whose shape the user gave, by the input or by a dimension that only they have."""
-    named = {name for name in state if any(fnmatchcase(name, pattern) for pattern in data.input_shapes)}
-    elsewhere = {dim for name, entry in inputs.items() if name not in state for dim in entry.shape or ()}
-    dims = data.dimensions.keys() - elsewhere
-    return frozenset(named | {name for name in state if dims & set(inputs[name].shape or ())})
+def given_shapes(growing: Mapping[str, tuple[int, ...]], inputs: TensorMetadata, data: DataPlan) -> frozenset[str]:
+    """Return the inputs of the state whose length the user gave, by the input or by the dimension that grows.
+
+    Args:
+        growing: By input of the state, the axes along which it grows.
+        inputs: The model's inputs.
+        data: What the user gave.
+    """
+    named = {name for name in growing if any(fnmatchcase(name, pattern) for pattern in data.input_shapes)}
+    shapes = {name: inputs[name].shape or () for name in growing}
+    return frozenset(
+        named | {name for name, axes in growing.items() if any(shapes[name][axis] in data.dimensions for axis in axes)}
+    )
+
+
+def sized_state(growing: Mapping[str, tuple[int, ...]], inputs: TensorMetadata, data: DataPlan) -> TensorMetadata:
+    """Return the inputs, with the sizes that the user gave for dimensions of the state that stay as they are."""
+    sized = dict(inputs)
+    for name, axes in growing.items():
+        entry = inputs[name]
+        if entry.shape is not None:
+            shape = (
+                data.dimensions.get(dim, dim) if isinstance(dim, str) and axis not in axes else dim
+                for axis, dim in enumerate(entry.shape)
+            )
+            sized[name] = replace(entry, shape=tuple(shape))
+    return TensorMetadata(sized)
+
+
+def open_sizes(growing: Mapping[str, tuple[int, ...]], inputs: TensorMetadata) -> dict[str, None]:
+    """Return the dimensions of the state alone whose size nothing tells, in their order: such as that of a head."""
+    elsewhere = {dim for name, entry in inputs.items() if name not in growing for dim in entry.shape or ()}
+    return {
+        dim: None
+        for name, axes in growing.items()
+        for axis, dim in enumerate(inputs[name].shape or ())
+        if axis and axis not in axes and isinstance(dim, str) and dim and dim not in elsewhere
+    }
 
 
 def _rows(feed: Feed) -> int:

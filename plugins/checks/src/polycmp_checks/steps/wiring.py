@@ -9,7 +9,7 @@ from typing import Any
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
 
-#: Names by which decoders call their caches, to be suggested where --state is missing.
+#: Names by which decoders call their caches, for models of which no --state says it.
 _USUAL = (
     r"present\.(.*)=past_key_values.\1",
     r"present_(.*)=past_\1",
@@ -97,19 +97,19 @@ def shown(names: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def suggestion(outputs: Collection[str], inputs: Collection[str]) -> str:
+def usual_patterns(outputs: Collection[str], inputs: Collection[str]) -> tuple[str, ...]:
     """Return the `--state` that such names usually mean; empty if they say nothing."""
     for pattern in _USUAL:
         expression, template = split_state(pattern)
         pairs = [(name, match.expand(template)) for name in outputs if (match := expression.fullmatch(name))]
         if any(target in inputs and target != name for name, target in pairs):
-            return f"--state '{pattern}'"
-    return ""
+            return (pattern,)
+    return ()
 
 
 def _hint(outputs: Collection[str], inputs: Collection[str]) -> str:
-    usual = suggestion(outputs, inputs)
-    return f"{usual} would fit" if usual else f"the inputs are {shown(inputs)}"
+    usual = usual_patterns(outputs, inputs)
+    return f"--state '{usual[0]}' would fit" if usual else f"the inputs are {shown(inputs)}"
 
 
 def check_declared(state: Mapping[str, str], inputs: TensorMetadata, outputs: TensorMetadata) -> None:

@@ -1,0 +1,157 @@
+"""Backends that run a folder with a decoder: tokens in, logits out, whatever cache there is inside."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polycmp.runner import Runner
+from polycmp.tensors import TensorMetadata, to_numpy
+
+if TYPE_CHECKING:
+    from polycmp.loader import Loader
+    from polycmp.spec import ModelHandle
+    from polycmp_generate.plugin import TransformersOptions
+
+Tokens = npt.NDArray[np.int64]
+
+
+def make_loader(source: str, options: None) -> Callable[[], str]:
+    """Return the loader of a folder: the libraries read it themselves."""
+    del options
+    return lambda: source
+
+
+def make_transformers(model: ModelHandle, options: TransformersOptions, *, name: str) -> Runner:
+    """Make the runner of the backend `transformers`."""
+    return TransformersRunner(model.load("decoder"), options, name)
+
+
+def make_genai(model: ModelHandle, options: None, *, name: str) -> Runner:
+    """Make the runner of the backend `onnxruntime_genai`."""
+    del options
+    return GenaiRunner(model.load("decoder"), name)
+
+
+class TextRunner(Runner):
+    """Runs a decoder on texts; one that goes on from the text of the call before uses its cache, where the library can.
+
+    The logits are those behind each token that is new.
+
+    Args:
+        folder: Gives the folder.
+        name: Label of the runner.
+    """
+
+    outputs_stay_valid = True
+    #: Whether several texts go on together.
+    several_go_on = True
+
+    def __init__(self, folder: Loader[str], name: str) -> None:
+        super().__init__(name)
+        self._folder = folder
+        self._taken: Tokens = np.zeros((0, 0), np.int64)
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the one input."""
+        return TensorMetadata().add("input_ids", np.dtype(np.int64), ("batch", "sequence"))
+
+    def infer_impl(self, feed_dict: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the decoder on what is new."""
+        tokens: Tokens = np.asarray(to_numpy(feed_dict["input_ids"]))
+        taken = self._taken.shape[1]
+        goes_on = 0 < taken < tokens.shape[1] and np.array_equal(tokens[:, :taken], self._taken)
+        goes_on &= self.several_go_on or len(tokens) == 1
+        self._taken = np.zeros((0, 0), np.int64)  # a call that fails leaves nothing to go on from
+        logits = self._logits(tokens[:, taken if goes_on else 0 :], goes_on=goes_on)
+        self._taken = tokens.copy()
+        return {"logits": logits}
+
+    @abstractmethod
+    def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
+        """Return the logits behind each token, `[text, place, token]`."""
+
+
+class TransformersRunner(TextRunner):
+    """Runs a folder of transformers.
+
+    Args:
+        folder: Gives the folder.
+        options: The backend's options.
+        name: Label of the runner.
+    """
+
+    def __init__(self, folder: Loader[str], options: TransformersOptions, name: str) -> None:
+        super().__init__(folder, name)
+        self._options = options
+        self._model: Any = None
+        self._cache: Any = None
+        self._name_of_cache = ""
+
+    def activate_impl(self) -> None:
+        """Load the model; nothing is fetched, and no code in the folder is run."""
+        import torch
+        import transformers
+
+        self.backend_version = transformers.__version__
+        self._model = transformers.AutoModelForCausalLM.from_pretrained(
+            self._folder(), local_files_only=True, trust_remote_code=False, dtype=getattr(torch, self._options.dtype)
+        )
+        self._model.to(self._options.device).eval()
+
+    def deactivate_impl(self) -> None:
+        """Let go of the model."""
+        self._model = self._cache = None
+
+    def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
+        import torch
+
+        given = {self._name_of_cache: self._cache} if goes_on else {}
+        with torch.inference_mode():
+            made = self._model(
+                input_ids=torch.from_numpy(tokens.copy()).to(self._options.device), use_cache=True, **given
+            )
+        self._name_of_cache = "cache" if "cache" in made else "past_key_values"  # releases of 2026 have renamed it
+        self._cache = made[self._name_of_cache]
+        return np.asarray(made.logits.float().cpu().numpy())
+
+
+class GenaiRunner(TextRunner):
+    """Runs a folder of ONNX Runtime GenAI.
+
+    Args:
+        folder: Gives the folder.
+        name: Label of the runner.
+    """
+
+    several_go_on = False
+
+    def __init__(self, folder: Loader[str], name: str) -> None:
+        super().__init__(folder, name)
+        self._model: Any = None
+        self._generator: Any = None
+
+    def activate_impl(self) -> None:
+        """Load the model."""
+        import onnxruntime_genai
+
+        self.backend_version = onnxruntime_genai.__version__
+        self._model = onnxruntime_genai.Model(self._folder())
+
+    def deactivate_impl(self) -> None:
+        """Let go of the model."""
+        self._generator = self._model = None
+
+    def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
+        import onnxruntime_genai
+
+        if not goes_on:
+            params = onnxruntime_genai.GeneratorParams(self._model)
+            params.set_search_options(batch_size=len(tokens), do_sample=False)
+            self._generator = onnxruntime_genai.Generator(self._model, params)
+        self._generator.append_tokens(tokens.astype(np.int32))
+        return np.array(self._generator.get_output("logits"), np.float32)
