@@ -24,7 +24,9 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Groups of pyproject.toml need pip 25.1, which environments of Python before 3.14 do not begin with.
 install_group = $(1)/bin/python -m pip --disable-pip-version-check install --quiet --upgrade 'pip>=25.1' && $(1)/bin/python -m pip --disable-pip-version-check install --quiet --group $(2)
-EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite -e plugins/bisect -e plugins/record -e plugins/decide -e plugins/tune -e plugins/receipt -e plugins/generate
+# What `polycmp[full]` brings, in the one list of it.
+FULL := $(shell sed -n '/^full = \[/,/^]/s/.*"polycmp-\([a-z0-9]*\).*/\1/p' core/pyproject.toml)
+EDITABLE := -e 'core[images,safetensors,testing]' -e 'plugins/onnxrt[cpu]' $(FULL:%=-e plugins/%)
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
@@ -40,7 +42,7 @@ help:
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
 	@echo "make gallery   make the pictures of docs/gallery.md again (needs chromium)"
 	@echo "make docs      build the site into site/"
-	@echo "make tables    write the tables of the pages on Polygraphy from the rows that tests run"
+	@echo "make tables    write the tables of the pages on Polygraphy from the rows that tests run, and the lists of packages"
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make review    hold the repository beside the habits of scientific Python"
@@ -121,6 +123,7 @@ gallery: $(VENV)/developed
 
 tables: $(VENV)/developed
 	$(BIN)/python tests/polygraphy_table.py
+	$(BIN)/python tests/package_lists.py
 
 docs: $(DOCS)/installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet

@@ -35,6 +35,7 @@ SCRIPTS = {
     "markall": ("bench_markall.py", []),
     "locate": ("bench_locate.py", []),
     "default": ("bench_default.py", ["--quick", "--repeats", "2"]),
+    "judging": ("bench_judging.py", ["--quick", "--repeats", "2"]),
     "growth": ("bench_growth.py", ["--quick"]),
 }
 

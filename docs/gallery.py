@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "locate": (["locate", *OTHER], 1, ""),
     "run-page": (["run", *OTHER, "--mark-all", "--report", "run.html"], 1, "run.html"),
     "locate-page": (["locate", *OTHER, "--report", "locate.html"], 1, "locate.html"),
+    "pipeline": (["pipeline", "pipeline.toml"], 1, ""),
     "suite-page": (["suite", "suite.toml"], 1, "suite-results/latest/index.html"),
 }
 SUITE = """
@@ -58,7 +59,7 @@ img { position: absolute; left: 620px; top: 64px; width: 840px; border-radius: 1
 
 
 def prepare(folder: Path) -> None:
-    """Write the demo model, the same with one weight changed, and a suite."""
+    """Write the demo model, the same with one weight changed, a suite, and the pipeline of its page."""
     import onnx
 
     from polycmp_onnx.tools.demo_model import make_model, with_fault
@@ -67,6 +68,10 @@ def prepare(folder: Path) -> None:
     onnx.save(model, folder / "model.onnx")
     onnx.save(with_fault(model), folder / "other.onnx")
     (folder / "suite.toml").write_text(SUITE)
+    page = (ROOT / "docs" / "pipelines.md").read_text("utf-8")
+    for text, name in re.findall(r"^```(?:python|toml)\n(# (\S+)\n.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(text)
+    subprocess.run([sys.executable, "plates.py"], cwd=folder, check=True)
 
 
 def run(folder: Path, words: list[str], columns: int = 110) -> tuple[int, str]:

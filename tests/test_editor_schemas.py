@@ -23,7 +23,12 @@ BLOCKS = {
     for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", path.read_text("utf-8"), re.DOTALL | re.MULTILINE))
 }
 SUITES = {name: text for name, text in BLOCKS.items() if "[[case]]" in text}
-RUN_FILES = {name: text for name, text in BLOCKS.items() if re.search(r"^backend = ", text, re.MULTILINE)}
+PIPELINES = {name for name, text in BLOCKS.items() if "[[stage]]" in text}
+RUN_FILES = {
+    name: text
+    for name, text in BLOCKS.items()
+    if name not in PIPELINES and re.search(r"^backend = ", text, re.MULTILINE)
+}
 REGISTRY = plugins_installed()
 SUITE = """
 [defaults]

@@ -26,7 +26,7 @@ from truth.outside import (
     plain_loop,
     torch_compile,
 )
-from truth.outside.is_it_a_bug_cases import IR, RECORDED, REPORTS
+from truth.outside.is_it_a_bug_cases import IR, REPORTS, SCRIPT
 from truth.outside.is_it_a_bug_page import is_right
 from truth.outside.is_it_a_bug_page import page as page_of_reports
 from truth.outside.torch_compile_cases import AOT, CASES, DYNAMO, INDUCTOR, Case
@@ -229,7 +229,7 @@ def test_each_report_has_a_model_and_inputs_and_says_what_to_expect(report, tmp_
     if report.confirmed:
         assert report.make().expected()
     else:
-        assert report.how != RECORDED
+        assert report.how != SCRIPT
 
 
 def test_without_a_release_of_openvino_it_says_so_and_does_nothing(tmp_path, capsys, monkeypatch):

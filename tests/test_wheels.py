@@ -219,6 +219,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("record", "polycmp-record"),
         ("decide", "polycmp-decide"),
         ("tune", "polycmp-tune"),
+        ("pipeline", "polycmp-pipeline"),
         ("generate", "polycmp-generate"),
         ("check receipt", "polycmp-receipt"),
     ],

@@ -68,6 +68,11 @@ def files(tmp_path, monkeypatch):
         'load-inputs = ["x.npz"]\n',
         encoding="utf-8",
     )
+    Path("pipeline.toml").write_text(
+        'load-inputs = "x.npz"\n[[stage]]\nname = "model"\nmodel = "new.onnx"\nreference-model = "old.onnx"\n'
+        'backend = "onnxrt"\n',
+        encoding="utf-8",
+    )
 
 
 def calls(watched: list[tuple[Path, str]], act) -> Counter[tuple[Path, str]]:
@@ -104,6 +109,7 @@ def test_a_command_reaches_the_judge_by_what_the_page_names(polycmp, files, comm
         "locate": ("locate", "new.onnx", *PAIR),
         "suite": ("suite", "suite.toml", "--results", "results", "--jobs", "1"),
         "bisect": ("bisect", "old.onnx", "new.onnx", *PAIR, "--over", "files", "--no-locate"),
+        "pipeline": ("pipeline", "pipeline.toml"),
     }
     statuses = []
 

@@ -74,13 +74,13 @@ class Judged:
 
 
 @contextlib.contextmanager
-def backends_found() -> Iterator[None]:
-    """Let plugins be found in the folder with the backends of scenarios."""
-    sys.path.insert(0, str(BACKENDS))
+def backends_found(folder: Path = BACKENDS) -> Iterator[None]:
+    """Let plugins be found in a folder, by default that with the backends of scenarios."""
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        sys.path.remove(str(BACKENDS))
+        sys.path.remove(str(folder))
 
 
 def command_of(words: Sequence[str]) -> str:

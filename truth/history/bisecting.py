@@ -40,6 +40,7 @@ EXPECTED: Mapping[str, tuple[str, frozenset[str]]] = {
     ),
     "Pad and AveragePool": ("Pad_Fusion", frozenset("pa")),
     "MatMul, Transpose, BatchNormalization": ("MatMul_BatchNormalization_Fusion", frozenset({"m", "t", "bn"})),
+    "AveragePool behind two pairs of QuantizeLinear": ("DoubleQDQPairsRemover", frozenset({"p"})),
     "DequantizeLinear of int8 and Reshape": ("QDQPropagationTransformer", frozenset("dr")),
 }  # fmt: skip
 
@@ -50,7 +51,7 @@ class Bisected:
 
     Attributes:
         issue: The issue.
-        passes: The passes that were named.
+        passes: The passes that were named, and those that it is right without as well.
         operators: What the operators make that they replace.
         sentence: The whole sentence.
         runs: Runs that it took.
@@ -92,7 +93,8 @@ def bisected(issue: Issue, folder: Path) -> Bisected:
     found: dict[str, Any] = json.loads((folder / "r.json").read_text("utf-8"))
     nodes = [node["name"] for item in found["replaced"] for node in item["operators"]]
     nodes += [node["name"] for node in found["together"]]
-    passes = (found["switch"] or {}).get("value") or ()
+    switch = found["switch"] or {}
+    passes = (*(switch.get("value") or ()), *switch.get("others", ()))
     made = frozenset(name for node in net.model.graph.node if node.name in nodes for name in node.output)
     return Bisected(issue, tuple(passes), made, found["sentence"], len(found["judged"]), seconds)
 

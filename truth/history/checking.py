@@ -110,9 +110,9 @@ def _close(left: Array, right: Array, tolerance: float) -> bool:
     return bool(np.allclose(left, right, rtol=tolerance, atol=bound, equal_nan=True))
 
 
-def run_code(python: Path | str, code: str, words: Sequence[Path]) -> str:
-    """Run code in an interpreter; return why it failed, empty if it did not."""
-    command = [str(python), "-c", code, *map(str, words)]
+def run_code(python: Path | str, code: str | Path, words: Sequence[Path]) -> str:
+    """Run code, or a file of it, in an interpreter; return why it failed, empty if it did not."""
+    command = [str(python), *(("-c", code) if isinstance(code, str) else (str(code),)), *map(str, words)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=_environment()

@@ -24,29 +24,15 @@ from truth.build import Array
 from truth.history.checking import is_right, outputs_of, run_code
 from truth.history.environments import FOLDER, ROOT, Environment, NotMadeError, interpreter_of, make, run_making
 from truth.history.issue import openvino
-from truth.judge import Said, run_words
-from truth.outside.is_it_a_bug_cases import IR, NEWEST, NOTHING, RECORDED, REPORTS, Report
+from truth.judge import Said, backends_found, run_words
+from truth.outside.is_it_a_bug_cases import IR, NEWEST, NOTHING, REPORTS, SCRIPT, Report
 from truth.outside.is_it_a_bug_page import page
 from truth.table import write_page
 
 PAGE = ROOT / "docs" / "outside" / "is-it-a-bug.md"
 _WORK = ROOT / ".cache" / "truth-outside" / "is-it-a-bug"
-#: Pythons for releases that no later one can run, and how these were called.
-_OLD = {
-    "2022.3.0": ("3.10", """
-from openvino.runtime import Core
-core = Core()
-compiled = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-request = compiled.create_infer_request()
-request.infer({port.any_name: feed[port.any_name] for port in compiled.inputs})
-made = {port.any_name: request.get_tensor(port).data for port in compiled.outputs}
-"""),
-    "2021.4.2": ("3.8", """
-from openvino.inference_engine import IECore
-core = IECore()
-made = core.load_network(core.read_network(model), "CPU", {"ENFORCE_BF16": "NO"}).infer(feed)
-"""),
-}  # fmt: skip
+#: Pythons for releases that no later one can run.
+_OLD = {"2022.3.0": "3.10", "2022.1.0": "3.9", "2021.4.2": "3.8", "2021.3.0": "3.8"}
 #: Stands for an installation that is broken: it has a part of OpenVINO, and not the runtime.
 _LACKING = Environment(("openvino-telemetry==2024.1.0",))
 _AROUND = """
@@ -54,9 +40,11 @@ import sys
 import numpy
 model, inputs, outputs = sys.argv[1:]
 feed = dict(numpy.load(inputs))
-{run}
+{code}
 numpy.savez(outputs, **made)
 """
+#: The folder with the backend that runs scripts.
+_BACKENDS = Path(__file__).parent / "backends"
 
 
 def ask(report: Report, folder: Path) -> dict[str, Any]:
@@ -74,7 +62,7 @@ def ask(report: Report, folder: Path) -> dict[str, Any]:
         expected = str(error)
     said: dict[str, Any] = {"plain": _plain(report, report.release, folder, source, expected)}
     said["asked"] = _answers(report, report.release, folder, expected)
-    if report.confirmed and report.how != RECORDED:
+    if report.confirmed and report.release not in _OLD:
         said["plain newest"] = _plain(report, NEWEST, folder, source, expected)
         if said["plain newest"] == "right":
             said["newest"] = _answers(report, NEWEST, folder, expected)
@@ -84,10 +72,11 @@ def ask(report: Report, folder: Path) -> dict[str, Any]:
 def _answers(report: Report, release: str, folder: Path, expected: list[Array] | str) -> dict[str, Any]:
     """Return what `run` and `locate` say."""
     words = _words(report, release, folder, expected)
-    return {
-        command: _kept(run_words([command, *words], folder / f"{command}.json"), [command, *words])
-        for command in (("run",) if report.how == RECORDED or not report.reference else ("run", "locate"))
-    }
+    with backends_found(_BACKENDS):
+        return {
+            command: _kept(run_words([command, *words], folder / f"{command}.json"), [command, *words])
+            for command in (("run", "locate") if report.reference else ("run",))
+        }
 
 
 def _kept(said: Said, words: Sequence[str]) -> dict[str, Any]:
@@ -106,9 +95,9 @@ def _words(report: Report, release: str, folder: Path, expected: list[Array] | s
     """Return model, backends and inputs."""
     source, inputs = folder / "model.onnx", folder / "x.npz"
     given = ["--load-inputs", str(inputs), *report.words]
-    if report.how == RECORDED:
-        return [str(source), "-b", report.reference, "--load-outputs", str(folder / "recorded.npz"), *given,
-                "--reference", report.reference]  # fmt: skip
+    if report.how == SCRIPT:
+        options = f"interpreter={_python(release)},script={folder / 'script.py'},name=openvino"
+        return [str(source), "-b", f"script:{options}", "-b", report.reference, *given]
     own = report.options.format(folder=folder)
     options = ",".join(filter(None, (own, "name=openvino", f"python={_python(release)}")))
     model = folder / report.model if report.model else source
@@ -126,14 +115,16 @@ def _words(report: Report, release: str, folder: Path, expected: list[Array] | s
 def _plain(report: Report, release: str, folder: Path, source: Path, expected: list[Array] | str) -> str:
     """Return "right", or what a release does without polycmp."""
     inputs = folder / "x.npz"
-    if report.how == RECORDED:
-        python, run = _old(release)
-        recorded = folder / "recorded.npz"
-        why = run_code(python, _AROUND.format(run=run), [source, inputs, recorded])
+    if report.how == SCRIPT:
+        script, written = folder / "script.py", folder / "written.npz"
+        script.write_text(_AROUND.format(code=report.code), "utf-8")
+        # Where compiled models are kept, the second run is the first that takes one from there.
+        for _ in range(2):
+            why = run_code(_python(release), script, [source, inputs, written])
         if why:
             return why
-        with np.load(recorded) as arrays:
-            found: list[Array] | str = [arrays[name] for name in arrays.files]
+        with np.load(written) as arrays:
+            found: list[Array] | str = [arrays[value.name] for value in report.make().net.model.graph.output]
     else:
         python = _python(release)
         if report.how == IR:
@@ -152,19 +143,15 @@ def _plain(report: Report, release: str, folder: Path, source: Path, expected: l
 
 def _python(release: str) -> Path:
     """Return the interpreter of a release."""
-    return make(_LACKING if release == NOTHING else openvino(release))
-
-
-def _old(release: str) -> tuple[Path, str]:
-    """Return the interpreter of a release without the API that the backend needs, and the code that runs a model."""
-    version, run = _OLD[release]
+    if release not in _OLD:
+        return make(_LACKING if release == NOTHING else openvino(release))
     folder = FOLDER / f"alone-openvino-{release}"
     python = folder / "bin" / "python"
     if not (folder / "made").exists():
-        run_making([str(interpreter_of(version)), "-m", "venv", str(folder)])
+        run_making([str(interpreter_of(_OLD[release])), "-m", "venv", str(folder)])
         run_making([str(python), "-m", "pip", "install", "--quiet", f"openvino=={release}", "numpy<1.24"])
         (folder / "made").touch()
-    return python, run
+    return python
 
 
 def main(words: Sequence[str]) -> int:

@@ -41,8 +41,8 @@ def test_one_guilty_pass_is_found_in_few_runs(count):
     for guilty in range(count):
         backend = Backend({guilty})
         found = search(backend, (SEVERAL, range(count)))
-        assert (found.value, found.judgement.state) == ((guilty,), "good")
-        assert backend.looks <= 4 + 2 * math.ceil(math.log2(count)) + 1
+        assert (found.value, found.others, found.judgement.state) == ((guilty,), (), "good")
+        assert backend.looks <= 5 + 2 * math.ceil(math.log2(count)) + 1
 
 
 def test_the_smallest_set_is_found_where_several_are_needed():
@@ -50,6 +50,15 @@ def test_the_smallest_set_is_found_where_several_are_needed():
     for _ in range(30):
         needed = set(rng.sample(range(40), rng.randint(2, 4)))
         assert set(search(Backend(needed), (SEVERAL, range(40))).value) == needed
+
+
+def test_of_sets_that_each_help_another_one_is_found_too():
+    rng = random.Random(6)
+    for _ in range(30):
+        passes = rng.sample(range(40), 5)
+        sets = {*passes[:2]}, {*passes[2:]}
+        found = search(Backend(*sets), (SEVERAL, range(40)))
+        assert {frozenset(found.value), frozenset(found.others)} == set(map(frozenset, sets))
 
 
 def test_a_level_is_lowered_no_further_than_it_takes():

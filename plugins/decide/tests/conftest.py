@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,8 @@ import pytest
 
 from polycmp.cli.main import run
 from polycmp.messages import restored_logging
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 def pictures():

@@ -18,6 +18,7 @@ from polycmp_decide.decision import (
     visible_drop,
 )
 from polycmp_decide.scores import hits, ratios
+from polycmp_decide.sentences import answer
 
 ALPHA = 0.05
 
@@ -157,3 +158,8 @@ def test_of_equal_means_hardly_any_is_accused_and_of_planted_drops_four_of_five(
             assert worse <= ALPHA
             assert sum(item.word == "not worse" for item in found) / times <= ALPHA + 0.03
         drop = float(np.median([item.visible for item in found]))
+
+
+def test_a_new_side_that_is_better_has_no_drop_to_name():
+    scores = hits(np.ones(400), np.arange(400) % 5 > 0)
+    assert answer(decide(scores, Demand()), scores, Demand()).endswith("; a drop is ruled out (95 % sure)")

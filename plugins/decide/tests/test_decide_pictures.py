@@ -7,8 +7,9 @@ import pytest
 
 from polycmp.errors import DataError, UsageError
 from polycmp.tensors import TensorMetadata
-from polycmp_decide.pictures import list_pictures, make_pictures
+from polycmp_decide.pictures import make_pictures
 from polycmp_decide.plugin import PictureOptions
+from polycmp_decide.sources import list_pictures
 
 Image = pytest.importorskip("PIL.Image")
 

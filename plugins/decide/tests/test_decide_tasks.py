@@ -238,11 +238,19 @@ def test_areas_that_boxes_share():
 CORNERS = [0.25, 0.25, 0.75, 0.5]
 
 
+def grids():
+    """Return what YOLOX gives for pictures of 128 by 128: grids of 16, 8 and 4 cells, a box in the last of them."""
+    array = np.zeros((1, 16 * 16 + 8 * 8 + 4 * 4, 7))
+    array[0, 256 + 64 + 4 + 2] = [0, 0.5, np.log(2), 0, 1, 0, 0.9]  # column 2 and row 1, of 32 pixels each
+    return only(array)
+
+
 @pytest.mark.parametrize(
     ("decoder", "outputs"),
     [
         ("yolov8", only(np.pad([[[64.0], [48], [64], [32], [0], [0.9]]], [(0, 0), (0, 0), (0, 9)]))),
         ("yolov5", only(np.pad([[[64.0, 48, 64, 32, 1, 0, 0.9]]], [(0, 0), (0, 9), (0, 0)]))),
+        ("yolox", grids()),
         ("end2end", only([[[32.0, 32, 96, 64, 0.9, 1]]])),
         ("detr", {"logits": np.array([[[-50.0, np.log(9), 0]]]), "boxes": np.array([[[0.5, 0.375, 0.5, 0.25]]])}),
         ("rtdetr", {"boxes": np.array([[[0.5, 0.375, 0.5, 0.25]]]), "logits": np.array([[[-50.0, np.log(9)]]])}),
@@ -269,6 +277,10 @@ def test_boxes_are_read_from_the_outputs_of_detectors(decoder, outputs):
 def test_the_decoder_is_known_by_shapes_only_where_they_tell():
     [boxes] = decode(only(np.zeros((1, 6, 50))), {}, "")
     assert len(boxes.scores) == 0
+    [boxes] = decode(only(np.zeros((1, 3 * 336, 7))), {"x": np.zeros((1, 3, 128, 128))}, "")  # three boxes a cell
+    assert len(boxes.scores) == 0
+    with pytest.raises(UsageError, match="yolov5 or yolox"):
+        decode(grids(), {"x": np.zeros((1, 3, 128, 128))}, "")
     queries = {"logits": np.zeros((1, 5, 3)), "boxes": np.zeros((1, 5, 4))}
     with pytest.raises(UsageError, match="detr or rtdetr"):
         decode(queries, {}, "")

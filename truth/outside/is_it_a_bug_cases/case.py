@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from truth.history.issue import Case
 
-#: How OpenVINO comes to the model: it reads the ONNX file; it runs an .xml that it wrote; or a release without the
-#: API that the backend needs runs the file by a script, and polycmp is given the outputs.
-READ, IR, RECORDED = "read", "IR", "recorded"
+#: How OpenVINO comes to the model: it reads the ONNX file; it runs an .xml that it wrote; or a script runs the file, as
+#: the release lacks the API that the backend needs, or as the report calls it otherwise than the backend does.
+READ, IR, SCRIPT = "read", "IR", "script"
 #: The release that stands for those that mended a fault.
 NEWEST = "2026.4.1"
 #: In place of a release: an environment in which OpenVINO cannot be imported.
@@ -31,6 +31,7 @@ class Report:
             backend is accused all the same.
         how: How OpenVINO comes to the model.
         writes: Python code that writes the .xml `target` from the ONNX file `source`; for `IR`.
+        code: Python code that runs `model` on `feed` and leaves the outputs by name in `made`; for `SCRIPT`.
         options: Options of the backend, such as "device=gpu"; `{folder}` is a folder of the report's own.
         reference: The backend to compare with; empty for NumPy's outputs in a file.
         words: Further words of the commands.
@@ -46,6 +47,7 @@ class Report:
     says: tuple[str, ...] = ()
     how: str = READ
     writes: str = ""
+    code: str = ""
     options: str = ""
     reference: str = "onnxrt"
     words: tuple[str, ...] = ()

@@ -17,9 +17,10 @@ from truth.history.issues.openvino import (
     sum_and_bias,
     trilu,
 )
-from truth.outside.is_it_a_bug_cases.case import RECORDED, Report
+from truth.outside.is_it_a_bug_cases.case import SCRIPT, Report
+from truth.outside.is_it_a_bug_cases.scripts import CORE_GONE, GERMAN_CACHE, INTERFACE, OLD_INTERFACE
 
-_INT16 = 5
+_INT16, _INT64 = 5, 7
 #: OpenVINO's own operators have a domain of their own in ONNX files.
 _OPENVINO = "org.openvinotoolkit"
 
@@ -81,10 +82,76 @@ def _relu() -> Case:
     return case(g)
 
 
+def _encoder() -> Case:
+    g = Graph("encoder", opset=17)
+    x = g.input("x", g.normal(1, 4, 8))
+    normed = g.node("LayerNormalization", [x, g.const("scale", np.ones(8)), g.const("shift", np.zeros(8))], "n")
+    hidden = g.linear(normed, "l", 8, 16)
+    half = g.node("Mul", [hidden, g.const("half", 0.5)], "halved")
+    error = g.node("Erf", [g.node("Mul", [hidden, g.const("root", 0.5**0.5)], "scaled")], "e")
+    gelu = g.node("Mul", [half, g.node("Add", [error, g.const("one", 1.0)], "plus")], "gelu")
+    g.node("Add", [g.linear(gelu, "m", 16, 8), x], "y")
+    g.output("y")
+    return case(g)
+
+
+def _no_axes() -> Case:
+    g = Graph("no_axes", opset=13)
+    ends = [g.const(name, value, np.int64) for name, value in (("first", 0), ("end", 6), ("step", 1))]
+    numbers = g.node("Range", ends, "numbers")
+    zero = g.ints("zero", 0)
+    axes = g.node("Slice", [g.ints("some", 1), zero, zero], "axes")
+    g.node("Cast", [g.node("Unsqueeze", [numbers, axes], "u")], "f", to=1)
+    g.node("Add", ["f", g.input("x", g.normal(6))], "y")
+    g.output("y")
+    return case(g, lambda feed: [feed["x"] + np.arange(6, dtype=np.float32)])
+
+
+def _read_twice() -> Case:
+    g = Graph("read_twice", opset=11)
+    g.node("NonZero", [g.node("Relu", [g.input("x", g.normal(3, 4))], "r")], "at")
+    g.node("Transpose", ["at"], "rows", perm=[1, 0])
+    g.node("Cast", ["at"], "y", to=1)
+    typed(g, "rows", _INT64)
+    g.output("y")
+    return case(g)
+
+
+def _open() -> Case:
+    g = Graph("open", opset=13)
+    x = g.input("x", g.normal(1, 3, 8, 8), [1, 3, "h", "w"])
+    g.node("Sigmoid", [g.conv(x, "c", 3, 4)], "y")
+    g.output("y")
+    return case(g)
+
+
+def _concat() -> Case:
+    g = Graph("concat", opset=11)
+    x = g.input("x", g.normal(2, 3, 4), ["n", 3, 4])
+    first = g.node("Slice", [g.node("Shape", [x], "s"), g.ints("zero", 0), g.ints("one", 1)], "first")
+    shape = g.node("Concat", [first, g.ints("rest", -1)], "shape", axis=-1)
+    g.node("Reshape", [x, shape], "y")
+    g.output("y")
+    return case(g)
+
+
+def _clip() -> Case:
+    g = Graph("clip", opset=11)
+    x = g.input("x", g.normal(2, 3))
+    g.node("Mul", [g.node("Clip", [x, g.const("low", 1.0), g.const("high", 1.0)], "c"), x], "y")
+    g.output("y")
+    return case(g, lambda feed: [feed["x"]])
+
+
 CONFIRMED = (
     Report(
         25169, True, "ReduceMean does not read the axes, which are an input since opset 18", _reduce_mean, "2024.1.0",
         "FOUND at ReduceMean: another shape",
+    ),
+    Report(
+        24370, True, "a model from the cache computes something else where numbers are written with a comma",
+        _encoder, "2024.1.0", "FAILED: other numbers once the compiled model comes from the cache",
+        how=SCRIPT, code=GERMAN_CACHE,
     ),
     Report(
         24346, True, "the mask of a deformable convolution is ignored", _deformable, "2024.1.0",
@@ -120,15 +187,35 @@ CONFIRMED = (
         20815, True, "the mean of integers is rounded up", mean_of_integers, "2023.1.0", "FOUND at ReduceMean",
     ),
     Report(
+        16468, True, "Unsqueeze refuses axes of no elements", _no_axes, "2023.1.0",
+        "FOUND: OpenVINO cannot run Unsqueeze",
+    ),
+    Report(
         15819, True, "a batch of matrix products becomes one product", _matmul, "2022.3.0",
-        "FAILED: another shape", how=RECORDED,
+        "FAILED: another shape", how=SCRIPT, code=INTERFACE,
     ),
     Report(
         13491, True, "ArgMin returns a later one of equal elements", arg_min, "2023.2.0",
         "FAILED, or FOUND at ArgMin: the standard asks for the first",
     ),
     Report(
+        11970, True, "NonZero refuses to be read twice", _read_twice, "2022.1.0",
+        "FOUND: OpenVINO cannot run NonZero and what reads it", how=SCRIPT, code=INTERFACE,
+    ),
+    Report(
+        11918, True, "a model of open dimensions does not run once nothing but the compiled model is kept", _open,
+        "2022.1.0", "FOUND: OpenVINO cannot run the model", how=SCRIPT, code=CORE_GONE,
+    ),
+    Report(
+        11501, True, "Concat of a shape refuses axis -1", _concat, "2022.1.0",
+        "FOUND: OpenVINO cannot run Concat and what reads it", how=SCRIPT, code=INTERFACE,
+    ),
+    Report(
         7379, True, "GatherND with batch_dims=3 makes another shape", _gather_nd, "2021.4.2",
-        "FAILED: another shape", how=RECORDED,
+        "FAILED: another shape", how=SCRIPT, code=OLD_INTERFACE,
+    ),
+    Report(
+        5087, True, "Clip refuses bounds that are equal", _clip, "2021.3.0", "FOUND: OpenVINO cannot run Clip",
+        how=SCRIPT, code=OLD_INTERFACE,
     ),
 )  # fmt: skip

@@ -44,6 +44,7 @@ from polycmp.report.result import (
     Series,
     State,
     Table,
+    Thumbnail,
     Verdict,
     verdict_of,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "Series",
     "State",
     "Table",
+    "Thumbnail",
     "Verdict",
     "backend_failure",
     "cell_text",

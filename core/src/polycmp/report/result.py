@@ -96,6 +96,19 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Thumbnail:
+    """A small picture of what a row is about.
+
+    Attributes:
+        png: Content of a PNG file.
+        text: What is on it, for those who cannot see it.
+    """
+
+    png: bytes
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Point:
     """A point of a series.
 
@@ -247,7 +260,7 @@ class Row:
     chosen: bool = False
     remarks: tuple[str, ...] = ()
     details: tuple[Facts, ...] = ()
-    drawing: Histogram | Bar | None = None
+    drawing: Histogram | Bar | Thumbnail | None = None
     looks: Mapping[str, Any] = field(default_factory=dict)
     edge: str = ""
     lines: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ import pytest
 
 from polycmp.builtin.judging.floor import Side, floor_of
 from polycmp.builtin.judging.levels import Values
+from polycmp.builtin.judging.limits import LOOKS
 from polycmp.builtin.judging.samples import Samples
 from polycmp.builtin.judging.verdict import Comparison, judge
 
@@ -22,7 +23,7 @@ def samples() -> Samples:
     tensors = [{"read": array, "cut": np.maximum(array, 0.0)} for array in (READ, *moved)]
     for tensor in tensors:  # the two that are not cut do not move at all
         tensor["cut"][0, 3:5] = READ[0, 3:5]
-    return Samples(tensors[0], tuple(tensors[1:]), "moved")
+    return Samples(tensors[0], tensors[1], lambda _: tensors[2:], "moved")
 
 
 @pytest.mark.parametrize(("error", "word"), [(0.15, "undecided"), (1.5, "failed")])
@@ -34,3 +35,14 @@ def test_what_is_cut_off_is_as_noisy_as_what_was_cut(error, word):
     wrong[0, 0] += error
     floor = floor_of("cut", expected, sides, [made, made], 1, "read")
     assert judge(Comparison(wrong, expected), floor, is_inner=True).word == word
+
+
+@pytest.mark.parametrize(("name", "is_alike"), [("read", False), ("cut", True)])
+def test_more_samples_only_add_to_the_noise(name, is_alike):
+    made, sides = samples(), [Side({}, "uint8")] * 2
+    first, all_of_them = (
+        floor_of(name, Values(made.exact[name]), sides, [made, made], 1, count=count) for count in LOOKS
+    )
+    for few, many in zip(first.levels, all_of_them.levels, strict=True):
+        assert few.at_least(many) == many
+    assert (first.levels == all_of_them.levels) == is_alike

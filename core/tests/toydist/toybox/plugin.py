@@ -36,6 +36,7 @@ FAULTS = {
     "threads": "AMOUNT more with several threads",
     "fixed": "AMOUNT more where the shapes of all inputs are known",
     "raise": "an error in words",
+    "open": "an error in words where the shape of an input is not known",
     "overwrite": "an exception that is no error of polycmp",
     "die": "the end of the process by a signal",
     "leave": "the end of the process without a signal",

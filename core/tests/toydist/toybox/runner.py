@@ -39,9 +39,10 @@ class ToyRunner(Runner):
         hidden = [name for name in toy.outputs if name in options.hides]
         if hidden:
             raise BackendError(f"cannot give out {hidden[0]!r}", whose=self.name)
-        unknown = [node.op for node in toy.nodes if node.op in options.refuses]
+        unknown = [node for node in toy.nodes if node.op in options.refuses]
         if unknown:
-            raise BackendError(f"has no operator {unknown[0]}", whose=self.name, hint="use another one")
+            what = f"has no operator {unknown[0].op} ({unknown[0].name})"
+            raise BackendError(what, whose=self.name, hint="use another one")
         self.toy = toy
         self.weights = {name: rounded(weight(spec), options.dtype) for name, spec in toy.weights.items()}
         self.activations += 1
@@ -86,6 +87,10 @@ class ToyRunner(Runner):
         fault, amount = self.options.fault, self.options.amount
         if fault in FATAL:
             FATAL[fault]()
+        if fault == "open":
+            if any(entry.is_dynamic() for entry in self.toy.metadata.values()):
+                _raise()
+            return array
         if not is_floating(array.dtype):
             return array + int(amount)
         if fault in ELEMENTS:

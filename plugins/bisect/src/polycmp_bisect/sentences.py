@@ -43,6 +43,11 @@ def only_together(operators: str) -> str:
     return f"it runs {operators} one by one, but not together"
 
 
+def no_run_shows_which(others: str) -> str:
+    """Name what helps as well as what was found."""
+    return f"without {others} it is right as well, and no run shows which of the two is wrong"
+
+
 def issue_at(page: str) -> str:
     """Name the file with the text of an issue."""
     return f"the text of an issue: {page}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,26 +44,27 @@ def _decide(call: Invocation) -> int:
     demand = Demand(section.max_drop / 100, section.confidence / 100)
     with call.progress() as on_stage:
         findings = find(plan, call.registry, task, samples, demand, on_stage)
-    return call.present(result_of(findings, call.options.command, _next(call, plan, findings)))
+    loader = plan.data.loader
+    folder = loader.options.folder if loader.name == "pictures" else ""
+    return call.present(result_of(findings, call.options.command, _next(call, plan, findings), folder))
 
 
 def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, ...]:
     """Return the command that looks inside the model, on the picture that lost most; none where there is none."""
     from polycmp.report import NextStep
+    from polycmp_decide.sources import is_data_set
 
     scores, decision, data = findings.scores, findings.decision, plan.data.loader
     if scores is None or decision is None or decision.word != "worse" or data.name != "pictures":
+        return ()
+    if is_data_set(data.options.folder):  # its rows are no files that another command could read
         return ()
     if "locate" not in call.registry.commands:
         return ()
     worst = min(range(scores.number), key=lambda place: scores.new[place] - scores.old[place])
     models = [call.params["model"], call.params["reference_model"]]
-    words = [
-        "polycmp",
-        "locate",
-        *filter(None, models),
-        *(word for spec in call.params["backend"] for word in ("-b", spec)),
-    ]
+    specs = _two_specs(call.params["backend"], [item.label for item in plan.backends], findings)
+    words = ["polycmp", "locate", *filter(None, models), *(word for spec in specs for word in ("-b", spec))]
     words += ["--data-loader", data.name, "--data", str(Path(data.options.folder, findings.samples.names[worst]))]
     shapes = call.options.of("core", "data").get("input_shapes", ())
     words += ["--input-shapes", *shapes] if shapes else []
@@ -72,6 +74,16 @@ def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, .
             values = () if value is True else value if isinstance(value, tuple) else (value,)
             words += [f"--pictures-{field.name}", *map(str, values)]
     return (NextStep(shlex.join(words), "Find the operator that is to blame, on the sample that lost most."),)
+
+
+def _two_specs(specs: Sequence[str], labels: Sequence[str], findings: Findings) -> Sequence[str]:
+    """Return the backends to look into: of three sides the two between which most is lost."""
+    if findings.host is None:
+        return specs
+    file, device = findings.parts
+    is_file = file.decision.drop >= device.decision.drop
+    sides = (findings.host, findings.old) if is_file else (findings.new, findings.host)
+    return [specs[labels.index(side.label)] for side in sides]
 
 
 decide_command = BackendCommand(
@@ -97,6 +109,7 @@ decide_command = BackendCommand(
     + examples(
         "polycmp decide int8.onnx float.onnx -b onnxrt --data pictures --labels labels.csv",
         "polycmp decide model.onnx -b trt -b onnxrt --load-inputs samples.npz --labels labels.csv --max-drop 1",
+        "polycmp decide float.onnx -b trt:model=int8.onnx -b onnxrt:model=int8.onnx -b onnxrt --data pictures",
     ),
     epilog="Exit status: 0 not worse, 1 worse, 2 wrong usage, 3 the samples cannot tell, or a side failed.",
 )

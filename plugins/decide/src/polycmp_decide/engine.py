@@ -1,16 +1,17 @@
-"""Both sides on the same samples, their predictions, and the answer."""
+"""All sides on the same samples, their predictions, and the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import DataError, UsageError
-from polycmp.runs import BackendRun, Schedule, resolve, run_steps
+from polycmp.runs import BackendRun, Resolved, Schedule, resolve, run_steps
 from polycmp_decide.decision import Decision, Demand, decide
 from polycmp_decide.scores import Scores
 from polycmp_decide.tasks import Task
+from polycmp_decide.whose import Columns, OutputShares
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
@@ -56,12 +57,30 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What one of two causes of a drop does: the new file, or the device.
+
+    Attributes:
+        name: `file` or `device`.
+        label: Label of the side that it is seen on.
+        scores: The scores with it, and those without.
+        decision: How sure its drop is.
+    """
+
+    name: str
+    label: str
+    scores: Scores
+    decision: Decision
+
+
+@dataclass(frozen=True)
 class Findings:
     """All that was found.
 
     Attributes:
         new: The new side.
         old: The old side, which is the reference.
+        host: The new file on the old side's backend; None of two sides.
         samples: The samples.
         task: The task.
         demand: What was asked.
@@ -69,10 +88,13 @@ class Findings:
         scores: The scores; None where a side failed.
         decision: The answer; None where a side failed.
         notes: Remarks on the inputs.
+        parts: What the new file loses, and what the device; none of two sides.
+        shares: Whose the error of the outputs is; None of two sides.
     """
 
     new: Side
     old: Side
+    host: Side | None
     samples: Samples
     task: Task
     demand: Demand
@@ -80,15 +102,23 @@ class Findings:
     scores: Scores | None = None
     decision: Decision | None = None
     notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    shares: OutputShares | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """All sides, the old one last."""
+        return (self.new, self.old) if self.host is None else (self.new, self.host, self.old)
 
 
 def find(
     plan: Plan, registry: Registry, task: Task, samples: Samples, demand: Demand, on_stage: Stage = lambda _: None
 ) -> Findings:
-    """Run both sides on the samples, and decide.
+    """Run both sides on the samples, and decide; a third side tells what the file does from what the device does.
 
     Args:
-        plan: Two backends, the new side first, and the inputs.
+        plan: Two backends, the new side first, or three, the new file on the old side's backend among them; and the
+            inputs.
         registry: The plugins.
         task: The task.
         samples: The samples; as many as there are inputs.
@@ -100,32 +130,60 @@ def find(
     """
     truths = [task.truth(label) for label in samples.labels]
     resolved = resolve(plan, registry)
-    runs = [backend.make_run() for backend in resolved.backends]
-    if len(runs) != 2:
-        raise UsageError(
-            f"{len(runs)} sides", why="one new side is held beside one old one",
-            hint="polycmp decide NEW OLD -b BACKEND, or MODEL -b NEW -b OLD",
-        )  # fmt: skip
-    predicted: dict[str, list[Any]] = {run.label: [] for run in runs}
+    runs = {backend.label: backend.make_run() for backend in resolved.backends}
+    order = _order(resolved)
+    shares = OutputShares(order, {}) if isinstance(order, Columns) else None
+    labels = [order.device, order.host, order.reference.label] if isinstance(order, Columns) else list(runs)
+    predicted: dict[str, list[Any]] = {label: [] for label in labels}
     schedule = Schedule(sequential=plan.sequential, warm_up=plan.warm_up, on_stage=on_stage, together=True)
-    for step in run_steps(runs, resolved.source, schedule):
+    for step in run_steps(list(runs.values()), resolved.source, schedule):
         for label, outputs in step.outputs.items():
             predicted[label] += task.predictions(outputs, step.feed)
-    new, old = (_side(run, predicted[run.label][: len(truths)]) for run in runs)
-    findings = Findings(new, old, samples, task, demand, notes=tuple(resolved.source.notes))
-    if new.error or old.error:
+        if shares is not None:
+            shares.add(step.outputs)
+    sides = [_side(runs[label], predicted[label][: len(truths)]) for label in labels]
+    findings = Findings(
+        sides[0], sides[-1], sides[1] if len(sides) > 2 else None, samples, task, demand,
+        notes=tuple(resolved.source.notes), shares=shares,
+    )  # fmt: skip
+    if any(side.error for side in sides):
         return findings
-    if any(len(side.predictions) < len(truths) for side in (new, old)) or _more(predicted, plan, len(truths)):
+    if any(len(side.predictions) < len(truths) for side in sides) or _more(predicted, plan, len(truths)):
         counts = ", ".join(f"{len(items)} by {label}" for label, items in predicted.items())
         raise DataError(
             f"{len(truths)} labels, and other numbers of predictions: {counts}", whose=samples.source,
             hint="give a label for each sample, in the order of the inputs",
         )  # fmt: skip
     on_stage("deciding")
-    scores = task.scores(new.predictions, old.predictions, truths)
-    return Findings(
-        new, old, samples, task, demand, truths, scores, decide(scores, demand), tuple(resolved.source.notes)
-    )
+    scores = task.scores(findings.new.predictions, findings.old.predictions, truths)
+    decided = replace(findings, truths=truths, scores=scores, decision=decide(scores, demand))
+    return decided if findings.host is None else replace(decided, parts=tuple(_parts(decided, findings.host)))
+
+
+def _order(resolved: Resolved) -> Columns | None:
+    """Return what three sides are; None of two.
+
+    Raises:
+        UsageError: There are others.
+    """
+    backends = resolved.backends
+    columns = Columns.of(backends, backends[-1].label)
+    if len(backends) == 2 or columns is not None:
+        return columns
+    raise UsageError(
+        f"{len(backends)} sides", why="one new side is held beside one old one, or a third, the new file on the old "
+        "side's backend, stands between them",
+        hint="polycmp decide NEW OLD -b BACKEND, or OLD -b DEVICE:model=NEW -b BACKEND:model=NEW -b BACKEND",
+    )  # fmt: skip
+
+
+def _parts(findings: Findings, host: Side) -> Iterator[Part]:
+    """Yield what the new file loses on the old side's backend, and what the device adds to that."""
+    for name, label, new, old in (
+        ("file", host.label, host, findings.old), ("device", findings.new.label, findings.new, host),
+    ):  # fmt: skip
+        scores = findings.task.scores(new.predictions, old.predictions, findings.truths)
+        yield Part(name, label, scores, decide(scores, findings.demand))
 
 
 def _more(predicted: dict[str, list[Any]], plan: Plan, number: int) -> bool:

@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
-from polycmp_decide.engine import Findings, Side
-from polycmp_decide.sentences import answer, points
+from polycmp_decide.engine import Findings, Part, Side
+from polycmp_decide.sentences import answer, loss, points
+from polycmp_decide.sources import open_pictures, thumbnail_of
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
 #: Samples that a terminal shows.
 _SHOWN = 10
 
 
-def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = "") -> Result:
     """Build the result for reports.
 
     Args:
         findings: What was found.
         command_line: The command line as typed.
         steps: Commands to type next.
+        pictures: Folder or data set with the samples, where they are pictures; empty where they are not.
+
+    Raises:
+        FileError: A picture cannot be read.
     """
-    decision, scores = findings.decision, findings.scores
+    decision = findings.decision
     verdict: Verdict = _VERDICTS[decision.word] if decision else "error"
-    failed = [side.label for side in (findings.new, findings.old) if side.error]
+    failed = [side.label for side in findings.sides if side.error]
     return Result(
         command="decide",
         verdict=verdict,
         heading=heading_of(verdict),
-        sentence=answer(decision, scores, findings.demand) if decision and scores else backends_failed(failed),
+        sentence=_sentence(findings) or backends_failed(failed),
         title=f"{findings.new.label} · {findings.old.label}",
-        content=(*_blocks(findings), *steps),
+        content=(*_blocks(findings, pictures), *steps),
         command_line=command_line,
         document={
             "schema": 1, "verdict": verdict, "command": command_line, "decide": _document(findings),
@@ -40,8 +46,8 @@ def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] =
     )  # fmt: skip
 
 
-def _blocks(findings: Findings) -> Iterator[Block]:
-    sides = (findings.new, findings.old)
+def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
+    sides = findings.sides
     for side in sides:
         if side.error:
             yield Problem(f"{side.label} failed", side.error, side.hint, subject=side.label)
@@ -50,19 +56,36 @@ def _blocks(findings: Findings) -> Iterator[Block]:
         changed = list(_changed(findings))
         shown = changed[:_SHOWN]
         if changed:
+            drawn = open_pictures(pictures) if pictures else None
+            rows = [replace(row, drawing=thumbnail_of(drawn, row.name)) for row in shown] if drawn else shown
             yield Table(
-                "Samples that change", tuple(shown), _COLUMNS, name_title="Sample", judged=False,
+                "Samples that change", tuple(rows), _columns(findings), name_title="Sample", judged=False,
+                drawing_title="Picture" if pictures else "",
                 heading="Samples that change", told=_SHOWN,
                 summary=f"{findings.scores.lost:,} lost, {findings.scores.won:,} won",
             )  # fmt: skip
         if len(changed) > len(shown):
             yield Note(f"{len(changed) - len(shown):,} more samples change; --report FILE names all", label="")
-            yield Facts("All samples that change", tuple(map(_fact, changed)), background=True)
+            titles = [column.title for column in _columns(findings)]
+            yield Facts("All samples that change", tuple(_fact(row, titles) for row in changed), background=True)
+    shares = findings.shares.facts() if findings.shares is not None else None
+    if shares is not None:
+        yield shares
     yield from (Note(note, side.label) for side in sides for note in side.notes)
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 
 
-_COLUMNS = (Column("Right"), Column("Old"), Column("New"), Column("Change"))
+def _sentence(findings: Findings) -> str:
+    """Return the answer in one sentence, with whose loss it is where there are three sides; empty where one failed."""
+    if findings.decision is None or findings.scores is None:
+        return ""
+    said = answer(findings.decision, findings.scores, findings.demand)
+    return "; ".join([said, *map(loss, findings.parts)])
+
+
+def _columns(findings: Findings) -> tuple[Column, ...]:
+    between = [Column(findings.host.label)] if findings.host is not None else []
+    return (Column("Right"), Column("Old"), *between, Column("New"), Column("Change"))
 
 
 def _scores(findings: Findings) -> Facts:
@@ -70,10 +93,13 @@ def _scores(findings: Findings) -> Facts:
     assert findings.decision is not None
     new, old = findings.scores.totals
     decision, measure = findings.decision, findings.task.measure
+    host = [Fact(part.label, f"{measure} {points(part.scores.totals[0])} of 100") for part in findings.parts[:1]]
     items = (
         Fact(findings.old.label, f"{measure} {points(old)} of 100"),
+        *host,
         Fact(findings.new.label, f"{measure} {points(new)} of 100"),
         Fact("drop", f"{points(decision.drop)} points, between {points(decision.low)} and {points(decision.high)}"),
+        *(Fact(f"of the {part.name}", loss(part, odds=True)) for part in findings.parts),
     )
     return Facts(f"{findings.scores.number:,} samples", items)
 
@@ -85,7 +111,8 @@ def _changed(findings: Findings) -> Iterator[Row]:
     for at in sorted(range(scores.number), key=lambda place: scores.new[place] - scores.old[place]):
         change = float(scores.new[at] - scores.old[at])
         if change:
-            cells = (findings.truths[at], findings.old.predictions[at], findings.new.predictions[at])
+            sides = reversed(findings.sides)
+            cells = (findings.truths[at], *(side.predictions[at] for side in sides))
             told = Cell("lost" if change < 0 else "won", change) if scores.is_hit else Cell(points(change), change)
             yield Row(
                 findings.samples.names[at], "info",
@@ -93,12 +120,10 @@ def _changed(findings: Findings) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def _fact(row: Row) -> Fact:
+def _fact(row: Row, titles: Sequence[str]) -> Fact:
     """Return what a row of the table says in one line."""
     said = (cell.text if isinstance(cell, Cell) else str(cell) for cell in row.cells)
-    return Fact(
-        row.name, ", ".join(f"{column.title.lower()} {text}" for column, text in zip(_COLUMNS, said, strict=True))
-    )
+    return Fact(row.name, ", ".join(f"{title.lower()} {text}" for title, text in zip(titles, said, strict=True)))
 
 
 def _document(findings: Findings) -> dict[str, Any]:
@@ -111,6 +136,9 @@ def _document(findings: Findings) -> dict[str, Any]:
         return found
     new, old = scores.totals
     found["new"]["score"], found["old"]["score"] = new, old
+    if findings.shares is not None:
+        found["whose_loss"] = {part.name: _part(part) for part in findings.parts}
+        found["error_shares"] = findings.shares.document()
     return found | {
         "answer": decision.word, "measure": task.measure, "samples": scores.number, "lost": scores.lost,
         "won": scores.won, "p": decision.p,
@@ -129,5 +157,14 @@ def _document(findings: Findings) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sides(findings: Findings) -> tuple[tuple[str, Side], tuple[str, Side]]:
-    return ("new", findings.new), ("old", findings.old)
+def _part(part: Part) -> dict[str, Any]:
+    decision = part.decision
+    return {
+        "label": part.label, "drop": {"value": decision.drop, "low": decision.low, "high": decision.high},
+        "p": decision.p, "lost": part.scores.lost, "won": part.scores.won,
+    }  # fmt: skip
+
+
+def _sides(findings: Findings) -> tuple[tuple[str, Side], ...]:
+    host = (("host", findings.host),) if findings.host is not None else ()
+    return (("new", findings.new), *host, ("old", findings.old))

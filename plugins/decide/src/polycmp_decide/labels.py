@@ -11,7 +11,7 @@ from typing import Any
 
 from polycmp.errors import DataError, FileError, UsageError, describe_exception
 from polycmp_decide.coco import read_pictures
-from polycmp_decide.pictures import list_pictures
+from polycmp_decide.sources import list_pictures
 
 
 @dataclass(frozen=True)

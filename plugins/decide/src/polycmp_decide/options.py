@@ -21,6 +21,7 @@ TASKS: Mapping[str, str] = {
 DECODERS: Mapping[str, str] = {
     "yolov8": "[N, 4 + classes, boxes]: centre and size in pixels, then scores",
     "yolov5": "[N, boxes, 5 + classes]: centre and size in pixels, a score of the box, then scores",
+    "yolox": "[N, boxes, 5 + classes]: as yolov5, but places are relative to their cells, and sizes logarithms",
     "end2end": "[N, boxes, 6]: corners in pixels, score, class",
     "detr": "[N, queries, 4] and [N, queries, classes + 1]: centre and size as shares, logits, the last of none",
     "rtdetr": "[N, queries, 4] and [N, queries, classes]: centre and size as shares, logits of a sigmoid each",
@@ -51,7 +52,8 @@ class DecideSection:
     labels: str = opt(
         "",
         help="What is right: a .csv file with the column label, and sample where the order does not tell; a .json "
-        "file as COCO's; a folder of masks; by default the folders that --data has for its classes.",
+        "file as COCO's; a folder of masks; hf:NAME, a data set; by default the folders that --data has for its "
+        "classes.",
         metavar="FILE|DIR",
     )
     classes: str = opt("", help="Names of the classes in the model's order, a line each.", metavar="FILE")

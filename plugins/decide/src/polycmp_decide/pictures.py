@@ -1,48 +1,21 @@
-"""The data loader `pictures`: the pictures in a folder as inputs."""
+"""The data loader `pictures`: the pictures in a folder, or of a data set, as inputs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polycmp.errors import DataError, FileError, PluginError, UsageError, describe_exception
+from polycmp.errors import DataError, UsageError
+from polycmp_decide.sources import Pictures, open_pictures
 
 if TYPE_CHECKING:
     from polycmp.tensors import Feed, TensorEntry, TensorMetadata
     from polycmp_decide.plugin import PictureOptions
 
-_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"})
 _CHANNELS = (1, 3)
-
-
-def list_pictures(folder: str) -> list[str]:
-    """Return the pictures in a folder and its folders, relative to it, in an order in which 10 comes after 9.
-
-    Args:
-        folder: The folder, or a single picture.
-
-    Raises:
-        FileError: There is no such folder, or no picture in it.
-    """
-    root = Path(folder)
-    if root.is_file():
-        return [""]
-    if not root.is_dir():
-        raise FileError("no such folder", whose=folder, hint=f"ls {root.parent}")
-    found = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in _SUFFIXES]
-    if not found:
-        raise FileError("this folder holds no pictures", whose=folder, why=f"known: {', '.join(sorted(_SUFFIXES))}")
-    return sorted(found, key=_in_order)
-
-
-def _in_order(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def make_pictures(options: PictureOptions) -> Callable[[TensorMetadata], Iterator[Feed]]:
@@ -62,34 +35,13 @@ def make_pictures(options: PictureOptions) -> Callable[[TensorMetadata], Iterato
             )
         [(name, entry)] = inputs.items()
         form = _Form(name, entry, options)
-        names = list_pictures(options.folder)
+        pictures = open_pictures(options.folder)
+        names = pictures.names
         for start in range(0, len(names), form.batch):
-            batch = [form.pixels(Path(options.folder, item)) for item in names[start : start + form.batch]]
+            batch = [form.pixels(pictures, item) for item in names[start : start + form.batch]]
             yield {name: np.stack([*batch, *[batch[-1]] * (form.batch - len(batch))])}
 
     return feeds
-
-
-@contextmanager
-def open_picture(path: str | Path) -> Iterator[Any]:
-    """Open a picture.
-
-    Raises:
-        FileError: It cannot be read.
-        PluginError: Pillow is not installed.
-    """
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise PluginError(
-            "reading pictures needs Pillow", whose="decide", why=describe_exception(error),
-            hint="pip install 'polycmp-decide[pictures]'",
-        ) from error  # fmt: skip
-    try:
-        with Image.open(path) as image:
-            yield image
-    except OSError as error:
-        raise FileError("cannot read this picture", whose=str(path), why=describe_exception(error)) from error
 
 
 class _Form:
@@ -129,9 +81,9 @@ class _Form:
             raise UsageError(f"{list(values)} for {self._channels} channels", whose=option, hint="one, or one for each")
         return np.array(values or [default], np.float32)
 
-    def pixels(self, path: Path) -> npt.NDArray[Any]:
+    def pixels(self, pictures: Pictures, name: str) -> npt.NDArray[Any]:
         """Return a picture as an array without the dimension of the batch."""
-        with open_picture(path) as file:
+        with pictures.open(name) as file:
             image = file.convert("L" if self._channels == 1 else "RGB")
         from PIL import Image, ImageOps
 

@@ -13,7 +13,11 @@ class PictureOptions:
     """Options of the data loader `pictures`."""
 
     folder: str = opt(
-        "", help="Folder with pictures, in its folders, too; or one picture.", metavar="PATH", alias="--data"
+        "",
+        help="Folder with pictures, in its folders, too; one picture; or hf:DIR, hf:NAME#SPLIT, a data set of Hugging "
+        "Face's form.",
+        metavar="PATH",
+        alias="--data",
     )
     crop: bool = opt(False, help="Resize the shorter side and crop the centre, instead of changing the proportions.")
     bgr: bool = opt(False, help="Order the channels as blue, green, red.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polycmp.errors import UsageError
 from polycmp_decide.engine import Samples
 from polycmp_decide.labels import Labels, folder_classes, read_classes, read_labels
-from polycmp_decide.pictures import list_pictures
+from polycmp_decide.sources import DataSet, is_data_set, open_pictures
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
@@ -32,12 +32,16 @@ def open_samples(plan: Plan, section: DecideSection) -> tuple[Samples, tuple[str
     if data.loader.name == "pictures" and (data.files or data.script):
         other = "--load-inputs" if data.files else "--data-loader-script"
         raise UsageError("two sources of inputs", whose=f"--data and {other}", hint="give only one of them")
-    pictures = list_pictures(data.loader.options.folder) if data.loader.name == "pictures" else []
-    if section.labels:
+    folder = data.loader.options.folder if data.loader.name == "pictures" else ""
+    pictures = list(open_pictures(folder).names) if folder else []
+    if is_data_set(section.labels or folder):
+        rows = DataSet(section.labels or folder)
+        labels, classes = Labels(rows.labels, source=section.labels or folder), classes or rows.classes
+    elif section.labels:
         labels = read_labels(section.labels)
     elif pictures:
         classes = classes or folder_classes(pictures)
-        labels = Labels([PurePosixPath(name).parent.name for name in pictures], pictures, data.loader.options.folder)
+        labels = Labels([PurePosixPath(name).parent.name for name in pictures], pictures, folder)
     else:
         raise UsageError("what is right?", why="no labels were given", hint="--labels FILE.csv, with the column label")
     names = pictures or labels.names or [str(number) for number in range(len(labels.labels))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polycmp_decide.decision import Decision, Demand
+from polycmp_decide.engine import Part
 from polycmp_decide.scores import Scores
 
 
@@ -14,12 +15,27 @@ def answer(decision: Decision, scores: Scores, demand: Demand) -> str:
     if decision.word == "worse":
         return f"worse: {counts}; {interval}"
     if decision.word == "not worse":
-        return f"not worse: {counts}; a drop above {points(decision.high)} points is ruled out {sure}"
+        above = f" above {points(decision.high)} points" if decision.high > 0 else ""
+        return f"not worse: {counts}; a drop{above} is ruled out {sure}"
     take = f"; take {decision.needed:,}" if decision.needed else ""
     if decision.p < 1 - demand.confidence:
         return f"lower, {counts}, {interval}: whether by more than {points(demand.max_drop)} is not certain{take}"
     with_these = f"with {scores.number:,} samples a drop below {points(decision.visible)} points cannot be seen"
     return f"no evidence: {counts}; {with_these}{take}"
+
+
+def loss(part: Part, *, odds: bool = False) -> str:
+    """Return what the new file or the device loses, with the interval.
+
+    Args:
+        part: The part of the drop.
+        odds: Whether to give the numbers of samples, too.
+    """
+    decision, who = part.decision, "the new file" if part.name == "file" else part.label
+    verb, sign = ("gains", -1) if decision.drop < 0 else ("loses", 1)
+    low, high = sorted((sign * decision.low, sign * decision.high))
+    counts = f"; {part.scores.lost:,} lost, {part.scores.won:,} won, p = {decision.p:.2g}" if odds else ""
+    return f"{who} {verb} {points(abs(decision.drop))} points ({points(low)} to {points(high)}{counts})"
 
 
 def points(share: float) -> str:

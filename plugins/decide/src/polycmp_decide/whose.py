@@ -9,16 +9,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.spec import RunObserver
 
 if TYPE_CHECKING:
+    from polycmp.report import Facts
     from polycmp.results import Outcome
     from polycmp.runs import Resolved, ResolvedBackend, RunStep
 
 #: From this correlation on two errors are said to add up, or to cancel.
 _CORRELATED = 0.5
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Three backends of which the last two have one setting, and the first two one file.
+
+    Attributes:
+        device: Label of the new model's run on the device.
+        host: Label of its run on the reference's own backend.
+        reference: The old model's backend.
+    """
+
+    device: str
+    host: str
+    reference: ResolvedBackend
+
+    @classmethod
+    def of(cls, backends: Sequence[ResolvedBackend], reference: str) -> Columns | None:
+        """Return what three backends with two models are; None if they are something else.
+
+        Args:
+            backends: The backends.
+            reference: Label of the reference.
+        """
+        if len(backends) != 3 or len({item.model.path for item in backends}) != 2:
+            return None
+        old = next((item for item in backends if item.label == reference), None)
+        others = [item for item in backends if item is not old]
+        if old is None or any(item.model.path == old.model.path for item in others):
+            return None
+        on_it = [item for item in others if _settings(item) == _settings(old)]
+        on_it = on_it or [item for item in others if item.plan.backend == old.plan.backend]
+        if len(on_it) != 1:
+            return None
+        (device,) = (item for item in others if item is not on_it[0])
+        return cls(device.label, on_it[0].label, old)
 
 
 def split(resolved: Resolved) -> ErrorShares | None:
@@ -29,7 +67,7 @@ def split(resolved: Resolved) -> ErrorShares | None:
 
 
 class ErrorShares(RunObserver):
-    """Adds up the squares of both errors of each of the models' own outputs.
+    """Adds the shares of a new file and of a device in the error of each of the models' own outputs.
 
     Args:
         backends: The backends; two of them run the new model.
@@ -38,32 +76,52 @@ class ErrorShares(RunObserver):
 
     def __init__(self, backends: Sequence[ResolvedBackend], names: Mapping[str, str]) -> None:
         self._backends, self._names = backends, names
-        self._device = self._host = self._reference = ""
-        self._finals: frozenset[str] = frozenset()
-        self._sums: dict[str, _Sums] = {}
+        self._shares: OutputShares | None = None
 
     def start(self, outcome: Outcome, /) -> None:
         """Find out which of the candidates runs the new model on the reference's backend; maybe none does."""
-        reference = next((item for item in self._backends if item.label == outcome.reference), None)
-        others = [item for item in self._backends if item is not reference]
-        if reference is None or any(item.model.path == reference.model.path for item in others):
-            return
-        on_it = [item for item in others if _settings(item) == _settings(reference)]
-        on_it = on_it or [item for item in others if item.plan.backend == reference.plan.backend]
-        if len(on_it) == 1:
-            (device,) = (item for item in others if item is not on_it[0])
-            self._device, self._host, self._reference = device.label, on_it[0].label, reference.label
-            file = reference.model.describe_file()
-            self._finals = frozenset() if file is None else frozenset(file.outputs)
+        columns = Columns.of(self._backends, outcome.reference)
+        self._shares = None if columns is None else OutputShares(columns, self._names)
 
     def on_step(self, step: RunStep, /) -> None:
         """Take in the errors of a step."""
+        if self._shares is not None:
+            self._shares.add(step.outputs)
+
+    def finish(self, outcome: Outcome, /) -> None:
+        """Add the shares to the outcome."""
+        facts = None if self._shares is None else self._shares.facts()
+        if facts is not None and self._shares is not None:
+            outcome.blocks.append(facts)
+            outcome.extra["error_shares"] = self._shares.document()
+
+
+class OutputShares:
+    """Adds up the squares of both errors of each of the models' own outputs.
+
+    Args:
+        columns: The backends.
+        names: Names of the reference's outputs, by those of the new model where they differ.
+    """
+
+    def __init__(self, columns: Columns, names: Mapping[str, str]) -> None:
+        self._columns, self._names = columns, names
+        file = columns.reference.model.describe_file()
+        self._finals = frozenset[str]() if file is None else frozenset(file.outputs)
+        self._sums: dict[str, _Sums] = {}
+
+    def add(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take in the errors of a step.
+
+        Args:
+            outputs: Outputs by label of the run.
+        """
         import numpy as np
 
         from polycmp.tensors import is_floating, to_numpy
 
-        labels = (self._device, self._host, self._reference)
-        device, host, reference = (dict[str, Any](step.outputs.get(label, {})) for label in labels)
+        labels = (self._columns.device, self._columns.host, self._columns.reference.label)
+        device, host, reference = (dict[str, Any](outputs.get(label, {})) for label in labels)
         for name in device:
             other = self._names.get(name, name)
             if name not in host or other not in reference or (self._finals and other not in self._finals):
@@ -75,23 +133,29 @@ class ErrorShares(RunObserver):
             with np.errstate(all="ignore"):
                 self._sums.setdefault(name, _Sums()).add(theirs - old, ours - theirs)
 
-    def finish(self, outcome: Outcome, /) -> None:
-        """Add the shares to the outcome."""
+    @property
+    def _told(self) -> dict[str, _Sums]:
+        return {name: sums for name, sums in self._sums.items() if sums.total and math.isfinite(sums.total)}
+
+    def facts(self) -> Facts | None:
+        """Return the shares in words; None where there is no error to share."""
         from polycmp.report import Fact, Facts
 
-        facts, document = [], {}
-        for name, sums in self._sums.items():
-            if not sums.total or not math.isfinite(sums.total):
-                continue
-            facts.append(Fact(name, sums.sentence(self._host, self._device)))
-            document[name] = {
+        columns = self._columns
+        items = tuple(Fact(name, sums.sentence(columns.host, columns.device)) for name, sums in self._told.items())
+        lines = ("whose error:", *(f"  {fact.name}: {fact.value}" for fact in items))
+        return Facts("Whose error", items, lines) if items else None
+
+    def document(self) -> dict[str, Any]:
+        """Return the shares as plain values."""
+        outputs = {
+            name: {
                 "file": sums.file_share, "device": 1 - sums.file_share, "correlation": sums.correlation,
                 "rms": {"file": sums.rms(sums.of_file), "device": sums.rms(sums.of_device)},
-            }  # fmt: skip
-        if facts:
-            lines = ("whose error:", *(f"  {fact.name}: {fact.value}" for fact in facts))
-            outcome.blocks.append(Facts("Whose error", tuple(facts), lines))
-            outcome.extra["error_shares"] = {"file": self._host, "device": self._device, "outputs": document}
+            }
+            for name, sums in self._told.items()
+        }  # fmt: skip
+        return {"file": self._columns.host, "device": self._columns.device, "outputs": outputs}
 
 
 class _Sums:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["ddmin", "least_passing"]
+__all__ = ["ddmin", "least_passing", "other_part"]
 
 T = TypeVar("T")
 
@@ -35,6 +35,24 @@ def ddmin(
         again = size == 1 and len(kept) < before  # what went may have been all that another one was needed for
         size = min(1 if again else size // 2, len(kept) - 1)
     return kept
+
+
+def other_part(
+    things: Sequence[T],
+    part: Sequence[T],
+    does: Callable[[Sequence[T]], bool],
+    goes_on: Callable[[], bool] = lambda: True,
+) -> list[T]:
+    """Return another part of a list that passes a test, and has nothing of the one that does; empty if none has.
+
+    Args:
+        things: The list.
+        part: The part that is known to pass.
+        does: Tests a part of the list, in its order.
+        goes_on: Tells whether another test may be made.
+    """
+    rest = [thing for thing in things if thing not in part]
+    return ddmin(rest, does, goes_on) if rest and goes_on() and does(rest) else []
 
 
 def least_passing(passes: Callable[[int], bool], low: int, high: int) -> int:

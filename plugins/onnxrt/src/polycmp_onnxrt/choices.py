@@ -42,7 +42,7 @@ _TRANSFORMERS = """
     GatherToSliceFusion GatherToSplitFusion GeluFusion GeluFusionL1 GeluFusionL2 GemmActivationFusion
     GqaValueLayoutTransformer GroupQueryAttentionFusion GroupQueryAttentionPreNormFusion
     IdenticalChildrenConsolidation IsInfReduceSumFusion LayerNormFusion LayerNormFusionL1 LayerNormFusionL2
-    Level1_RuleBasedTransformer Level2_RuleBasedTransformer MatMulActivationFusion MatMulAddFusion
+    MatMulActivationFusion MatMulAddFusion
     MatMulIntegerToFloatFusion MatMulNBitsFusion MatMulNBitsMlpFusion MatMulNBitsQLoRAFusion
     MatMulNBitsQkvFusion MatMulScaleFusion MatmulTransposeFusion NchwcTransformer NhwcTransformer
     PropagateCastOps QDQFinalCleanupTransformer QDQPropagationTransformer QDQS8ToU8Transformer
@@ -51,6 +51,8 @@ _TRANSFORMERS = """
     TransposeOptimizer TransposeOptimizer_CPUExecutionProvider WeightBiasQuantization WhereDummyDq
 """
 RULES = tuple(_RULES.split())
+#: Optimizers that apply rules: to leave one out is to leave out all of its rules.
+RULE_SETS = ("Level1_RuleBasedTransformer", "Level2_RuleBasedTransformer")
 TRANSFORMERS = tuple(_TRANSFORMERS.split())
 
 _PROVIDER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*(?:\[(?P<options>[^\[\]]*)\])?")

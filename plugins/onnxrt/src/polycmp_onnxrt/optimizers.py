@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.errors import PolycmpError
-from polycmp_onnxrt.choices import RULES, TRANSFORMERS
+from polycmp_onnxrt.choices import RULE_SETS, RULES, TRANSFORMERS
 from polycmp_onnxrt.logs import recorded
 from polycmp_onnxrt.plugin import Options, loader_arguments
 from polycmp_onnxrt.session import SessionFromOnnx
@@ -19,7 +19,7 @@ _CHANGED = re.compile(r"GraphTransformer (?P<name>\S+) modified: (?P<changed>[01
 
 
 def optimizers(model: ModelHandle, options: Options | None) -> tuple[str, ...]:
-    """Return the optimizers that change a model, by ONNX Runtime's own log, those for one place of a graph last.
+    """Return the optimizers that change a model, by ONNX Runtime's own log, and the rules that those apply.
 
     An optimizer may find something to do only where another was left out, so sessions are made until no further one
     turns up. All known names come back where the log does not tell: for a model that no session can be made of, say.
@@ -37,7 +37,7 @@ def optimizers(model: ModelHandle, options: Options | None) -> tuple[str, ...]:
         if names.keys() >= changed.keys():
             break
         names.update(changed)
-    return (*names, *(RULES if any("RuleBasedTransformer" in name for name in names) else ()))
+    return (*(name for name in names if name not in RULE_SETS), *(RULES if names.keys() & {*RULE_SETS} else ()))
 
 
 def _changing(model: ModelHandle, options: Options) -> dict[str, None] | None:

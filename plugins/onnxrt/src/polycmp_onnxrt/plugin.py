@@ -9,6 +9,7 @@ from typing import Any
 from polycmp.spec import RunnerSpec, RunnerTools, Switch, check_at_least_one, hookimpl, opt
 from polycmp_onnxrt.choices import (
     HARMLESS_ENTRIES,
+    RULE_SETS,
     RULES,
     TRANSFORMERS,
     names_more,
@@ -107,6 +108,8 @@ class OnnxrtTools(RunnerTools):
     exclusive = ("providers", "threads", "inter_threads", "op_libs", "profile")
     switches = (
         Switch("disable_optimizers", (*TRANSFORMERS, *RULES), values_from="polycmp_onnxrt.optimizers:optimizers"),
+        # A release may have rules that are not known here.
+        Switch("disable_optimizers", RULE_SETS),
         Switch("optimization", values=("layout", "extended", "basic", "off")),
     )
     rewritten = "save_optimized"

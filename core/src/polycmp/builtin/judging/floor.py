@@ -14,7 +14,8 @@ they add up like a random walk (Higham and Mary, A New Approach to Probabilistic
 Comput. 41(5), 2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
-of any sample, and the root mean square of all.
+of any sample, and the root mean square of all, in which those that are not taken yet count as equal to what is not
+moved. So more samples only add to it, and what passes by the first one is not moved again.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run.
@@ -37,6 +38,7 @@ from numpy.typing import NDArray
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
 from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels, sampled_levels
+from polycmp.builtin.judging.limits import SAMPLES
 from polycmp.builtin.judging.measured import MeasuredJudge
 from polycmp.builtin.judging.network import network_of
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
@@ -116,6 +118,8 @@ def floor_of(
     samples: Sequence[Samples | None],
     depth: int,
     uncut: str = "",
+    *,
+    count: int = SAMPLES,
 ) -> Floor:
     """Return the noise of a tensor, of both sides together.
 
@@ -126,6 +130,7 @@ def floor_of(
         samples: Samples of the tensors of each side; None where nothing can run the model so.
         depth: Number of operators that follow each other up to the tensor.
         uncut: Name of the tensor that it is where nothing is cut off; empty where it is no such tensor.
+        count: How many samples are looked at.
     """
     kinds = [side.kind_of(name) for side in sides]
     kind = max(kinds, key=unit_of)
@@ -138,7 +143,7 @@ def floor_of(
             levels.append(least)
             continue
         if id(sampled) not in levels_of:
-            levels_of[id(sampled)] = _measured(name, expected, sampled, uncut)
+            levels_of[id(sampled)] = _measured(name, expected, sampled, count, uncut)
         measured = levels_of[id(sampled)]
         if measured is None and sampled is not None and sampled.inside and name in sampled.exact:
             source = f"{side_kind} measured with {sampled.backend}, which makes other shapes, NaN or infinities of it"
@@ -154,7 +159,9 @@ def floor_of(
     return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
 
 
-def _measured(name: str, expected: Values, samples: Samples | None, uncut: str = "") -> tuple[Level, ...] | None:
+def _measured(
+    name: str, expected: Values, samples: Samples | None, count: int, uncut: str = ""
+) -> tuple[Level, ...] | None:
     """Return the noise of a tensor as samples show it, and where it is cut no less than before that.
 
     Samples that stay beyond the bound show nothing, where a few times as much crosses it.
@@ -162,23 +169,25 @@ def _measured(name: str, expected: Values, samples: Samples | None, uncut: str =
     exact = samples.exact.get(name) if samples is not None else None
     if samples is None or exact is None or exact.shape != expected.whole.shape:
         return None
-    moved = [tensors[name] for tensors in samples.perturbed]
+    moved = [tensors[name] for tensors in samples.perturbed(count)]
     if any(array.shape != exact.shape for array in moved):
         return None
     levels = sampled_levels(expected.kept(exact), map(expected.kept, moved), expected.scales)
-    before = _measured(uncut, expected, samples) if uncut else None
+    before = _measured(uncut, expected, samples, count) if uncut else None
     if levels is None or before is None:
         return levels
     return tuple(cut.at_least(whole) for cut, whole in zip(levels, before, strict=True))
 
 
-def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> NDArray[np.bool_] | None:
+def lost_in(
+    name: str, reference: Array, samples: Sequence[Samples | None], *, count: int = SAMPLES
+) -> NDArray[np.bool_] | None:
     """Return which numbers of a tensor samples make NaN or infinite; None where none, or they have other shapes."""
     lost: NDArray[np.bool_] | None = None
     for sampled in {id(sampled): sampled for sampled in samples}.values():
         if sampled is None or name not in sampled.exact:
             continue
-        exact, moved = sampled.exact[name], [tensors[name] for tensors in sampled.perturbed]
+        exact, moved = sampled.exact[name], [tensors[name] for tensors in sampled.perturbed(count)]
         if any(array.shape != reference.shape for array in (exact, *moved)):
             return None
         for array in moved:
@@ -189,12 +198,12 @@ def lost_in(name: str, reference: Array, samples: Sequence[Samples | None]) -> N
     return lost if lost is not None and lost.any() else None
 
 
-def turned_in(name: str, samples: Sequence[Samples | None]) -> Decisions:
+def turned_in(name: str, samples: Sequence[Samples | None], *, count: int = SAMPLES) -> Decisions:
     """Return what samples turn of whole numbers, and of shapes."""
     turned = Decisions()
     for sampled in samples:
         if sampled is not None and name in sampled.exact:
-            turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.perturbed])
+            turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.perturbed(count)])
     return turned
 
 
@@ -420,21 +429,21 @@ class PairRounding:
     def __init__(self, tolerances: RoundingTolerances, one: str, two: str) -> None:
         self._tolerances, self._labels = tolerances, (one, two)
 
-    def floor(self, output: str, expected: Values) -> Floor:
+    def floor(self, output: str, expected: Values, *, count: int = SAMPLES) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
         name, sides, samples = self._known(output)
         uncut = self._tolerances.uncut.get(name, "") if self.is_inner(output) else ""
-        return floor_of(name, expected, sides, samples, self._tolerances.depth(name), uncut)
+        return floor_of(name, expected, sides, samples, self._tolerances.depth(name), uncut, count=count)
 
-    def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
+    def lost(self, output: str, reference: Array, *, count: int = SAMPLES) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
         name, _, samples = self._known(output)
-        return lost_in(name, reference, samples)
+        return lost_in(name, reference, samples, count=count)
 
-    def decisions(self, output: str) -> tuple[Decisions, str]:
+    def decisions(self, output: str, *, count: int = SAMPLES) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         name, sides, samples = self._known(output)
-        return turned_in(name, samples), max((side.kind for side in sides), key=unit_of)
+        return turned_in(name, samples, count=count), max((side.kind for side in sides), key=unit_of)
 
     def is_inner(self, output: str) -> bool:
         """Return whether operators read the tensor, which is no output of the model."""

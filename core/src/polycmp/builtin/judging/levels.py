@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.judging.limits import SAMPLES
 from polycmp.compare import Scales, scales_of, wide
 from polycmp.precision import is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_floating, is_low_bit, to_numpy
@@ -119,13 +120,14 @@ def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> 
         errors = [_level_between(item, part) for item in moved]
         if any(lost for _, lost in errors):
             return None
-        levels.append(_largest_level([level for level, _ in errors]))
+        levels.append(_level_of_samples([level for level, _ in errors]))
     return tuple(levels)
 
 
-def _largest_level(levels: Sequence[Level]) -> Level:
-    rms = math.sqrt(sum(level.rms**2 for level in levels) / len(levels))
-    return Level(max(level.largest for level in levels), rms)
+def _level_of_samples(levels: Sequence[Level]) -> Level:
+    """Return the largest error of samples and their root mean square; in that, samples not taken yet count as equal."""
+    squares = sum(level.rms**2 for level in levels)
+    return Level(max(level.largest for level in levels), math.sqrt(squares / max(SAMPLES, len(levels))))
 
 
 def perturbed_inputs(

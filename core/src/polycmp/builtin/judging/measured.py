@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
-from polycmp.builtin.judging.limits import MARGIN
+from polycmp.builtin.judging.limits import LOOKS, MARGIN
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
@@ -30,20 +30,21 @@ Array = NDArray[Any]
 class RoundingSource(Protocol):
     """Tells what rounding does to the tensors of a run."""
 
-    def floor(self, output: str, expected: Values) -> Floor:
+    def floor(self, output: str, expected: Values, *, count: int) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together.
 
         Args:
             output: The tensor's name in the candidate.
             expected: The tensor, and which of its numbers are judged.
+            count: How many samples are looked at.
         """
         ...
 
-    def lost(self, output: str, reference: Array) -> NDArray[np.bool_] | None:
+    def lost(self, output: str, reference: Array, *, count: int) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
         ...
 
-    def decisions(self, output: str) -> tuple[Decisions, str]:
+    def decisions(self, output: str, *, count: int) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         ...
 
@@ -110,26 +111,52 @@ class MeasuredJudge(OutputJudge):
         ):
             return verdict  # nothing but NaN and infinities, of which options decide
         expected = Values(reference, beside_masks(candidate, reference))
-        compared = Comparison(candidate, expected)
-        floor, network = few_roundings(candidate.dtype, expected), ""
+        compared, floor = Comparison(candidate, expected), few_roundings(candidate.dtype, expected)
         judgement = judge(compared, floor)
-        if judgement.word != "passed" or stats.nan_mismatched:
-            lost = self.rounding.lost(output, reference)
-            if lost is not None and 2 * int(np.count_nonzero(lost)) > lost.size:
-                if self.rounding.is_inner(output):
-                    return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST)
-                if 2 * int(np.count_nonzero(finite_places(candidate))) < candidate.size:
-                    return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}")
-            elif lost is not None:
-                expected = expected.without(lost)
-                compared = Comparison(candidate, expected)
-            floor, is_inner = self.rounding.floor(output, expected), self.rounding.is_inner(output)
-            judgement = judge(compared, floor, is_inner=is_inner)
-            is_open = judgement.word == "undecided" or (judgement.word == "passed" and not floor.covers(compared))
-            if is_open and not is_inner:
-                files_hold, network = self.rounding.network()
-                judgement = judge(compared, floor, network=files_hold)
-        most = floor.bound(judgement.margin)
+        if judgement.word == "passed" and not stats.nan_mismatched:
+            return self._by_floor(verdict, candidate, expected, output, floor, judgement)
+        for count in LOOKS:
+            measured = self._by_samples(verdict, candidate, compared, output, count)
+            if measured.passed:
+                break
+        return measured
+
+    def _by_samples(
+        self, verdict: DetailedVerdict, candidate: Array, compared: Comparison, output: str, count: int
+    ) -> DetailedVerdict:
+        """Return the verdict by so many samples of the noise."""
+        expected = compared.expected
+        reference = expected.whole
+        is_inner, network = self.rounding.is_inner(output), ""
+        lost = self.rounding.lost(output, reference, count=count)
+        if lost is not None and 2 * int(np.count_nonzero(lost)) > lost.size:
+            if is_inner:
+                return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST)
+            if 2 * int(np.count_nonzero(finite_places(candidate))) < candidate.size:
+                return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}")
+        elif lost is not None:
+            expected = expected.without(lost)
+            compared = Comparison(candidate, expected)
+        floor = self.rounding.floor(output, expected, count=count)
+        judgement = judge(compared, floor, is_inner=is_inner)
+        is_open = judgement.word == "undecided" or (judgement.word == "passed" and not floor.covers(compared))
+        if is_open and not is_inner:
+            files_hold, network = self.rounding.network()
+            judgement = judge(compared, floor, network=files_hold)
+        return self._by_floor(verdict, candidate, expected, output, floor, judgement, network)
+
+    def _by_floor(
+        self,
+        verdict: DetailedVerdict,
+        candidate: Array,
+        expected: Values,
+        output: str,
+        floor: Floor,
+        judgement: Judgement,
+        network: str = "",
+    ) -> DetailedVerdict:
+        """Return the verdict that a judgement by a noise makes of one without any tolerance."""
+        reference, most = expected.whole, floor.bound(judgement.margin)
         if expected.keep is not None:
             candidate = np.where(expected.keep, candidate, reference)
         if expected.keep is not None or not _is_number(verdict):
@@ -177,8 +204,11 @@ class MeasuredJudge(OutputJudge):
         reshaped = candidate.shape != reference.shape
         if verdict.passed or not (reshaped or are_decisions(reference)):
             return verdict
-        turned, kind = self.rounding.decisions(output)
-        if not turned.explain(candidate, reference):
+        for count in LOOKS:
+            turned, kind = self.rounding.decisions(output, count=count)
+            if turned.explain(candidate, reference):
+                break
+        else:
             is_open = self.rounding.is_inner(output) and is_steps(kind)  # steps make more numbers equal than samples do
             return replace(verdict, inconclusive="undecided") if is_open else verdict
         return self._open(verdict, output, reference, f"{verdict.reason}; {turned.text(kind, of_shape=reshaped)}")

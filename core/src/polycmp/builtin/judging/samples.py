@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from polycmp.messages import only_errors
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
-from polycmp.precision import UNITS, unit_of
+from polycmp.precision import unit_of
 from polycmp.runs import Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, to_numpy
 
@@ -32,25 +34,55 @@ AFFORDABLE = 1 << 30
 #: From so many seconds on it is said how long measuring takes; and before the first run what it costs, from so many
 #: bytes of weights on, whose sessions take about that long (choice).
 _NOTICEABLE, _LARGE = 2.0, 1 << 26
-#: Number of models that are made where weights are rounded: one that rounds them to the nearest step, and one that
-#: moves them at random.
-_MODELS = 2
+#: How much longer than the model as it is one with moved tensors runs (measured on 2026-11-27, float32: 2.6 times for
+#: convolutions, 4.1 for ResNet-50, 5.4 for MiniLM).
+_MOVED_COST = 5.0
 
 
-class Samples(NamedTuple):
+class Samples:
     """Tensors of a model as a backend computes them, without and with random perturbations.
+
+    Args:
+        exact: Tensors as computed, nothing perturbed.
+        first: The same with all tensors on the way perturbed at random.
+        others: Makes so again with other random numbers, as often as it is told; called once, when they are needed.
+        backend: The backend.
+        inside: Whether the tensors inside the model were perturbed; if not, its inputs alone were.
 
     Attributes:
         exact: Tensors as computed, nothing perturbed.
-        perturbed: The same, each time with all tensors on the way perturbed at random.
         backend: The backend.
         inside: Whether the tensors inside the model were perturbed; if not, its inputs alone were.
     """
 
-    exact: Tensors
-    perturbed: tuple[Tensors, ...]
-    backend: str
-    inside: bool = True
+    def __init__(
+        self,
+        exact: Tensors,
+        first: Tensors,
+        others: Callable[[int], Iterable[Tensors]],
+        backend: str,
+        *,
+        inside: bool = True,
+    ) -> None:
+        self.exact = exact
+        self.backend = backend
+        self.inside = inside
+        self._perturbed = [first]
+        self._others: Callable[[int], Iterable[Tensors]] | None = others
+
+    def perturbed(self, count: int = SAMPLES) -> Sequence[Tensors]:
+        """Return the tensors with perturbations.
+
+        Args:
+            count: How many samples are looked at: one, or all.
+
+        Returns:
+            So many; fewer where the backend fails to make the others.
+        """
+        if count > len(self._perturbed) and self._others is not None:
+            others, self._others = self._others, None
+            self._perturbed += others(SAMPLES - 1)
+        return self._perturbed[:count]
 
 
 class PerturbedRuns:
@@ -100,52 +132,110 @@ class PerturbedRuns:
         outputs: Sequence[str],
     ) -> Samples | None:
         """Return samples of a backend; None where it cannot run the model, or not twice alike."""
-        exact = _repeated(_run_all(backend, graph.mark(outputs), [feed, feed]))
-        if exact is None:
+        exact = _Repeated(_run_all(backend, graph.mark(outputs), [feed, feed]))
+        if exact.tensors is None:
             return None
-        perturbed = tuple(self._perturbed(backend, graph, feed, kinds, outputs))
-        return Samples(exact, perturbed, backend.label) if len(perturbed) == SAMPLES else None
+        moved = _Moved(backend, graph, feed, kinds, outputs, exact.seconds)
+        first = list(moved.take(1, 1))
+        return Samples(exact.tensors, first[0], partial(moved.take, 2), backend.label) if first else None
 
     def _announce_runs(self, kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> None:
         """Log how often a large model will run; how long that takes is known when it has run once."""
         size = 0 if self.graph is None else sum(self.graph.weights.values())
         if size >= _LARGE:
-            about = coarsest(kinds), backend.label, SAMPLES + 1, size / 1e6
-            log.warning("measuring what rounding to %s does, with %s: %d runs of a model of %.0f MB", *about)
+            about = coarsest(kinds), backend.label, size / 1e6
+            log.warning("measuring what rounding to %s does, with %s: three runs of a model of %.0f MB", *about)
 
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for perturbed inputs, of the reference itself."""
-        exact = _repeated(_announced(_run_all(self._backend, None, [feed, feed]), kinds, self._backend))
-        if exact is None:
+        exact = _Repeated(_run_all(self._backend, None, [feed, feed]))
+        moved = _MovedInputs(self._backend, feed, kinds, exact.seconds)
+        first = [] if exact.tensors is None else list(moved.take(1, 1))
+        if exact.tensors is None or not first:
             return None
-        feeds = (perturbed_inputs(feed, kinds, seed, all_types=True) for seed in range(1, SAMPLES + 1))
-        perturbed = tuple(outputs for fed in feeds if (outputs := _run(self._backend, None, fed)) is not None)
-        return Samples(exact, perturbed, self._backend.label, inside=False) if len(perturbed) == SAMPLES else None
+        return Samples(exact.tensors, first[0], partial(moved.take, 2), self._backend.label, inside=False)
 
-    @staticmethod
-    def _perturbed(
-        backend: ResolvedBackend,
-        graph: PerturbableGraph,
-        feed: Feed,
-        kinds: Mapping[str, Rounding],
-        outputs: Sequence[str],
-    ) -> Iterator[Tensors]:
-        """Yield samples: several of each session, whose random numbers go on, as making it is what takes long."""
-        models = _MODELS if _is_coarse(kinds) else 1  # weights that are rounded differ from model to model
-        seeds = range(1, 1 + models)
-        for seed in seeds:
-            changed = graph.perturbed(kinds, seed)
-            if changed is None:
-                return
-            count = SAMPLES // len(seeds)
-            feed_seeds = [seed + len(seeds) * place for place in range(count)]
-            runs = _run_all(backend, changed.mark(outputs), _moved_feeds(feed, kinds, feed_seeds))
-            samples = _while_they_differ(_announced(runs, kinds, backend) if seed == seeds[0] else runs)
-            if len(samples) == 1:
-                for one in feed_seeds[1:]:
-                    other = graph.perturbed(kinds, one) or changed
-                    samples += _run_all(backend, other.mark(outputs), _moved_feeds(feed, kinds, [one]))
-            yield from samples
+
+class _Repeated:
+    """Two runs of a model as it is.
+
+    Args:
+        runs: Makes them.
+
+    Attributes:
+        tensors: What both make; None where one fails or they differ, as those of a model that draws numbers do.
+        seconds: How long the second took: the first waits for its session.
+    """
+
+    def __init__(self, runs: Iterator[Tensors]) -> None:
+        one, start = next(runs, None), time.monotonic()
+        two = next(runs, None)
+        self.seconds: float = time.monotonic() - start
+        is_equal = one is not None and two is not None and _agree(one, two)
+        self.tensors: Tensors | None = one if is_equal else None
+
+
+@dataclass(frozen=True)
+class _MovedInputs:
+    """Runs of the reference itself with inputs moved.
+
+    Attributes:
+        backend: The reference.
+        feed: The inputs as they are.
+        kinds: Type that each is rounded to, by name; that of all others under the empty name.
+        seconds: How long a run takes.
+    """
+
+    backend: ResolvedBackend
+    feed: Feed
+    kinds: Mapping[str, Rounding]
+    seconds: float
+
+    def take(self, seed: int, count: int) -> Iterator[Tensors]:
+        """Yield so many samples, with seeds from one on."""
+        _announce(self.kinds, self.backend, count * self.seconds)
+        feeds = (perturbed_inputs(self.feed, self.kinds, seed + place, all_types=True) for place in range(count))
+        return _run_all(self.backend, None, feeds)
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Runs of a model with its tensors moved.
+
+    Attributes:
+        backend: Runs it.
+        graph: The model.
+        feed: The inputs as they are.
+        kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
+        outputs: Names of the tensors that are wanted.
+        seconds: How long a run of the model as it is takes.
+    """
+
+    backend: ResolvedBackend
+    graph: PerturbableGraph
+    feed: Feed
+    kinds: Mapping[str, Rounding]
+    outputs: Sequence[str]
+    seconds: float
+
+    def take(self, seed: int, count: int) -> Iterable[Tensors]:
+        """Return so many samples, of one session, whose random numbers go on; none where the model cannot be moved.
+
+        Where a backend's random numbers start anew with each run, each sample has a session of its own.
+        """
+        _announce(self.kinds, self.backend, count * _MOVED_COST * self.seconds)
+        seeds = range(seed, seed + count)
+        samples = _while_they_differ(self._runs(seed, seeds))
+        for other in seeds[len(samples) :] if len(samples) == 1 else ():
+            samples += self._runs(other, [other])
+        return samples
+
+    def _runs(self, seed: int, feed_seeds: Iterable[int]) -> Iterator[Tensors]:
+        changed = self.graph.perturbed(self.kinds, seed)
+        if changed is None:
+            return iter(())
+        feeds = (perturbed_inputs(self.feed, self.kinds, each) for each in feed_seeds)
+        return _run_all(self.backend, changed.mark(self.outputs), feeds)
 
 
 def perturbed_runs(resolved: Resolved, label: str, graph: ModelGraph) -> PerturbedRuns | None:
@@ -166,30 +256,11 @@ def coarsest(kinds: Mapping[str, Rounding]) -> str:
     return max(names, key=unit_of)
 
 
-def _is_coarse(kinds: Mapping[str, Rounding]) -> bool:
-    return unit_of(coarsest(kinds)) > UNITS["float32"]
-
-
-def _moved_feeds(feed: Feed, kinds: Mapping[str, Rounding], seeds: Iterable[int]) -> Iterator[Feed]:
-    """Yield inputs moved with one seed after the other, made when they are asked for."""
-    return (perturbed_inputs(feed, kinds, seed) for seed in seeds)
-
-
-def _announced(runs: Iterator[Tensors], kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> Iterator[Tensors]:
-    """Yield what runs make, and log how long all take, by the time of the second: the first waits for its session."""
-    start = 0.0
-    for place, outputs in enumerate(runs):
-        seconds = time.monotonic() - start
-        if place == 1 and SAMPLES * seconds >= _NOTICEABLE:
-            about = coarsest(kinds), backend.label, SAMPLES * seconds
-            log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
-        start = time.monotonic()
-        yield outputs
-
-
-def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Tensors | None:
-    """Run a part, or the backend's own model, and copy its outputs; None if the backend cannot run it."""
-    return next(_run_all(backend, loader, [feed]), None)
+def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: float) -> None:
+    """Log what measuring takes, where anybody would notice."""
+    if seconds >= _NOTICEABLE:
+        about = coarsest(kinds), backend.label, seconds
+        log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
 
 
 def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterable[Feed]) -> Iterator[Tensors]:
@@ -210,12 +281,8 @@ def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterab
             run.deactivate()
 
 
-def _repeated(runs: Iterator[Tensors]) -> Tensors | None:
-    """Return the outputs of two equal runs; None where they differ, as those of a model that draws numbers do."""
-    one, two = next(runs, None), next(runs, None)
-    if one is None or two is None or not all(same_but_rounding(array, two[name]) for name, array in one.items()):
-        return None
-    return one
+def _agree(one: Tensors, two: Tensors) -> bool:
+    return all(same_but_rounding(array, two[name]) for name, array in one.items())
 
 
 def _while_they_differ(runs: Iterator[Tensors]) -> list[Tensors]:

@@ -10,7 +10,7 @@ from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.passes.pass_search import FoundPasses, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
-from polycmp_bisect.sentences import issue_at, only_together
+from polycmp_bisect.sentences import issue_at, no_run_shows_which, only_together
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
 _LONGEST = 60
@@ -50,6 +50,8 @@ def sentence_of(found: FoundPasses) -> str:
         reason = f": {first.reason}" if first.reason else ""
         return f"{found.label} is wrong with and without its passes, so none of them is to blame{reason}{tried}"
     parts = [f"{found.off} {found.label} is right"]
+    if found.guilty.others:
+        parts.append(no_run_shows_which(" and ".join(map(str, found.guilty.others))))
     if found.replaced:
         parts.append(f"there it computes {replaced_words(found.replaced)}")
     if found.together:
@@ -67,7 +69,8 @@ def document_of(found: FoundPasses, command: str, seconds: float) -> dict[str, A
         "verdict": "failed" if found.is_wrong else "passed",
         "what": "passes",
         "backend": found.label,
-        "switch": guilty and {"option": guilty.switch.option, "value": guilty.value, "words": found.words},
+        "switch": guilty
+        and {"option": guilty.switch.option, "value": guilty.value, "words": found.words, "others": [*guilty.others]},
         "replaced": [
             {"operators": [{"type": node.op_type, "name": node.name} for node in item.replaced], "by": list(item.by)}
             for item in found.replaced

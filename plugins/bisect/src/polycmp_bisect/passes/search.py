@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.spec import Switch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
-from polycmp_locate.ddmin import ddmin
+from polycmp_locate.ddmin import ddmin, other_part
 
 #: Judges the backend with a switch turned to a value; without one as it is. The number is that of the look, from 0.
 Look = Callable[[Switch | None, Any, int], Judgement]
@@ -22,11 +22,13 @@ class Guilty:
         switch: The switch.
         value: Value of the switch; of one that takes several, the fewest of them that are needed, as a tuple.
         judgement: The judgement with it.
+        others: Other values of a switch that takes several, which help as well; which of them is wrong no run shows.
     """
 
     switch: Switch
     value: Any
     judgement: Judgement
+    others: tuple[Any, ...] = ()
 
 
 @dataclass
@@ -47,7 +49,8 @@ class PassSearch:
         """Return the first setting that helps, turned as little as it takes; None if none does, or nothing is wrong.
 
         A single guilty value among n is found in at most 2 log2(n) looks, beside the two at the backend as it is, the
-        one with all values together, and one that confirms it. A setting that is right only once is passed over.
+        one with all values together, one that confirms it, and one with all others. A setting that is right only once
+        is passed over.
 
         Args:
             switches: Each switch with the values that it can still be turned to.
@@ -87,7 +90,9 @@ class PassSearch:
         if not helps(values):
             return None
         least = tuple(ddmin(values, helps))
-        return Guilty(switch, least, right[least]) if self._is_right_again(switch, least) else None
+        if not self._is_right_again(switch, least):
+            return None
+        return Guilty(switch, least, right[least], tuple(other_part(values, least, helps)))
 
     def _is_right_again(self, switch: Switch, value: Any) -> bool:
         """Judge a setting a second time: a builder that chooses kernels by their time may be right by chance."""

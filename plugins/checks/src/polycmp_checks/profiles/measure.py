@@ -255,7 +255,7 @@ class _Rounding:
                 return
             for name in sorted(waiting & set(samples.exact)):
                 found = self._outputs[name]
-                errors = [_error(made[name], samples.exact[name]) for made in samples.perturbed]
+                errors = [_error(made[name], samples.exact[name]) for made in samples.perturbed()]
                 if all(map(math.isfinite, errors)):
                     found.coarser = max(found.coarser, coarser, key=unit_of)
                     found.coarse = min(found.coarse, *errors)

@@ -18,6 +18,8 @@ from polycmp_decide.tasks.task import Array
 _LEAST, _OVERLAP, _BOXES = 0.001, 0.7, 300
 #: Boxes that are looked at, those with the largest scores.
 _LOOKED_AT = 3000
+#: Pixels between the cells of the grids of YOLO.
+_STRIDES = (8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ def decode(outputs: Mapping[str, Any], feed: Mapping[str, Any], decoder: str) ->
     arrays = {name: np.asarray(to_numpy(value)) for name, value in outputs.items()}
     arrays = {name: array.astype(np.float64) for name, array in arrays.items()}
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
-    fitting = [name for name in DECODERS if _FORMS[name](arrays)]
+    size = _size(feed)
+    fitting = [name for name in DECODERS if _FORMS[name](arrays, size)]
     if decoder and decoder not in fitting:
         raise DataError(
             f"reads other outputs: {DECODERS[decoder]}", whose=f"--decoder {decoder}", why=f"they are {shapes}"
@@ -90,7 +93,7 @@ def decode(outputs: Mapping[str, Any], feed: Mapping[str, Any], decoder: str) ->
             f"the outputs may be {' or '.join(fitting)}", whose="--task detect", why=f"they are {shapes}",
             hint=f"--decoder {fitting[0]}",
         )  # fmt: skip
-    return _READERS[decoder or fitting[0]](arrays, _size(feed))
+    return _READERS[decoder or fitting[0]](arrays, size)
 
 
 def _size(feed: Mapping[str, Any]) -> Floats:
@@ -121,7 +124,8 @@ def _lone(arrays: Mapping[str, Array]) -> Array | None:
     return array if array.ndim == 3 else None
 
 
-def _is_yolov8(arrays: Mapping[str, Array]) -> bool:
+def _is_yolov8(arrays: Mapping[str, Array], size: Floats) -> bool:
+    del size
     array = _lone(arrays)
     return array is not None and 4 < array.shape[1] < array.shape[2]
 
@@ -131,7 +135,8 @@ def _yolov8(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     return [_each_class(_corners(item[:4].T) / size, item[4:].T).best() for item in array]
 
 
-def _is_yolov5(arrays: Mapping[str, Array]) -> bool:
+def _is_yolov5(arrays: Mapping[str, Array], size: Floats) -> bool:
+    del size
     array = _lone(arrays)
     return array is not None and 5 < array.shape[2] < array.shape[1]
 
@@ -141,7 +146,34 @@ def _yolov5(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     return [_each_class(_corners(item[:, :4]) / size, item[:, 4:5] * item[:, 5:]).best() for item in array]
 
 
-def _is_end2end(arrays: Mapping[str, Array]) -> bool:
+def _is_yolox(arrays: Mapping[str, Array], size: Floats) -> bool:
+    array = _lone(arrays)
+    return array is not None and array.shape[2] > 5 and array.shape[1] == len(_cells(size))
+
+
+def _yolox(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
+    [array] = arrays.values()
+    cells = _cells(size)
+    places, strides = cells[:, :2], cells[:, 2:]
+    found = []
+    for item in array:
+        centres = np.concatenate([(item[:, :2] + places) * strides, np.exp(item[:, 2:4]) * strides], axis=-1)
+        found.append(_each_class(_corners(centres) / size, item[:, 4:5] * item[:, 5:]).best())
+    return found
+
+
+def _cells(size: Floats) -> Floats:
+    """Return column, row and stride of each cell of the three grids that YOLO has over a picture."""
+    grids = []
+    for stride in _STRIDES:
+        rows, columns = np.mgrid[: int(size[1] // stride), : int(size[0] // stride)]
+        grids.append(np.stack([columns, rows, np.full_like(rows, stride)], axis=-1).reshape(-1, 3))
+    cells: Floats = np.concatenate(grids).astype(np.float64)
+    return cells
+
+
+def _is_end2end(arrays: Mapping[str, Array], size: Floats) -> bool:
+    del size
     array = _lone(arrays)
     return array is not None and array.shape[2] == 6
 
@@ -160,7 +192,8 @@ def _queries(arrays: Mapping[str, Array]) -> tuple[Array, Array] | None:
     return (boxes, scores) if fit else None
 
 
-def _is_queries(arrays: Mapping[str, Array]) -> bool:
+def _is_queries(arrays: Mapping[str, Array], size: Floats) -> bool:
+    del size
     return _queries(arrays) is not None
 
 
@@ -183,7 +216,8 @@ def _rtdetr(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     return found
 
 
-def _is_torchvision(arrays: Mapping[str, Array]) -> bool:
+def _is_torchvision(arrays: Mapping[str, Array], size: Floats) -> bool:
+    del size
     names = {"boxes", "scores", "labels"}
     return names <= arrays.keys() and arrays["boxes"].ndim == 2 and arrays["boxes"].shape[1] == 4
 
@@ -192,7 +226,8 @@ def _torchvision(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     return [Boxes(arrays["boxes"] / size, arrays["scores"], arrays["labels"].astype(np.int64))]
 
 
-def _is_ssd(arrays: Mapping[str, Array]) -> bool:
+def _is_ssd(arrays: Mapping[str, Array], size: Floats) -> bool:
+    del size
     names = {"detection_boxes", "detection_classes", "detection_scores"}
     return names <= arrays.keys() and arrays["detection_boxes"].ndim == 3
 
@@ -204,11 +239,11 @@ def _ssd(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     return [Boxes(boxes[:, columns], scores, classes.astype(np.int64)) for boxes, scores, classes in each]
 
 
-_FORMS: Mapping[str, Callable[[Mapping[str, Array]], bool]] = {
-    "yolov8": _is_yolov8, "yolov5": _is_yolov5, "end2end": _is_end2end, "detr": _is_queries, "rtdetr": _is_queries,
-    "torchvision": _is_torchvision, "ssd": _is_ssd,
+_FORMS: Mapping[str, Callable[[Mapping[str, Array], Floats], bool]] = {
+    "yolov8": _is_yolov8, "yolov5": _is_yolov5, "yolox": _is_yolox, "end2end": _is_end2end,
+    "detr": _is_queries, "rtdetr": _is_queries, "torchvision": _is_torchvision, "ssd": _is_ssd,
 }  # fmt: skip
 _READERS: Mapping[str, Callable[[Mapping[str, Array], Floats], list[Boxes]]] = {
-    "yolov8": _yolov8, "yolov5": _yolov5, "end2end": _end2end, "detr": _detr, "rtdetr": _rtdetr,
+    "yolov8": _yolov8, "yolov5": _yolov5, "yolox": _yolox, "end2end": _end2end, "detr": _detr, "rtdetr": _rtdetr,
     "torchvision": _torchvision, "ssd": _ssd,
 }  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from polycmp.errors import DataError
-from polycmp_decide.pictures import open_picture
 from polycmp_decide.scores import Floats, Scores, ratios
+from polycmp_decide.sources import open_picture
 from polycmp_decide.tasks.task import Array, Setting, is_real, only_output
 
 #: The class of pixels that do not count, as data sets write it.

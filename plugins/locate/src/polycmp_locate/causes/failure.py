@@ -6,13 +6,15 @@ operators, then parts of the model, on the reference's tensors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
+from polycmp_locate.causes.open_dimensions import fixing_command, open_inputs
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph, declared_graph
 from polycmp_locate.pairing.words import all_of, reads_otherwise
@@ -34,18 +36,20 @@ class Failure:
         error: Message of the backend.
         frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
         lost: Which operator of the candidate's file reads what nothing makes, in words; empty if none does.
+        runs: What of the model it does run, in words; empty if it is not known to run more than some operators.
     """
 
     error: str
     frozen_sizes: str = ""
     lost: str = ""
+    runs: str = ""
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return on which operators the candidate fails; empty where nothing is known of that."""
         row, fused = judged.first_bad, judged.fused
-        if row is None:
-            return ""
         error = " ".join(self.error.removesuffix(_ACTIVATED).split())
+        if row is None:
+            return f"{FAILS}: {candidate} cannot run the model: {error}; it runs {self.runs}" if self.runs else ""
         if fused is not None:
             one = len(fused.nodes) == 1
             what = f"{fused.labels} is where it fails" if one else f"{fused.labels} run one by one, but not together"
@@ -79,11 +83,25 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         failure = Failure(candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph))
         return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
     together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
-    failure = Failure(candidate.result.error or "")
     if together is None:
-        return Judged(cause=failure)
+        return _runs_once_cut(candidate, reference, feed)
+    failure = Failure(candidate.result.error or "")
     row, fused = _row(together), Fused(together.nodes, cure=together.cure)
     return Judged(rows=(row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
+
+
+def _runs_once_cut(candidate: PartitionedRun, reference: PartitionedRun, feed: Feed) -> Judged:
+    """Return the verdict on a candidate that runs every operator alone, and no part of the model fails."""
+    error = candidate.result.error or ""
+    if candidate.run_part(feed, final_outputs(reference.graph)) is None:
+        return Judged(cause=Failure(error))
+    opened = open_inputs(candidate.graph, feed)
+    runs = "each operator alone, and all of them "
+    if opened:
+        runs += f"in a file with the dimensions of these inputs: {fixing_command(opened, feed)} writes it"
+    else:
+        runs += "once they are cut out of the file"
+    return Judged(verdict=FAILS, cause=Failure(error, runs=runs))
 
 
 def _lost(graph: ModelGraph) -> str:
@@ -138,7 +156,7 @@ def _find_failing(candidate: PartitionedRun, windows: Windows, feed: Feed, on_st
         if results is not None and not _resized(results, held):
             ran_any = True
             continue
-        nodes = reference.graph.nodes[segment.start : segment.stop]
+        nodes = _in_order(reference.graph.nodes[segment.start : segment.stop], candidate.result.error or "")
         for index, node in enumerate(nodes):
             row = _try_node(candidate, node, held, windows)
             if row is None:
@@ -149,6 +167,21 @@ def _find_failing(candidate: PartitionedRun, windows: Windows, feed: Feed, on_st
             ran_any = ran_any or any(_runs(candidate, one, held, windows) for one in others)
             return _Failing(row if row.reason or ran_any else None, ran_any)
     return _Failing(None, ran_any)
+
+
+def _in_order(nodes: Sequence[GraphNode], error: str) -> Sequence[GraphNode]:
+    """Return operators in the order in which they are tried: those first that the backend's message names.
+
+    An operator may fail alone for another reason than the model does, such as a constant as the only output.
+    """
+
+    def is_named(node: GraphNode) -> bool:
+        names = (node.name, *node.outputs)
+        return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", error) for word in names if word) and (
+            re.search(rf"(?<!\w){re.escape(node.op_type)}(?!\w)", error) is not None
+        )
+
+    return sorted(nodes, key=lambda node: not is_named(node))
 
 
 def _runs(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> bool:

@@ -6,8 +6,9 @@ whole model with the dimensions of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from polycmp.graph import ModelGraph
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.pairing.view import declared_graph
 from polycmp_locate.rounding.difference import distance
@@ -16,10 +17,26 @@ from polycmp_locate.trials.probing import is_removed
 from polycmp_locate.values.judged import CAUSE, FUSION, Judged
 
 
+def open_inputs(graph: ModelGraph, feed: Feed) -> list[str]:
+    """Return the inputs whose dimensions a model leaves open."""
+    return [name for name, entry in graph.inputs.items() if entry.is_dynamic() and name in feed]
+
+
+def fixing_command(opened: Sequence[str], feed: Feed) -> str:
+    """Return the command that writes a file whose inputs have the dimensions that they are fed with.
+
+    Args:
+        opened: The inputs whose dimensions are open.
+        feed: The inputs.
+    """
+    shapes = " ".join(f"{name}:[{','.join(map(str, to_numpy(feed[name]).shape))}]" for name in opened)
+    return f"polycmp surgeon sanitize MODEL --override-input-shapes {shapes} -o FILE"
+
+
 def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield that the candidate is right of a file with the dimensions of the inputs, and what writes such a file."""
     candidate, reference = setting.candidate, setting.reference
-    opened = [name for name, entry in candidate.graph.inputs.items() if entry.is_dynamic() and name in feed]
+    opened = open_inputs(candidate.graph, feed)
     outputs = [item.output for item in found.finals if not item.passed]
     if found.verdict != FUSION or not opened or not outputs or declared_graph(candidate.graph) is None:
         return
@@ -29,9 +46,8 @@ def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         return
     error, left = (max(distance(side[name], wanted[name]) for name in outputs) for side in (made, fixed))
     if is_removed(left, error):
-        shapes = " ".join(f"{name}:[{','.join(map(str, to_numpy(feed[name]).shape))}]" for name in opened)
         yield (
             f"{CAUSE}of a file with these dimensions {candidate.label} makes the same but for {left:.2g} relative, "
-            f"instead of {error:.2g}: it computes otherwise where they are open; polycmp surgeon sanitize MODEL "
-            f"--override-input-shapes {shapes} -o FILE writes such a file"
+            f"instead of {error:.2g}: it computes otherwise where they are open; "
+            f"{fixing_command(opened, feed)} writes such a file"
         )

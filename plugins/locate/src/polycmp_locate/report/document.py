@@ -62,7 +62,14 @@ def _fused(located: Located) -> dict[str, Any] | None:
     return {
         "operators": [{"type": node.op_type, "name": node.name, "outputs": list(node.outputs)} for node in fused.nodes],
         "replaced_by": list(fused.replaced_by),
-        "switch": None if cure is None else {"option": cure.switch.option, "value": value, "words": cure.words},
+        "switch": None
+        if cure is None
+        else {
+            "option": cure.switch.option,
+            "value": value,
+            "words": cure.words,
+            "others": [*cure.others],
+        },
     }
 
 

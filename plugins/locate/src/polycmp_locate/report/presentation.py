@@ -49,7 +49,7 @@ def result_of(located: Located, *, explain: bool = False) -> Result:
         explain: Whether a terminal shows the figures behind the sentence; pages always do.
     """
     failed = located.failed_backends
-    only_failures = bool(failed) and located.judged.first_bad is None
+    only_failures = bool(failed) and located.exit_code != EXIT_DIFFERENT
     if only_failures:
         heading, sentence = ERROR, backends_failed([backend.label for backend in failed])
         sentence += f"; seen without that: {located.sentence}" if located.sentence else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.layerwise import PartitionedRun, Variants
 from polycmp.spec import Switch
-from polycmp_locate.ddmin import ddmin
+from polycmp_locate.ddmin import ddmin, other_part
 from polycmp_locate.values.judged import Cure
 
 #: Predicate over a backend with other options: whether the fault is gone.
@@ -33,7 +33,8 @@ def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | 
         if value is not None and confirmed is not None and not _helps(variants, switch, value, confirmed):
             value = _least(variants, switch, confirmed)  # the whole may take more than what was tried
         if value is not None:
-            return Cure(switch, value, variants.words(switch, value))
+            others = _others(variants, switch, value, confirmed or cured)
+            return Cure(switch, value, variants.words(switch, value), others)
     return None
 
 
@@ -45,14 +46,37 @@ def _least(variants: Variants[PartitionedRun], switch: Switch, cured: Cured) -> 
     if not variants.takes_several(switch):
         helps = _helps(variants, switch, values[-1], cured)
         return next(value for value in values if _helps(variants, switch, value, cured)) if helps else None
-    left = TRIALS
+    trials = _Trials(variants, switch, cured)
+    return tuple(ddmin(values, trials, trials.are_left)) if trials(values) else None
 
-    def helps_too(some: Sequence[Any]) -> bool:
-        nonlocal left
-        left -= 1
-        return _helps(variants, switch, tuple(some), cured)
 
-    return tuple(ddmin(values, helps_too, lambda: left > 0)) if helps_too(values) else None
+def _others(variants: Variants[PartitionedRun], switch: Switch, value: Any, cured: Cured) -> tuple[Any, ...]:
+    """Return values that help as well as those that do, and are none of them."""
+    if not variants.takes_several(switch):
+        return ()
+    trials = _Trials(variants, switch, cured)
+    return tuple(other_part(variants.values(switch), value, trials, trials.are_left))
+
+
+class _Trials:
+    """Trials of several values of a switch at a time, as many as may be made.
+
+    Args:
+        variants: The backend with other options.
+        switch: The switch.
+        cured: Says whether the fault is gone.
+    """
+
+    def __init__(self, variants: Variants[PartitionedRun], switch: Switch, cured: Cured) -> None:
+        self._variants, self._switch, self._cured, self._left = variants, switch, cured, TRIALS
+
+    def __call__(self, some: Sequence[Any]) -> bool:
+        self._left -= 1
+        return _helps(self._variants, self._switch, tuple(some), self._cured)
+
+    def are_left(self) -> bool:
+        """Return whether another may be made."""
+        return self._left > 0
 
 
 def _helps(variants: Variants[PartitionedRun], switch: Switch, value: Any, cured: Cured) -> bool:

@@ -74,11 +74,13 @@ class Cure:
         switch: The switch.
         value: Value for the switch: a tuple of as few values as help, or the one that leaves out least.
         words: Text to type for the backend with it; empty if no text means that.
+        others: Other values of a switch that takes several, which help as well; which of them is wrong no trial shows.
     """
 
     switch: Switch
     value: Any
     words: str
+    others: tuple[Any, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,7 +113,10 @@ class Fused:
     @property
     def hangs_on(self) -> str:
         """Optimisations of a backend that make them wrong, in brackets; empty if they have no name."""
-        return f" ({', '.join(self.cure.names)})" if self.cure is not None and self.cure.names else ""
+        if self.cure is None or not self.cure.names:
+            return ""
+        others = " and ".join(map(str, self.cure.others))
+        return f" ({', '.join(self.cure.names)}{f', and right without {others} as well' if others else ''})"
 
     @property
     def way_round(self) -> str:

@@ -1,11 +1,12 @@
-"""Small drawings: distributions as inline SVG, and bars."""
+"""Small drawings: distributions as inline SVG, bars, and small pictures."""
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator
 
-from polycmp.report import Bar, Histogram
+from polycmp.report import Bar, Histogram, Thumbnail
 from polycmp.report.elements import Markup, join, tag
 
 WIDTH, HEIGHT = 560, 170
@@ -114,6 +115,12 @@ def _mark(scale: _Scale, histogram: Histogram) -> Markup | None:
         tag("line", class_="mark", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=6, y2=HEIGHT - BOTTOM),
         tag("text", f"{histogram.limit_name} {limit:g}", class_="mark", x=f"{x + shift:.1f}", y=14, text_anchor=anchor),
     )
+
+
+def thumbnail(picture: Thumbnail) -> Markup:
+    """Return a small picture."""
+    address = f"data:image/png;base64,{base64.b64encode(picture.png).decode()}"
+    return tag("img", src=address, alt=picture.text, title=picture.text, class_="thumbnail")
 
 
 def bars(bar: Bar) -> Markup:

@@ -16,11 +16,12 @@ from polycmp.report import (
     Problem,
     Row,
     Table,
+    Thumbnail,
     cell_text,
     figure,
 )
 from polycmp.report.elements import Markup, escape, join, tag
-from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
+from polycmp_report.page.drawings import bars, histogram_svg, spark_svg, thumbnail
 from polycmp_report.page.pictures import pictures
 from polycmp_report.page.sections import breakable, facts_list, hint
 
@@ -236,6 +237,7 @@ def _plain_row(row: Row, table: Table) -> Markup:
         scope="row",
     )
     drawing = bars(row.drawing) if isinstance(row.drawing, Bar) else ""
+    drawing = thumbnail(row.drawing) if isinstance(row.drawing, Thumbnail) else drawing
     reason: Markup | str = row.reason
     if row.state in BAD:
         reason = tag("span", row.reason, class_=f"badge {row.state}")

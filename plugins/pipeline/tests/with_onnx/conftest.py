@@ -1,0 +1,26 @@
+"""What tests with real models share: a command line in their process, and nothing hidden.
+
+Where ONNX or ONNX Runtime is not installed, these tests are left out.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+NEEDED = ("onnx", "onnxruntime", "polycmp_onnx", "polycmp_onnxrt")
+if all(find_spec(name) for name in NEEDED):
+    from onnx_commands import messages_as_before, polycmp, signals_as_a_terminal_has_them
+
+    __all__ = ["messages_as_before", "polycmp", "signals_as_a_terminal_has_them"]
+else:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def core_alone():
+    """Hide nothing, unlike the tests beside this folder."""

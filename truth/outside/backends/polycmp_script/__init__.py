@@ -1,0 +1,1 @@
+"""A backend that runs a script of one's own in another interpreter."""
