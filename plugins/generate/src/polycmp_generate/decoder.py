@@ -74,6 +74,15 @@ class Decoder:
         """Remarks on choices that the user did not make."""
         return self._feedback.notes if self._feedback is not None and self._given else ()
 
+    @property
+    def has_cache(self) -> bool:
+        """Whether it goes on from a cache."""
+        return self._feedback is not None
+
+    def inputs_of(self, row: Sequence[int]) -> Feed:
+        """Return the inputs with which a text begins; a cache that they lack begins empty."""
+        return self._first([row])
+
     def begin(self, rows: Sequence[Sequence[int]]) -> Logits:
         """Begin texts, and return the logits of the next token of each, `[text, token]`.
 

@@ -18,6 +18,7 @@ from polycmp_generate.divergence import Decision, Demand, Floats, decide, diverg
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
+    from polycmp.tensors import Feed
     from polycmp_generate.options import GenerateSection
 
 Stage = Callable[[str], None]
@@ -89,6 +90,9 @@ class Findings:
         rounding: How far rounding moves the gap between two logits of the old side.
         batch: Number of prompts that the new side took at once.
         notes: Remarks on choices that the user did not make.
+        worst_inputs: Inputs of the old side on which to look for the operator: the worst prompt, without a cache the
+            text up to the worst place.
+        worst_steps: Number of steps to take from there; 0 without a cache.
     """
 
     new: Side
@@ -99,6 +103,8 @@ class Findings:
     rounding: float = 0.0
     batch: int = 1
     notes: tuple[str, ...] = ()
+    worst_inputs: Feed = field(default_factory=dict)
+    worst_steps: int = 0
 
     @property
     def tokens(self) -> int:
@@ -168,8 +174,12 @@ def find(
         for side in (new, old):
             side.run.deactivate()
     decision = decide([float(trace.kl.sum()) for trace in traces], [len(trace.old) for trace in traces], demand)
+    worst = max(traces, key=lambda trace: trace.mean)
+    place = int(np.argmax(worst.kl))
+    text = worst.prompt if old.has_cache else [*worst.prompt, *worst.old[:place]]
     return Findings(
-        _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old)
+        _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old),
+        old.inputs_of(text), place + 1 if old.has_cache else 0,
     )  # fmt: skip
 
 
