@@ -62,7 +62,7 @@ img { position: absolute; left: 620px; top: 64px; width: 840px; border-radius: 1
 
 
 def prepare(folder: Path) -> None:
-    """Write the demo model, the same with one weight changed, a suite, and what the pages on pipelines and generation make."""
+    """Write the demo model, the same with one weight changed, a suite, and what two pages make."""
     import onnx
 
     from polycmp_onnx.tools.demo_model import make_model, with_fault
