@@ -127,6 +127,38 @@ def test_a_cache_that_forgets_shows_from_there_on(decoders, generate, tmp_path):
     assert curve[8:].mean() > 1e-3
 
 
+def test_inputs_that_exporters_add_are_known(decoders, generate, tmp_path):
+    """A token gets a thousand where the cache is said to hold something and does not, or some logits are left out."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    model = onnx.load(decoders / "float.onnx")
+    graph = model.graph
+    next(node for node in graph.node if node.output[0] == "logits").output[0] = "plain"
+    graph.input.append(helper.make_tensor_value_info("use_cache_branch", TensorProto.BOOL, [1]))
+    graph.input.append(helper.make_tensor_value_info("num_logits_to_keep", TensorProto.INT64, []))
+    spike = np.zeros(40, np.float32)
+    spike[0] = 1000
+    constants = {"two": np.array(2), "none": np.array(0), "spike": spike}
+    graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in constants.items())
+    graph.node.extend(
+        [
+            helper.make_node("Shape", ["past_key_values.0.key"], ["cache_shape"]),
+            helper.make_node("Gather", ["cache_shape", "two"], ["length"]),
+            helper.make_node("Greater", ["length", "none"], ["holds"]),
+            helper.make_node("Xor", ["holds", "use_cache_branch"], ["lies"]),
+            helper.make_node("Greater", ["num_logits_to_keep", "none"], ["fewer"]),
+            helper.make_node("Or", ["lies", "fewer"], ["wrong"]),
+            helper.make_node("Cast", ["wrong"], ["factor"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", ["factor", "spike"], ["more"]),
+            helper.make_node("Add", ["plain", "more"], ["logits"]),
+        ]
+    )
+    onnx.save(model, tmp_path / "more.onnx")
+    said = generate(f"{tmp_path / 'more.onnx'} float.onnx {WORDS}", decoders)
+    assert said.status == 0
+    assert said.document["kl"]["high"] == 0
+
+
 def test_the_worst_prompt_leads_to_the_operator(decoders, generate, tmp_path, capsys):
     pytest.importorskip("polycmp_locate")
     words = f"forgets.onnx float.onnx {WORDS} --max-kl 1e-5 --save-worst {tmp_path / 'worst.npz'}"
