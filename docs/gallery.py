@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 SHAPES = ["--input-shapes", "image:[1,3,32,32]"]
 OTHER = ["other.onnx", "model.onnx", "-b", "onnxrt", *SHAPES]
+GENERATE = ["generate", "int4.onnx", "float.onnx", "-b", "onnxrt", "--prompts", "prompts.txt", "--tokenizer"]
+GENERATE += ["tokenizer.json", "--steps", "30", "--max-kl", "0.001"]
 #: Name of the picture -> words after `polycmp`, exit status, and the page to look at, if it is not the terminal.
 COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "run": (["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", *SHAPES], 0, ""),
@@ -26,6 +28,7 @@ COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "run-page": (["run", *OTHER, "--mark-all", "--report", "run.html"], 1, "run.html"),
     "locate-page": (["locate", *OTHER, "--report", "locate.html"], 1, "locate.html"),
     "pipeline": (["pipeline", "pipeline.toml"], 1, ""),
+    "generate": (GENERATE, 1, ""),
     "suite-page": (["suite", "suite.toml"], 1, "suite-results/latest/index.html"),
 }
 SUITE = """
@@ -59,7 +62,7 @@ img { position: absolute; left: 620px; top: 64px; width: 840px; border-radius: 1
 
 
 def prepare(folder: Path) -> None:
-    """Write the demo model, the same with one weight changed, a suite, and the pipeline of its page."""
+    """Write the demo model, the same with one weight changed, a suite, and what two pages make."""
     import onnx
 
     from polycmp_onnx.tools.demo_model import make_model, with_fault
@@ -68,10 +71,11 @@ def prepare(folder: Path) -> None:
     onnx.save(model, folder / "model.onnx")
     onnx.save(with_fault(model), folder / "other.onnx")
     (folder / "suite.toml").write_text(SUITE)
-    page = (ROOT / "docs" / "pipelines.md").read_text("utf-8")
-    for text, name in re.findall(r"^```(?:python|toml)\n(# (\S+)\n.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        (folder / name).write_text(text)
-    subprocess.run([sys.executable, "plates.py"], cwd=folder, check=True)
+    for page, program in (("pipelines.md", "plates.py"), ("generating.md", "letters.py")):
+        blocks = r"^```(?:python|toml)\n(# (\S+)\n.*?)^```$"
+        for text, name in re.findall(blocks, (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE | re.DOTALL):
+            (folder / name).write_text(text)
+        subprocess.run([sys.executable, program], cwd=folder, check=True)
 
 
 def run(folder: Path, words: list[str], columns: int = 110) -> tuple[int, str]:

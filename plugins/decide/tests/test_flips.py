@@ -181,6 +181,21 @@ def test_options_without_a_number_are_told(polycmp, inputs, tmp_path):
     assert "need --flips" in done.err
 
 
+def test_tensors_inside_decide_nothing(polycmp, inputs, tmp_path):
+    save(tmp_path / "m.onnx", 0.52)
+    done = polycmp(f"run m.onnx -b onnxrt -b onnx --load-inputs {inputs} --flips 10 --mark-all {WORDS}")
+    assert done.status == 0, done.out + done.err
+    assert "of 10 inputs within 0.001 of a tie, onnxrt decides 0 % otherwise than onnx" in done.out
+
+
+def test_labels_belong_to_other_inputs(polycmp, inputs, tmp_path):
+    save(tmp_path / "m.onnx", 0.52)
+    (tmp_path / "labels.csv").write_text("label\n" + "1\n" * 11)
+    done = polycmp(f"decide m.onnx -b onnxrt -b onnx --load-inputs {inputs} --labels labels.csv --flips 10")
+    assert done.status == 2
+    assert "labels belong to the inputs as they are" in done.err
+
+
 def test_locate_takes_the_same_inputs(polycmp, inputs, tmp_path):
     pytest.importorskip("polycmp_locate")
     save(tmp_path / "old.onnx", 0.52)

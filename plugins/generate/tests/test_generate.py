@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import onnx
 import pytest
 from scipy.stats import entropy
+
+from polycmp.cli.main import run
+from polycmp.results.files import open_inputs
 
 WORDS = "-b onnxrt --prompts prompts.txt --steps 24"
 
@@ -121,6 +125,61 @@ def test_a_cache_that_forgets_shows_from_there_on(decoders, generate, tmp_path):
     curve = np.mean([trace["kl"] for trace in said.document["traces"]], 0)
     assert curve[:4].max() < 1e-9  # the prompt has 8 tokens, positions 12 to 15 are lost
     assert curve[8:].mean() > 1e-3
+
+
+def test_inputs_that_exporters_add_are_known(decoders, generate, tmp_path):
+    """A token gets a thousand where the cache is said to hold something and does not, or some logits are left out."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    model = onnx.load(decoders / "float.onnx")
+    graph = model.graph
+    next(node for node in graph.node if node.output[0] == "logits").output[0] = "plain"
+    graph.input.append(helper.make_tensor_value_info("use_cache_branch", TensorProto.BOOL, [1]))
+    graph.input.append(helper.make_tensor_value_info("num_logits_to_keep", TensorProto.INT64, []))
+    spike = np.zeros(40, np.float32)
+    spike[0] = 1000
+    constants = {"two": np.array(2), "none": np.array(0), "spike": spike}
+    graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in constants.items())
+    graph.node.extend(
+        [
+            helper.make_node("Shape", ["past_key_values.0.key"], ["cache_shape"]),
+            helper.make_node("Gather", ["cache_shape", "two"], ["length"]),
+            helper.make_node("Greater", ["length", "none"], ["holds"]),
+            helper.make_node("Xor", ["holds", "use_cache_branch"], ["lies"]),
+            helper.make_node("Greater", ["num_logits_to_keep", "none"], ["fewer"]),
+            helper.make_node("Or", ["lies", "fewer"], ["wrong"]),
+            helper.make_node("Cast", ["wrong"], ["factor"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", ["factor", "spike"], ["more"]),
+            helper.make_node("Add", ["plain", "more"], ["logits"]),
+        ]
+    )
+    onnx.save(model, tmp_path / "more.onnx")
+    said = generate(f"{tmp_path / 'more.onnx'} float.onnx {WORDS}", decoders)
+    assert said.status == 0
+    assert said.document["kl"]["high"] == 0
+
+
+def test_the_worst_prompt_leads_to_the_operator(decoders, generate, tmp_path, capsys):
+    pytest.importorskip("polycmp_locate")
+    words = f"forgets.onnx float.onnx {WORDS} --max-kl 1e-5 --save-worst {tmp_path / 'worst.npz'}"
+    said = generate(words, decoders)
+    assert said.status == 1
+    step = said.out.partition("next: polycmp ")[2].partition(" wrote")[0]
+    assert step.startswith(f"locate forgets.onnx float.onnx -b onnxrt --load-inputs {tmp_path / 'worst.npz'} --steps ")
+    assert run(shlex.split(step)) == 1
+    assert "key_window" in capsys.readouterr().out
+
+
+def test_without_a_cache_the_worst_place_is_what_is_saved(generate, bigrams, tmp_path):
+    scores = np.eye(6) * 5
+    onnx.save(bigrams(scores), tmp_path / "old.onnx")
+    scores[3] = 0
+    onnx.save(bigrams(scores), tmp_path / "new.onnx")
+    (tmp_path / "prompts.txt").write_text("1\n2 3\n2\n")
+    said = generate(f"new.onnx old.onnx {WORDS} --save-worst worst.npz --max-kl 0.001")
+    [feed] = open_inputs([tmp_path / "worst.npz"])
+    assert feed["input_ids"].tolist() == [[2, 3]]
+    assert "--steps" not in said.out.partition("next:")[2]
 
 
 def test_a_tie_is_no_other_answer(generate, bigrams, tmp_path):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _decide(call: Invocation) -> int:
-    from polycmp.errors import PluginError, describe_exception
+    from polycmp.errors import PluginError, UsageError, describe_exception
 
     try:
         import scipy  # noqa: F401 - what is said of a package that is missing is said before anything runs
@@ -38,6 +38,11 @@ def _decide(call: Invocation) -> int:
     if call.was_given("data_loader", "pictures"):
         options = options.replaced("core", "data", {**options.of("core", "data"), "data_loader": "pictures"})
     plan = call.plan(options=options)
+    if plan.data.followers:
+        raise UsageError(
+            f"{' and '.join(plan.data.followers)}: labels belong to the inputs as they are", whose="decide",
+            hint="polycmp run takes --steps and --flips",
+        )  # fmt: skip
     call.begin(plan)
     samples, classes = open_samples(plan, section)
     task = make_task(section.task, Setting(section.output, classes, section.decoder))

@@ -92,6 +92,8 @@ class Flips:
         labels = [backend.label for backend in resolved.backends]
         self._reference = following.reference if following.reference in labels else labels[-1]
         self._infer: dict[str, Infer] = {}
+        file = resolved.backend(self._reference).model.describe_file()
+        self._finals = frozenset() if file is None else frozenset(file.outputs)
         self._output = options.output
         self._made = 0
         self._ties: dict[str, Ties] = {label: Ties() for label in labels if label != self._reference}
@@ -127,12 +129,12 @@ class Flips:
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
         """Take in what both sides decide near a tie."""
-        if self._reference not in outputs:
+        if self._output not in outputs.get(self._reference, ()):  # a part of a model that does not make it
             return
         self._made += 1
         expected = self._choices(outputs[self._reference])
         for label, ties in self._ties.items():
-            if label in outputs:
+            if self._output in outputs.get(label, ()):
                 ties.differing += not np.array_equal(self._choices(outputs[label]), expected)
 
     def add(self, iteration: int, candidate: str, reference: str, found: Sequence[OutputComparison], /) -> None:
@@ -252,7 +254,8 @@ class Flips:
 
     def _choices(self, outputs: Mapping[str, Any]) -> Choices:
         """Return what outputs decide: the largest of each row, or what lies above the threshold."""
-        self._output = self._output or _only(outputs)
+        finals = {name: array for name, array in outputs.items() if not self._finals or name in self._finals}
+        self._output = self._output or _only(finals or outputs)
         if self._output not in outputs:
             raise UsageError(
                 f"--flip-output: no output {self._output!r}", why=f"the outputs are {', '.join(outputs)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, common_params, examples
@@ -9,6 +10,8 @@ from polycmp_generate.options import GenerateSection
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
+    from polycmp.report import NextStep
+    from polycmp_generate.engine import Findings
 
 #: The data loader that goes on from outputs, and how many steps it takes where nobody says (choice): a sentence or two.
 _STEPS, _LENGTH = "steps", 32
@@ -23,6 +26,7 @@ def _generate(call: Invocation) -> int:
         raise PluginError(
             "needs SciPy", whose="generate", why=describe_exception(error), hint="pip install scipy"
         ) from error
+    from polycmp.results.files import InputsWriter
     from polycmp_generate.engine import find
     from polycmp_generate.face import result_of
     from polycmp_generate.prompts import open_text, read_prompts
@@ -38,7 +42,29 @@ def _generate(call: Invocation) -> int:
     prompts = read_prompts(section.prompts, text)
     with call.progress() as on_stage:
         findings = find(plan, call.registry, section, prompts, steps["number"], text.ends, on_stage)
-    return call.present(result_of(findings, text, call.options.command))
+    if section.save_worst and findings.worst_inputs:
+        with InputsWriter(section.save_worst, call.registry) as writer:
+            writer.add(findings.worst_inputs)
+    return call.present(result_of(findings, text, call.options.command, _next(call, findings, section.save_worst)))
+
+
+def _next(call: Invocation, findings: Findings, saved: str) -> tuple[NextStep, ...]:
+    """Return the command that looks for the operator, from the inputs that were saved; none where there is none."""
+    from polycmp.report import NextStep
+
+    decision = findings.decision
+    if not saved or decision is None or decision.word != "worse" or "locate" not in call.registry.commands:
+        return ()
+    models = filter(None, (call.params["model"], call.params["reference_model"]))
+    words = ["polycmp", "locate", *models, *(word for spec in call.params["backend"] for word in ("-b", spec))]
+    words += ["--load-inputs", saved]
+    words += ["--steps", str(findings.worst_steps)] if findings.worst_steps else []
+    for owner, field in (("steps", "state"), ("steps", "feed")):
+        given = call.options.of("data_loader", owner).get(field, ())
+        words += [f"--{field}", *given] if given else []
+    shapes = call.options.of("core", "data").get("input_shapes", ())
+    words += ["--input-shapes", *shapes] if shapes else []
+    return (NextStep(shlex.join(words), "Find the operator that is to blame, on the worst prompt."),)
 
 
 generate_command = BackendCommand(

@@ -21,6 +21,8 @@ Logits = npt.NDArray[np.floating[Any]]
 #: Names by which decoders call what is not their cache.
 _TOKENS, _LOGITS, _MASK = "input_ids", "logits", "attention_mask"
 _POSITIONS = ("position_ids", "cache_position")
+#: How exporters call the number of places whose logits are wanted, 0 for all, and whether the cache holds anything.
+_WANTED, _GOES_ON = ("num_logits_to_keep", "logits_to_keep"), "use_cache_branch"
 _RULE = re.compile(r"(.+)=(?:own_)?argmax\((.+)\)")
 _HINT = "--feed 'INPUT=argmax(OUTPUT)', with the input that takes tokens and the output that ranks them"
 
@@ -66,13 +68,22 @@ class Decoder:
             raise SideError
         self._inputs = inputs
         self._tokens = self._tokens or _tokens_input(inputs, self.run.label)
-        if inputs.keys() - {self._tokens, _MASK, *_POSITIONS}:
+        if inputs.keys() - {self._tokens, _MASK, *_POSITIONS, *_WANTED}:
             self._feedback = open_feedback(FeedbackContext.of(self._resolved.plan), self._resolved)
 
     @property
     def notes(self) -> Sequence[str]:
         """Remarks on choices that the user did not make."""
         return self._feedback.notes if self._feedback is not None and self._given else ()
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether it goes on from a cache."""
+        return self._feedback is not None
+
+    def inputs_of(self, row: Sequence[int]) -> Feed:
+        """Return the inputs with which a text begins; a cache that they lack begins empty."""
+        return self._first([row])
 
     def begin(self, rows: Sequence[Sequence[int]]) -> Logits:
         """Begin texts, and return the logits of the next token of each, `[text, token]`.
@@ -103,6 +114,8 @@ class Decoder:
             return self.begin([[*row, token] for row, token in zip(self._rows, tokens, strict=True)])
         feed = dict(self._feedback.then(self._step, self._feed, self._outputs, self._outputs, self._given))
         feed[self._tokens] = np.array(tokens, _dtype(self._inputs[self._tokens]))[:, None]
+        if _GOES_ON in feed:
+            feed[_GOES_ON] = np.ones_like(feed[_GOES_ON])
         self._step += 1
         return self._last(self._infer(feed))
 
@@ -122,6 +135,7 @@ class Decoder:
             _MASK: np.ones_like(tokens),
             "position_ids": np.broadcast_to(positions, tokens.shape),
             "cache_position": positions,
+            **{name: np.zeros(_shape(self._inputs[name])) for name in (*_WANTED, _GOES_ON) if name in self._inputs},
         }
         return {
             name: values.astype(_dtype(self._inputs[name])) for name, values in made.items() if name in self._inputs
@@ -186,6 +200,10 @@ def _logits_output(outputs: Mapping[str, Any], label: str) -> str:
             "which output ranks tokens?", whose=label, why=f"the outputs are {', '.join(outputs)}", hint=_HINT
         )
     return ranking[0]
+
+
+def _shape(entry: TensorEntry) -> tuple[int, ...]:
+    return tuple(dim if isinstance(dim, int) and dim > 0 else 1 for dim in entry.shape or ())
 
 
 def _dtype(entry: TensorEntry) -> np.dtype[Any]:

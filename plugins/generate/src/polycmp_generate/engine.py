@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from polycmp.errors import DataError, UsageError
 from polycmp.runs import resolve
@@ -19,6 +18,7 @@ from polycmp_generate.divergence import Decision, Demand, Floats, decide, diverg
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
+    from polycmp.tensors import Feed
     from polycmp_generate.options import GenerateSection
 
 Stage = Callable[[str], None]
@@ -90,6 +90,9 @@ class Findings:
         rounding: How far rounding moves the gap between two logits of the old side.
         batch: Number of prompts that the new side took at once.
         notes: Remarks on choices that the user did not make.
+        worst_inputs: Inputs of the old side on which to look for the operator: the worst prompt, without a cache the
+            text up to the worst place.
+        worst_steps: Number of steps to take from there; 0 without a cache.
     """
 
     new: Side
@@ -100,6 +103,8 @@ class Findings:
     rounding: float = 0.0
     batch: int = 1
     notes: tuple[str, ...] = ()
+    worst_inputs: Feed = field(default_factory=dict)
+    worst_steps: int = 0
 
     @property
     def tokens(self) -> int:
@@ -169,8 +174,12 @@ def find(
         for side in (new, old):
             side.run.deactivate()
     decision = decide([float(trace.kl.sum()) for trace in traces], [len(trace.old) for trace in traces], demand)
+    worst = max(traces, key=lambda trace: trace.mean)
+    place = int(np.argmax(worst.kl))
+    text = worst.prompt if old.has_cache else [*worst.prompt, *worst.old[:place]]
     return Findings(
-        _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old)
+        _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old),
+        old.inputs_of(text), place + 1 if old.has_cache else 0,
     )  # fmt: skip
 
 
@@ -198,12 +207,13 @@ def _traces(
                 f"{new.run.label} ranks {len(forced.logits[0])} tokens, the old side {len(old.logits[0])}",
                 hint="give two models with the same vocabulary",
             )
-        expected, found = np.stack(old.logits), np.stack(forced.logits)
-        top, places = _tops(forced), np.arange(len(old.tokens))
-        margin = (expected[places, old.tokens] - expected[places, top]).astype(np.float64)
+        top = _tops(forced)
+        places = [*zip(old.tokens, top, old.logits, forced.logits, strict=True)]  # row by row: vocabularies are large
+        kl = np.array([divergences(found, expected) for _, _, expected, found in places])
+        margin = np.array([float(expected[one]) - float(expected[two]) for one, two, expected, _ in places])
         same = top == old.tokens
         yield Trace(
-            prompt, old.tokens, old.tokens if same else free.tokens, top, divergences(found, expected), margin
+            prompt, old.tokens, old.tokens if same else free.tokens, top, kl, margin
         )  # fmt: skip
 
 
@@ -248,16 +258,15 @@ def _rounding(old: Decoder, prompt: Sequence[int], written: _Written) -> float:
     Raises:
         DataError: Logits are NaN.
     """
-    step_by_step = np.stack(written.logits)
-    if np.isnan(step_by_step).any():
+    if any(np.isnan(row).any() for row in written.logits):
         raise DataError("logits are NaN", whose=old.run.label, hint="compare with another backend: polycmp locate")
-    known: npt.NDArray[Any] = step_by_step[np.isfinite(step_by_step)]
-    floor = _ROUNDINGS * old.unit * float(np.abs(known).max(initial=0.0))
+    largest = max(float(np.abs(row[np.isfinite(row)]).max(initial=0.0)) for row in written.logits)
+    floor = _ROUNDINGS * old.unit * largest
     at_once = old.everywhere([*prompt, *written.tokens[:-1]])
     if at_once is None:
         return floor
     moved = [floor]
-    for one, two in zip(step_by_step, at_once[len(prompt) - 1 :], strict=True):
+    for one, two in zip(written.logits, at_once[len(prompt) - 1 :], strict=True):
         first, second = two_best(one)
         gap = float(one[first]) - float(one[second])
         moved.append(abs(float(two[first]) - float(two[second]) - gap))

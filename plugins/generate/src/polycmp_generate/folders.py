@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from polycmp.tensors import TensorMetadata, to_numpy
 if TYPE_CHECKING:
     from polycmp.loader import Loader
     from polycmp.spec import ModelHandle
-    from polycmp_generate.plugin import TransformersOptions
+    from polycmp_generate.plugin import OpenvinoOptions, TransformersOptions
 
 Tokens = npt.NDArray[np.int64]
+#: What has OpenVINO calculate in float32, and keep the cache so: by default that holds whole numbers of 8 bits.
+_FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
 
 
 def make_loader(source: str, options: None) -> Callable[[], str]:
@@ -35,6 +38,11 @@ def make_genai(model: ModelHandle, options: None, *, name: str) -> Runner:
     """Make the runner of the backend `onnxruntime_genai`."""
     del options
     return GenaiRunner(model.load("decoder"), name)
+
+
+def make_openvino(model: ModelHandle, options: OpenvinoOptions, *, name: str) -> Runner:
+    """Make the runner of the backend `openvino_genai`."""
+    return OpenvinoRunner(model.load("decoder"), options, name)
 
 
 class TextRunner(Runner):
@@ -155,3 +163,51 @@ class GenaiRunner(TextRunner):
             self._generator = onnxruntime_genai.Generator(self._model, params)
         self._generator.append_tokens(tokens.astype(np.int32))
         return np.array(self._generator.get_output("logits"), np.float32)
+
+
+class OpenvinoRunner(TextRunner):
+    """Runs a folder of OpenVINO GenAI, whose model keeps the cache as its state.
+
+    Args:
+        folder: Gives the folder.
+        options: The backend's options.
+        name: Label of the runner.
+    """
+
+    def __init__(self, folder: Loader[str], options: OpenvinoOptions, name: str) -> None:
+        super().__init__(folder, name)
+        self._options = options
+        self._request: Any = None
+        self._inputs: frozenset[str] = frozenset()
+        self._length = 0
+
+    def activate_impl(self) -> None:
+        """Compile the model."""
+        import openvino
+
+        self.backend_version = openvino.__version__.partition("-")[0]
+        settings = {} if self._options.own_precision else _FLOAT32
+        file = Path(self._folder(), "openvino_model.xml")
+        compiled = openvino.Core().compile_model(str(file), self._options.device, settings)
+        self._inputs = frozenset(item.get_any_name() for item in compiled.inputs)
+        self._request = compiled.create_infer_request()
+
+    def deactivate_impl(self) -> None:
+        """Let go of the model."""
+        self._request = None
+
+    def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
+        rows, count = tokens.shape
+        if not goes_on:
+            self._request.reset_state()
+            self._length = 0
+        positions = np.arange(self._length, self._length + count)
+        self._length += count
+        given = {
+            "input_ids": tokens,
+            "attention_mask": np.ones((rows, self._length), np.int64),
+            "position_ids": np.tile(positions, (rows, 1)),
+            "beam_idx": np.arange(rows, dtype=np.int32),
+        }
+        self._request.infer({name: array for name, array in given.items() if name in self._inputs})
+        return np.array(self._request.get_tensor("logits").data, np.float32)

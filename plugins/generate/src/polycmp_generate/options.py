@@ -33,5 +33,9 @@ class GenerateSection:
     )
     confidence: float = opt(95.0, help="How sure to be, in per cent.", metavar="PERCENT", parse=_confidence)
 
+    save_worst: str = opt(
+        "", help="Write the inputs of the worst prompt, for polycmp locate.", metavar="FILE", writes=True
+    )
+
     def __post_init__(self) -> None:
         check_at_least_one(self, "batch")

@@ -18,6 +18,14 @@ class TransformersOptions:
     device: str = opt("cpu", help="Device of PyTorch.", metavar="NAME")
 
 
+@dataclass(frozen=True)
+class OpenvinoOptions:
+    """Options of the backend `openvino_genai`."""
+
+    device: str = opt("CPU", help="Device of OpenVINO.", metavar="NAME")
+    own_precision: bool = opt(False, help="Let the device choose a coarser type, such as bfloat16 on many CPUs.")
+
+
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute `generate`."""
@@ -34,9 +42,9 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
     """Contribute folders that hold a decoder."""
     yield LoaderSpec(
         name="decoder",
-        summary="Folders with a decoder of transformers or ONNX Runtime GenAI",
+        summary="Folders with a decoder of transformers, ONNX Runtime GenAI or OpenVINO GenAI",
         factory="polycmp_generate.folders:make_loader",
-        suffixes=("/genai_config.json", "/config.json"),
+        suffixes=("/genai_config.json", "/openvino_model.xml", "/config.json"),
     )
 
 
@@ -60,6 +68,15 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         needs=("onnxruntime_genai",),
         tools="polycmp_generate.plugin:GenaiTools",
     )
+    yield RunnerSpec(
+        name="openvino_genai",
+        summary="Folders of OpenVINO GenAI, run by OpenVINO: the pipelines give no logits",
+        factory="polycmp_generate.folders:make_openvino",
+        options=OpenvinoOptions,
+        accepts=("decoder",),
+        needs=("openvino",),
+        tools="polycmp_generate.plugin:OpenvinoTools",
+    )
 
 
 @hookimpl
@@ -78,6 +95,12 @@ class GenaiTools(WholeModels):
     """The same, under the name that people know."""
 
     aliases = ("genai",)
+
+
+class OpenvinoTools(WholeModels):
+    """The same, in the type that the device prefers if asked."""
+
+    narrows = (("own_precision", "bfloat16"),)
 
 
 class TransformersTools(WholeModels):
