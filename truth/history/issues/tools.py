@@ -45,6 +45,13 @@ optimize(model)
 onnx.save(ir.serde.serialize_model(model), target)
 """
 
+_LIFT = """
+import onnx, onnx_ir
+from onnx_ir.passes.common import LiftSubgraphInitializersToMainGraphPass
+model = onnx_ir.serde.deserialize_model(onnx.load(source))
+LiftSubgraphInitializersToMainGraphPass()(model)
+onnx.save(onnx_ir.serde.serialize_model(model), target)
+"""
 #: Constants alone are folded, and functions are not inlined.
 _FOLD_ALONE = """
 import onnx
@@ -63,6 +70,10 @@ def _slim(version: str) -> Environment:
 def _slim_running(version: str) -> Environment:
     """Return the environment of a release that cannot do without a runtime."""
     return Environment((f"onnxslim=={version}", "colorama", "onnxruntime==1.23.2"))
+
+
+def _intermediate(version: str) -> Environment:
+    return Environment((f"onnx_ir=={version}",))
 
 
 def _sim(version: str) -> Environment:
@@ -387,6 +398,30 @@ def _same_parts() -> Case:
     return case(g)
 
 
+def _weights_of_branches() -> Case:
+    """A branch has a weight of the name that a tensor outside has, behind the If."""
+    g = Graph("weights_of_branches", opset=13)
+    g.node("Relu", [g.input("x", g.normal(2, 3))], "h")
+    branches = {}
+    for which, op, made, weight, value in (("then_branch", "Mul", "p", "w", 3), ("else_branch", "Add", "q", "t", 5)):
+        node = helper.make_node(op, ["h", weight], [made], name=made)
+        held = onnx.numpy_helper.from_array(np.array([value], np.float32), weight)
+        result = helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 3])
+        branches[which] = helper.make_graph([node], which, [], [result], [held])
+    g.node("If", [g.input("c", np.array(True))], "r", **branches)
+    g.node("Neg", [g.node("Tanh", ["r"], "t")], "y")
+    g.output("y")
+    return case(g, lambda feed: [-np.tanh(3 * np.maximum(feed["x"], 0))])
+
+
+def _pad_average_pool() -> Case:
+    g = Graph("pad_average_pool", opset=13)
+    g.node("Pad", [g.input("x", g.normal(1, 2, 5, 5)), g.ints("p", 0, 0, 1, 1, 0, 0, 1, 1)], "a")
+    g.node("Relu", [g.node("AveragePool", ["a"], "c", kernel_shape=[2, 2])], "y")
+    g.output("y")
+    return case(g)
+
+
 _ZERO = "two Reshapes become one, and its 0 copies a dimension of another tensor"
 
 TOOLS = (
@@ -547,5 +582,15 @@ TOOLS = (
         "OnnxSlim: two equal Splits", "OnnxSlim", "OnnxSlim#66",
         "who reads the second part of one of two equal Splits reads the first part of the other",
         _same_parts, _slim_running("0.1.45"), _slim_running("0.1.47"), Answer(("m",)), tool=_SLIM,
+    ),
+    Issue(
+        "onnx-ir: weights of branches", "onnx-ir", "onnxscript#2881",
+        "a branch's weight is put outside under the name of a tensor there; the file cannot be loaded",
+        _weights_of_branches, _intermediate("0.2.0"), _intermediate("1.1.0"), Answer(("t",)), tool=_LIFT,
+    ),
+    Issue(
+        "onnxsim: Pad and AveragePool", "onnxsim", "optimizer#108",
+        "what Pad adds becomes padding that AveragePool does not count",
+        _pad_average_pool, _sim("0.4.10"), _sim("0.4.13"), Answer(("a", "c")), tool=_SIM,
     ),
 )  # fmt: skip
