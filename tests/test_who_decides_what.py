@@ -152,7 +152,7 @@ def test_what_a_file_holds_is_found_out_once_for_all_that_ask(polycmp, files, wo
 
 
 @pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["outputs", "mark-all"])
-@pytest.mark.parametrize(("model", "place"), [("old.onnx", 0), ("new.onnx", 1), ("half.onnx", 2)])
+@pytest.mark.parametrize(("model", "place"), [("old.onnx", 0), ("half.onnx", 1), ("new.onnx", 2)])
 def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):
     sessions, runs = (RUNNER, "activate_impl"), (RUNNER, "infer_impl")
     statuses = []
