@@ -45,7 +45,7 @@ that cannot be loaded, whose status was corrected, one whose model and answer we
 ## Not right when first asked
 
 Of those that were added since 2026-11-27, whose first answers were kept; what was said there was mended, or is below.
-Of the ten that were added last, of public numbers alone and asked once, 7 were right: those of producers with few
+Of the twelve that were added last, of public numbers alone and asked once, 8 were right: those of producers with few
 issues, and of functions that a model brings along.
 
 {_first(shown) or "Nothing."}

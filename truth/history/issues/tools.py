@@ -587,6 +587,7 @@ TOOLS = (
         "onnx-ir: weights of branches", "onnx-ir", "onnxscript#2881",
         "a branch's weight is put outside under the name of a tensor there; the file cannot be loaded",
         _weights_of_branches, _intermediate("0.2.0"), _intermediate("1.1.0"), Answer(("t",)), tool=_LIFT,
+        first="If 'r' was named, in front of the operator whose output is named as the weight is",
     ),
     Issue(
         "onnxsim: Pad and AveragePool", "onnxsim", "optimizer#108",

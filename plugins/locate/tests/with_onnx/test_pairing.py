@@ -172,6 +172,24 @@ def test_a_small_model_of_other_operators_is_judged_as_a_whole_where_its_batch_i
         assert "new computes it with Tanh, old with Neg, Exp, Add, Reciprocal" in found_in(tmp_path)["sentence"]
 
 
+def test_an_operator_that_makes_what_a_weight_is_called_is_named(polycmp, tmp_path):
+    """Every operator runs alone, and none of them is where the backend says that the file is wrong."""
+    nodes = [
+        converted.node("Relu", "x", "r"),
+        converted.node("Add", "r one", "s"),
+        converted.node("Tanh", "s", "t"),
+        converted.node("Neg", "t", "y"),
+    ]
+    old = converted.save(tmp_path / "old.onnx", nodes, {"one": np.ones(1, np.float32)})
+    new = onnx.load(old)
+    new.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.float32), "t"))
+    (tmp_path / "new.onnx").write_bytes(new.SerializeToString())
+    done = locate(polycmp, tmp_path / "new.onnx", old)
+    assert done.status == 1, done.err
+    sentence = found_in(tmp_path)["sentence"]
+    assert "new cannot run the model: Tanh 'n_t' makes 't', which is also the name of what a weight gives" in sentence
+
+
 def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_is_invented(polycmp, tmp_path):
     """Where 'x' was read in the other file, a constant seemed to stand there."""
     nodes = [

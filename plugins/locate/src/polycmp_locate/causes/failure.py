@@ -37,17 +37,21 @@ class Failure:
         frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
         lost: Which operator of the candidate's file reads what nothing makes, in words; empty if none does.
         runs: What of the model it does run, in words; empty if it is not known to run more than some operators.
+        twice: Which operator makes a tensor that something else makes as well, in words; empty if none does.
     """
 
     error: str
     frozen_sizes: str = ""
     lost: str = ""
     runs: str = ""
+    twice: str = ""
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return on which operators the candidate fails; empty where nothing is known of that."""
         row, fused = judged.first_bad, judged.fused
         error = " ".join(self.error.removesuffix(_ACTIVATED).split())
+        if self.twice:
+            return f"{FAILS}: {candidate} cannot run the model: {self.twice}; it says: {error}"
         if row is None:
             return f"{FAILS}: {candidate} cannot run the model: {error}; it runs {self.runs}" if self.runs else ""
         if fused is not None:
@@ -74,6 +78,9 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         on_stage: Told what happens next.
     """
     candidate, reference = setting.candidate, setting.reference
+    twice = _made_twice(candidate.graph)
+    if twice:
+        return Judged(verdict=FAILS, cause=Failure(candidate.result.error or "", twice=twice))
     windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
     row, ran_any = _find_failing(candidate, windows, feed, on_stage)
     windows.close()
@@ -113,6 +120,23 @@ def _lost(graph: ModelGraph) -> str:
     lost = ((node, name) for node in own.nodes for name in node.inputs if name not in known)
     words = (f"{node.label} reads {name!r}, which no operator makes and no weight holds" for node, name in lost)
     return next(words, "")
+
+
+def _made_twice(graph: ModelGraph) -> str:
+    """Return which operator of a file makes a tensor that something else makes as well, in words; empty if none does.
+
+    ONNX has one of each name, and a backend refuses such a file whole, whichever operator is asked about.
+    """
+    own = declared_graph(graph)
+    if own is None:
+        return ""
+    makers = {**dict.fromkeys(own.inputs, "an input"), **dict.fromkeys(own.weights, "a weight")}
+    for node in own.nodes:
+        for name in filter(None, node.outputs):
+            if name in makers:
+                return f"{node.label} makes {name!r}, which is also the name of what {makers[name]} gives"
+            makers[name] = node.label
+    return ""
 
 
 def _row(together: RunsTogether) -> Row:
