@@ -20,6 +20,8 @@ SHAPES = ["--input-shapes", "image:[1,3,32,32]"]
 OTHER = ["other.onnx", "model.onnx", "-b", "onnxrt", *SHAPES]
 GENERATE = ["generate", "int4.onnx", "float.onnx", "-b", "onnxrt", "--prompts", "prompts.txt", "--tokenizer"]
 GENERATE += ["tokenizer.json", "--steps", "30", "--max-kl", "0.001"]
+DECIDE = ["float.onnx", "-b", "onnxrt", "--data", "pictures"]
+TUNED = ["onnxrt", "onnxrt:optimization=off", "onnxrt:threads=1"]
 #: Name of the picture -> words after `polycmp`, exit status, and the page to look at, if it is not the terminal.
 COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "run": (["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", *SHAPES], 0, ""),
@@ -29,6 +31,14 @@ COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "locate-page": (["locate", *OTHER, "--report", "locate.html"], 1, "locate.html"),
     "pipeline": (["pipeline", "pipeline.toml"], 1, ""),
     "generate": (GENERATE, 1, ""),
+    "decide": (["decide", "damaged.onnx", *DECIDE, "--max-drop", "1"], 1, ""),
+    "flips": (
+        ["run", "int8.onnx", *DECIDE, "--data-loader", "pictures", "--flips", "200", "--postprocess", "top-1"],
+        1,
+        "",
+    ),
+    "tune": (["tune", "model.onnx", "--matrix", *TUNED, "-b", "onnx", *SHAPES, "--seconds", "0.5"], 0, ""),
+    "receipt": (["check", "receipt", "receipt.json"], 0, ""),
     "suite-page": (["suite", "suite.toml"], 1, "suite-results/latest/index.html"),
 }
 SUITE = """
@@ -71,11 +81,13 @@ def prepare(folder: Path) -> None:
     onnx.save(model, folder / "model.onnx")
     onnx.save(with_fault(model), folder / "other.onnx")
     (folder / "suite.toml").write_text(SUITE)
-    for page, program in (("pipelines.md", "plates.py"), ("generating.md", "letters.py")):
+    programs = (("pipelines.md", "plates.py"), ("generating.md", "letters.py"), ("deciding.md", "digits.py"))
+    for page, program in programs:
         blocks = r"^```(?:python|toml)\n(# (\S+)\n.*?)^```$"
         for text, name in re.findall(blocks, (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE | re.DOTALL):
             (folder / name).write_text(text)
         subprocess.run([sys.executable, program], cwd=folder, check=True)
+    run(folder, ["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", *SHAPES, "--receipt", "receipt.json"])
 
 
 def run(folder: Path, words: list[str], columns: int = 110) -> tuple[int, str]:

@@ -3,8 +3,9 @@
     python plain_controls.py FOLDER
 
 Of each, on inputs where polycmp accuses what was said to be mended, a line of JSON for each tensor: its largest error
-in eager mode and compiled, and the largest true value. A NaN on one side alone is an infinite error. The remarks in
-`torch_compile_cases/__init__.py` say what it showed.
+in eager mode and compiled, and the largest true value; how far eager mode and the compiled module are apart, and how
+far eager mode is from itself where all that operators make is moved by up to two roundings. A NaN on one side alone is
+an infinite error. The remarks in `torch_compile_cases/__init__.py` say what it showed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,30 @@ from typing import Any
 
 import torch
 from plain_torch import load  # type: ignore[import-not-found] # it lies beside this file
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+_SEEDS = range(1, 9)
+
+
+class Moved(TorchDispatchMode):  # type: ignore[misc]
+    """Moves each number that an operator makes at random by up to two roundings to its type."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.random = torch.Generator().manual_seed(seed)
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operator, and move what it makes unless that is a view."""
+        made = function(*args, **(kwargs or {}))
+        is_view = any(item.alias_info is not None for item in function._schema.returns)  # noqa: SLF001
+        return made if is_view else tree_map(self._moved, made)
+
+    def _moved(self, item: Any) -> Any:
+        if not isinstance(item, torch.Tensor) or not item.is_floating_point():
+            return item
+        share = 2 * torch.rand(item.shape, generator=self.random) - 1
+        return item + item * share.to(item.dtype) * torch.finfo(item.dtype).eps
 
 
 def feed_of(case: str, module: Any) -> Mapping[str, Any]:
@@ -41,6 +66,12 @@ def tensors(module: Any, feed: Mapping[str, Any], dtype: Any, *, compiled: bool)
     return {"output": output.detach(), **{f"gradient of {name}": item.grad for name, item in gradients.items()}}
 
 
+def moved_tensors(module: Any, feed: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return what eager mode makes in float32 where what operators make is moved."""
+    with Moved(seed):
+        return tensors(module, feed, torch.float32, compiled=False)
+
+
 def error(found: Any, truth: Any) -> float:
     """Return the largest difference; infinity where only one is NaN."""
     found = found.double()
@@ -55,7 +86,10 @@ if __name__ == "__main__":
         feed = feed_of(case, module)
         truth = tensors(module, feed, torch.float64, compiled=False)
         eager, compiled = (tensors(module, feed, torch.float32, compiled=item) for item in (False, True))
+        moved = [moved_tensors(module, feed, seed) for seed in _SEEDS]
         for name, right in truth.items():
             errors = {"eager": error(eager[name], right), "compiled": error(compiled[name], right)}
+            errors["apart"] = error(compiled[name], eager[name].double())
+            errors["moved"] = max(error(item[name], eager[name].double()) for item in moved)
             largest = float(right.abs().nan_to_num(0.0).max())
             print(json.dumps({"case": case, "tensor": name, "largest": largest, **errors}))

@@ -287,7 +287,7 @@ backend `torch`: the file converted by onnx2torch, which knows operators of up t
 that set first where ONNX's own converter does so, and is refused where not; what is FAILED there is a converter's
 before it is PyTorch's. LiteRT is the backend `tf`: the file converted by onnx2tf 2.6.9 without TensorFlow, of which the
 same holds. It leaves operators whose weights are inputs to an operator of its own, which LiteRT refuses, and puts the
-channels of some outputs last, which is what is UNDECIDED there.
+channels of some outputs last, which makes another shape, and is most of what is FAILED there.
 
 {markdown_table(["", *asked], _summary(asked))}
 

@@ -59,7 +59,7 @@ def test_a_page_shows_pictures_of_a_data_set(digits, decide, saved, tmp_path):
     pytest.importorskip("polycmp_report")
     words = f"--data 'hf:{saved / 'test'}' --report {tmp_path / 'page.html'}"
     assert decide(f"damaged.onnx float.onnx -b onnxrt {words}", digits).status == 1
-    assert (tmp_path / "page.html").read_text("utf-8").count("data:image/png;base64,") == 10
+    assert (tmp_path / "page.html").read_text("utf-8").count("data:image/png;base64,") >= 50
 
 
 def test_what_is_no_data_set_is_told(saved, tmp_path):

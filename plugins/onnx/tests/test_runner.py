@@ -206,6 +206,28 @@ def test_new_operators_work_in_graphs_and_functions(make_model):
     assert infer(model, {"x": np.ones(1, np.float32)}, new_ops=[Warp])["y"] == 3
 
 
+@pytest.mark.parametrize(
+    ("op", "attribute", "kind", "value", "right"),
+    [
+        ("LeakyRelu", "alpha", onnx.AttributeProto.FLOAT, 0.5, [-0.5, 2]),
+        ("Elu", "alpha", onnx.AttributeProto.FLOAT, 2.0, [2 * np.expm1(-1), 2]),
+        ("Softmax", "axis", onnx.AttributeProto.INT, 0, [1 / (1 + np.exp(3)), 1 / (1 + np.exp(-3))]),
+        ("Transpose", "perm", onnx.AttributeProto.INTS, [0], [-1, 2]),
+    ],
+)
+def test_an_operator_of_a_function_takes_its_attribute_under_another_name(
+    make_model, op, attribute, kind, value, right
+):
+    inner = helper.make_node(op, ["v"], ["out"])
+    inner.attribute.append(onnx.AttributeProto(name=attribute, ref_attr_name="given", type=kind))
+    function = helper.make_function("acme", "Own", ["v"], ["out"], [inner], [helper.make_opsetid("", 17)], ["given"])
+    node = helper.make_node("Own", ["x"], ["y"], domain="acme", given=value)
+    model = make_model([node], [("x", F32, [2])], [("y", F32, [2])], acme=1)
+    model.functions.append(function)
+    made = infer(model, {"x": np.array([-1, 2], np.float32)})["y"]
+    assert made == pytest.approx(np.array(right), rel=1e-6)
+
+
 def test_operators_from_a_script(make_model, tmp_path):
     script = tmp_path / "operators.py"
     script.write_text(

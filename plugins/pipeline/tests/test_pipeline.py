@@ -119,6 +119,17 @@ def test_a_typed_tolerance_judges_a_function(pipeline):
     assert pipeline(normalise=off, instead=loose)[1]["first_wrong"] is None
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "first"), [("{'normal': True}", None), ("{'normal': False}", "normalise"), ("{}", "normalise")]
+)
+def test_a_compare_function_of_the_user_judges_a_function(pipeline, tmp_path, verdicts, first):
+    (tmp_path / "judge.py").write_text(f"def compare_outputs(candidate, reference):\n    return {verdicts}\n")
+    off = "def normalise(windows):\n    return [(w - w.mean()) / (w.std() + 1e-6) + np.float32(0.001) for w in windows]"
+    script = ('outputs = "normal"', 'outputs = "normal"\ncompare-func-script = "judge.py"')
+    done, found = pipeline(normalise=off, instead=script)
+    assert found["first_wrong"] == first, done.out + done.err
+
+
 def test_a_function_of_another_order_of_operations_is_right(pipeline):
     other = "def normalise(windows):\n    return [w / (w.std() + 1e-6) - w.mean() / (w.std() + 1e-6) for w in windows]"
     assert pipeline(normalise=other)[1]["first_wrong"] is None

@@ -65,6 +65,23 @@ second (float[2,3] k, bool c) => (float[2,3] y) {
 graph = compose.merge_graphs(first.graph, second.graph, io_map=[("h", "k")])
 onnx.save(onnx.helper.make_model(graph, opset_imports=first.opset_import, ir_version=8), target)
 """
+#: The source has the names that inputs and outputs have to get; it is renamed back first.
+_PREFIX = """
+import onnx
+from onnx import compose
+model = onnx.load(source)
+for item in (*model.graph.input, *model.graph.output):
+    item.name = item.name.removeprefix("a/")
+for node in model.graph.node:
+    node.name = node.name.removeprefix("a/")
+    node.input[:] = [name.removeprefix("a/") for name in node.input]
+    node.output[:] = [name.removeprefix("a/") for name in node.output]
+onnx.save(compose.add_prefix(model, "a/"), target)
+"""
+_INLINE = """
+import onnx, onnx.inliner
+onnx.save(onnx.inliner.inline_local_functions(onnx.load(source)), target)
+"""
 _FOREST = """
 import numpy, onnx, skl2onnx
 from sklearn.ensemble import RandomForestClassifier
@@ -269,6 +286,69 @@ def _upsample() -> Case:
     return case(g, right)
 
 
+def _prefixed() -> Case:
+    """What a prefix to all names has to make; the branches read what is made outside them."""
+    g = Graph("prefixed", opset=13)
+    g.node("Relu", [g.input("a/x", g.normal(2, 3))], "h")
+    branches = {
+        which: helper.make_graph(
+            [helper.make_node(op, ["h"], [made], name=made)],
+            which,
+            [],
+            [helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 3])],
+        )
+        for which, op, made in (("then_branch", "Neg", "p"), ("else_branch", "Exp", "q"))
+    }
+    g.node("If", [g.input("a/c", np.array(True))], "a/r", **branches)
+    g.node("Mul", ["a/r", g.const("two", [2.0])], "a/y")
+    g.output("a/y")
+    return case(g, lambda feed: [-2 * np.maximum(feed["a/x"], 0)])
+
+
+def _called_in_branch() -> Case:
+    """A branch calls a function of the model."""
+    g = Graph("called_in_branch", opset=14)
+    twice = [helper.make_node("Add", ["a", "a"], ["b"], name="b")]
+    g.functions.append(helper.make_function("own", "Twice", ["a"], ["b"], twice, [helper.make_opsetid("", 14)]))
+    g.domains["own"] = 1
+    g.node("Tanh", [g.input("x", g.normal(2, 3))], "h")
+    nodes = {
+        "then_branch": helper.make_node("Twice", ["h"], ["p"], name="p", domain="own"),
+        "else_branch": helper.make_node("Exp", ["h"], ["q"], name="q"),
+    }
+    branches = {
+        which: helper.make_graph(
+            [node], which, [], [helper.make_tensor_value_info(node.output[0], TensorProto.FLOAT, [2, 3])]
+        )
+        for which, node in nodes.items()
+    }
+    g.node("If", [g.input("c", np.array(True))], "r", **branches)
+    g.node("Relu", ["r"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(2 * np.tanh(feed["x"]), 0)])
+
+
+def _rare_categories() -> Case:
+    """What scikit-learn does with 1 and 3 that are seen often, and 5 and 7 that are seen once."""
+    g = Graph("rare_categories", opset=13)
+    x = g.input("x", np.array([[1], [5], [7], [3]], np.int64))
+    attributes = {"keys_int64s": [1, 3, 5, 7], "values_floats": [0.0, 1.0, 2.0, 2.0], "default_float": -1.0}
+    g.node("LabelEncoder", [x], "variable", domain="ai.onnx.ml", **attributes)
+    g.domains["ai.onnx.ml"] = 2
+    g.output("variable")
+    return case(g, lambda feed: [np.array([[0], [2], [2], [1]], np.float32)])
+
+
+def _resize_to_sizes() -> Case:
+    """What is not given is an empty weight, as converters from TensorFlow write it."""
+    g = Graph("resize_to_sizes", opset=13)
+    g.node("Relu", [g.input("x", g.normal(1, 2, 3, 3))], "h")
+    g.node("Resize", ["h", g.const("roi", []), g.const("none", []), g.ints("sizes", 1, 2, 6, 6)], "r", mode="nearest")
+    g.node("Mul", ["r", g.const("half", [0.5])], "y")
+    g.output("y")
+    return case(g)
+
+
 _UNPAIRED = "status 3: nothing inside the two files could be paired"
 
 CONVERTERS = (
@@ -350,5 +430,33 @@ CONVERTERS = (
         "0.5 is added in place of the mean from which xgboost 2 starts",
         _boosted, _onnxmltools("1.11.2"), _onnxmltools("1.12.0"), Answer(("variable",), ("TreeEnsemble",)),
         tool=_XGBOOST, first=_UNPAIRED,
+    ),
+    Issue(
+        "prefixed names: If", "onnx: compose", "onnx#4687",
+        "what branches read from outside keeps its old name; the file cannot be loaded",
+        _prefixed, Environment(("onnx==1.12.0", "protobuf==3.20.3")), _onnx("1.19.0"), Answer(("a/r",)), tool=_PREFIX,
+        first="status 3: outputs of other names, since the tool was asked otherwise than meant; written anew",
+    ),
+    Issue(
+        "inlined functions: a call in If", "onnx: inliner", "onnx#5841",
+        "calls in branches are left, and the functions are dropped; the file cannot be loaded",
+        _called_in_branch, _onnx("1.15.0", "numpy<2"), _onnx("1.19.0"), Answer(("r",), ("Twice",)), tool=_INLINE,
+    ),
+    Issue(
+        "skl2onnx: OrdinalEncoder of rare categories", "skl2onnx", "sklearn-onnx#1215",
+        "categories that are too rare are numbered one by one",
+        _rare_categories, _skl2onnx("1.19.1", "1.16.2", "1.5.2"), _skl2onnx("1.20.0", "1.16.2", "1.5.2"),
+        Answer(("variable",), ("values_",)),
+        tool=_SKLEARN.format(
+            model="model = OrdinalEncoder(handle_unknown='use_encoded_value', unknown_value=-1, min_frequency=2)"
+            ".fit(numpy.array([[1], [1], [3], [3], [5], [7]]))",
+            kind="Int64TensorType", width=1,
+        ),
+        first="the operators of both files were named, and not what LabelEncoder is told otherwise",
+    ),
+    Issue(
+        "float16 files: Resize to a size", "onnxconverter-common", "onnxconverter-common#272",
+        "scales that are not given are cast, and count as given; the file cannot be loaded",
+        _resize_to_sizes, _half("1.14.0"), _half("1.16.0"), Answer(("r",), ("scales|sizes",)), tool=_HALF, rounds=True,
     ),
 )  # fmt: skip

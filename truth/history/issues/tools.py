@@ -45,9 +45,35 @@ optimize(model)
 onnx.save(ir.serde.serialize_model(model), target)
 """
 
+_LIFT = """
+import onnx, onnx_ir
+from onnx_ir.passes.common import LiftSubgraphInitializersToMainGraphPass
+model = onnx_ir.serde.deserialize_model(onnx.load(source))
+LiftSubgraphInitializersToMainGraphPass()(model)
+onnx.save(onnx_ir.serde.serialize_model(model), target)
+"""
+#: Constants alone are folded, and functions are not inlined.
+_FOLD_ALONE = """
+import onnx
+from onnxscript import ir
+from onnxscript.optimizer import fold_constants
+model = ir.serde.deserialize_model(onnx.load(source))
+fold_constants(model)
+onnx.save(ir.serde.serialize_model(model), target)
+"""
+
 
 def _slim(version: str) -> Environment:
     return Environment((f"onnxslim=={version}", "colorama"))
+
+
+def _slim_running(version: str) -> Environment:
+    """Return the environment of a release that cannot do without a runtime."""
+    return Environment((f"onnxslim=={version}", "colorama", "onnxruntime==1.23.2"))
+
+
+def _intermediate(version: str) -> Environment:
+    return Environment((f"onnx_ir=={version}",))
 
 
 def _sim(version: str) -> Environment:
@@ -333,6 +359,69 @@ def _constants(op: str, operands: Sequence[Array], right: Array, **attributes: A
     return make
 
 
+def _function_of_constant() -> Case:
+    """A function takes its input from 1, which it casts from a whole number."""
+    g = Graph("function_of_constant", opset=19)
+    nodes = [
+        helper.make_node("Constant", [], ["whole"], name="whole", value_int=1),
+        helper.make_node("Cast", ["whole"], ["one"], name="one", to=TensorProto.FLOAT),
+        helper.make_node("Sub", ["one", "a"], ["b"], name="b"),
+    ]
+    g.functions.append(helper.make_function("own", "OneMinus", ["a"], ["b"], nodes, [helper.make_opsetid("", 19)]))
+    g.node("Tanh", [g.input("x", g.normal(2, 3))], "t")
+    g.node("OneMinus", ["t"], "o", domain="own")
+    g.node("Relu", ["o"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(1 - np.tanh(feed["x"]), 0)])
+
+
+def _gemm_reshape_add() -> Case:
+    """The addend has three dimensions, as what Reshape makes of two."""
+    g = Graph("gemm_reshape_add", opset=13)
+    g.node("Gemm", [g.input("x", g.normal(6, 4)), g.const("w", g.normal(5, 4)), g.const("b", g.normal(5))], "m",
+           transB=1)  # fmt: skip
+    g.node("Reshape", ["m", g.ints("shape", 2, 3, 5)], "r")
+    g.node("Relu", [g.node("Add", ["r", g.const("k", g.normal(2, 3, 5))], "a")], "y")
+    g.output("y")
+    return case(g)
+
+
+def _same_parts() -> Case:
+    """A tensor is split twice alike, and the second part is read of the second."""
+    g = Graph("same_parts", opset=13)
+    x = g.node("Tanh", [g.input("x", g.normal(2, 6))], "t")
+    g.node("Split", [x, g.ints("sizes", 3, 3)], ["a", "b"], axis=1)
+    g.node("Split", [x, "sizes"], ["c", "d"], axis=1)
+    g.node("Mul", ["a", "d"], "m")
+    g.node("Add", ["m", "c"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _weights_of_branches() -> Case:
+    """A branch has a weight of the name that a tensor outside has, behind the If."""
+    g = Graph("weights_of_branches", opset=13)
+    g.node("Relu", [g.input("x", g.normal(2, 3))], "h")
+    branches = {}
+    for which, op, made, weight, value in (("then_branch", "Mul", "p", "w", 3), ("else_branch", "Add", "q", "t", 5)):
+        node = helper.make_node(op, ["h", weight], [made], name=made)
+        held = onnx.numpy_helper.from_array(np.array([value], np.float32), weight)
+        result = helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 3])
+        branches[which] = helper.make_graph([node], which, [], [result], [held])
+    g.node("If", [g.input("c", np.array(True))], "r", **branches)
+    g.node("Neg", [g.node("Tanh", ["r"], "t")], "y")
+    g.output("y")
+    return case(g, lambda feed: [-np.tanh(3 * np.maximum(feed["x"], 0))])
+
+
+def _pad_average_pool() -> Case:
+    g = Graph("pad_average_pool", opset=13)
+    g.node("Pad", [g.input("x", g.normal(1, 2, 5, 5)), g.ints("p", 0, 0, 1, 1, 0, 0, 1, 1)], "a")
+    g.node("Relu", [g.node("AveragePool", ["a"], "c", kernel_shape=[2, 2])], "y")
+    g.output("y")
+    return case(g)
+
+
 _ZERO = "two Reshapes become one, and its 0 copies a dimension of another tensor"
 
 TOOLS = (
@@ -477,5 +566,31 @@ TOOLS = (
         "OnnxSlim: Gemm, Reshape, Mul and another reader", "OnnxSlim", "OnnxSlim#163",
         "Mul is put into the weight of Gemm, which another operator reads, too",
         _scaled_gemm, _slim("0.1.62"), _slim("0.1.80"), Answer(("m", "r")), tool=_SLIM,
+    ),
+    Issue(
+        "onnxscript: constant in a function", "onnxscript", "onnxscript#2673",
+        "what is folded in a function becomes a weight that it has no room for; the file cannot be loaded",
+        _function_of_constant, onnxscript("0.5.6", "0.1.12"), onnxscript("0.5.4", "0.1.12"), Answer(("o",)),
+        tool=_FOLD_ALONE,
+    ),
+    Issue(
+        "OnnxSlim: Gemm, Reshape and Add", "OnnxSlim", "OnnxSlim#210",
+        "what is added behind Reshape becomes the bias of Gemm, with three dimensions; the file cannot run",
+        _gemm_reshape_add, _slim("0.1.72"), _slim("0.1.74"), Answer(("m", "a")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: two equal Splits", "OnnxSlim", "OnnxSlim#66",
+        "who reads the second part of one of two equal Splits reads the first part of the other",
+        _same_parts, _slim_running("0.1.45"), _slim_running("0.1.47"), Answer(("m",)), tool=_SLIM,
+    ),
+    Issue(
+        "onnx-ir: weights of branches", "onnx-ir", "onnxscript#2881",
+        "a branch's weight is put outside under the name of a tensor there; the file cannot be loaded",
+        _weights_of_branches, _intermediate("0.2.0"), _intermediate("1.1.0"), Answer(("t",)), tool=_LIFT,
+    ),
+    Issue(
+        "onnxsim: Pad and AveragePool", "onnxsim", "optimizer#108",
+        "what Pad adds becomes padding that AveragePool does not count",
+        _pad_average_pool, _sim("0.4.10"), _sim("0.4.13"), Answer(("a", "c")), tool=_SIM,
     ),
 )  # fmt: skip

@@ -13,8 +13,8 @@ from polycmp_decide.sentences import answer, loss, points
 from polycmp_decide.sources import open_pictures, thumbnail_of
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
-#: Samples that a terminal shows.
-_SHOWN = 10
+#: Samples of which a page has a small picture, those that lost most.
+_DRAWN = 100
 
 
 def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = "") -> Result:
@@ -53,21 +53,17 @@ def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
             yield Problem(f"{side.label} failed", side.error, side.hint, subject=side.label)
     if findings.scores and findings.decision:
         yield _scores(findings)
-        changed = list(_changed(findings))
-        shown = changed[:_SHOWN]
-        if changed:
-            drawn = open_pictures(pictures) if pictures else None
-            rows = [replace(row, drawing=thumbnail_of(drawn, row.name)) for row in shown] if drawn else shown
+        rows = list(_changed(findings))
+        if pictures:
+            drawn = open_pictures(pictures)
+            small = [replace(row, drawing=thumbnail_of(drawn, row.name)) for row in rows[:_DRAWN]]
+            rows = [*small, *rows[_DRAWN:]]
+        if rows:
             yield Table(
                 "Samples that change", tuple(rows), _columns(findings), name_title="Sample", judged=False,
-                drawing_title="Picture" if pictures else "",
-                heading="Samples that change", told=_SHOWN,
+                drawing_title="Picture" if pictures else "", heading="Samples that change", failures_first=True,
                 summary=f"{findings.scores.lost:,} lost, {findings.scores.won:,} won",
             )  # fmt: skip
-        if len(changed) > len(shown):
-            yield Note(f"{len(changed) - len(shown):,} more samples change; --report FILE names all", label="")
-            titles = [column.title for column in _columns(findings)]
-            yield Facts("All samples that change", tuple(_fact(row, titles) for row in changed), background=True)
     shares = findings.shares.facts() if findings.shares is not None else None
     if shares is not None:
         yield shares
@@ -116,14 +112,8 @@ def _changed(findings: Findings) -> Iterator[Row]:
             told = Cell("lost" if change < 0 else "won", change) if scores.is_hit else Cell(points(change), change)
             yield Row(
                 findings.samples.names[at], "info",
-                (*(task.shown(cell) for cell in cells), told), chosen=True,
+                (*(task.shown(cell) for cell in cells), told),
             )  # fmt: skip
-
-
-def _fact(row: Row, titles: Sequence[str]) -> Fact:
-    """Return what a row of the table says in one line."""
-    said = (cell.text if isinstance(cell, Cell) else str(cell) for cell in row.cells)
-    return Fact(row.name, ", ".join(f"{title.lower()} {text}" for title, text in zip(titles, said, strict=True)))
 
 
 def _document(findings: Findings) -> dict[str, Any]:

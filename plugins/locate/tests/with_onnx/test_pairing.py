@@ -326,6 +326,17 @@ def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_
     assert "new computes it with Cast, MatMul, old with MatMul" in found["sentence"]
 
 
+def test_an_attribute_that_the_two_files_give_otherwise_is_named(polycmp, tmp_path):
+    files = []
+    for name, more in (("new", {"alpha": 0.3}), ("old", {"alpha": 0.2})):
+        nodes = [converted.node("Neg", "x", "t"), converted.node("LeakyRelu", "t", "l", **more)]
+        nodes += [converted.node("Mul", "l two", "y")] if name == "old" else [converted.node("Add", "l l", "y")]
+        files.append(converted.save(tmp_path / f"{name}.onnx", nodes, {"two": np.array([2], np.float32)}))
+    done = locate(polycmp, *files)
+    assert done.status == 1, done.out
+    assert "LeakyRelu of new has alpha 0.3" in found_in(tmp_path)["sentence"]
+
+
 def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
     good = converted.edited(
         converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx.external_data_helper import uses_external_data
 from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import RuntimeContextError
+from onnx.reference.op_run import OpFunction, RuntimeContextError
 
 from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import corrections
@@ -143,6 +144,8 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
             raise BackendError(
                 f"{describe_node(node.onnx_node)} needs {missing[0]!r}, which nothing before it makes", whose="onnx"
             )
+        if attributes:
+            node = _with_values(node, attributes)
         extra: dict[str, Any] = {"context": results} if node.need_context() else {}
         if node.has_linked_attribute and attributes:
             extra["linked_attributes"] = attributes
@@ -156,6 +159,27 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
                 f"{describe_node(node.onnx_node)} failed", whose="onnx", why=describe_exception(_innermost(error))
             ) from error
         return [self.precision.value(value) for value in outputs]
+
+
+def _with_values(node: Any, attributes: Mapping[str, Any]) -> Any:
+    """Return a node of a function's body whose attributes are values, where they name those of the function.
+
+    ONNX tells a node the values when it runs, which its elementwise operators do not take, and operators that look at
+    an attribute when they are made come too early for. Calls and graphs hand them on, and stay as they are.
+    """
+    if not node.has_linked_attribute or node.has_subgraph or isinstance(node, OpFunction):
+        return node
+    proto = onnx.NodeProto()
+    proto.CopyFrom(node.onnx_node)
+    del proto.attribute[:]
+    for item in node.onnx_node.attribute:
+        value = attributes.get(item.ref_attr_name) if item.ref_attr_name else None
+        if not item.ref_attr_name:
+            proto.attribute.append(item)
+        elif value is not None:  # else it has the default of the operator
+            value = onnx.numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+            proto.attribute.append(onnx.helper.make_attribute(item.name, value, attr_type=item.type))
+    return type(node)(proto, node.run_params)
 
 
 def describe_node(node: Any) -> str:

@@ -96,7 +96,8 @@ class ItemJudge:
             return Item(place, is_number=is_number)
         comparer = self._make("candidate", "reference")
         comparer.add({name: one}, {name: two})
-        found = next(iter(comparer.result().outputs.values()))
+        pair = comparer.result()
+        found = next(iter(pair.outputs.values()), pair)  # a user's function may have judged nothing
         verdict = cast("Verdict", found.verdict)
         brief = relation(one, two) if verdict != "passed" else ""
         reason = shape_reason(one, two) if one.shape != two.shape else _text_reason(one, two) or found.reason

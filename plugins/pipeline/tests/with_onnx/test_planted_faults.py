@@ -68,7 +68,7 @@ def draw_pages(folder):
 def pipeline(polycmp, tmp_path):
     """Return what runs one of the pipelines with a fault, or none; it gives the status and the document."""
 
-    def go(name, fault=""):
+    def go(name, fault="", backend="onnxrt:optimization=off"):
         for module in NEEDED[name]:
             if find_spec(module) is None:
                 pytest.skip(f"{module} is not installed: pip install --no-deps {module.replace('_', '-')}")
@@ -76,7 +76,7 @@ def pipeline(polycmp, tmp_path):
             (tmp_path / file).write_text((HERE / file).read_text())
         if name == "ocr":
             draw_pages(tmp_path / "pages")
-        tables = [SOURCES[name], "[defaults]", 'backend = ["onnxrt:optimization=off", "onnxrt"]']
+        tables = [SOURCES[name], "[defaults]", f'backend = ["{backend}", "onnxrt"]']
         for stage, inputs, outputs in STAGES[name]:
             is_faulty = fault.startswith(f"{stage}_")
             tables += ["[[stage]]", f"name = '{stage}'"]
@@ -104,9 +104,27 @@ def table(words):
     return "{ " + ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in words.items()) + " }"
 
 
-@pytest.mark.parametrize("name", [pytest.param("ocr", marks=pytest.mark.corpus), "vad"])
-def test_a_real_pipeline_is_not_accused(pipeline, name):
-    done, found = pipeline(name)
+#: Settings that compute the same otherwise, most of them tried by `make test-corpus` alone.
+HEALTHY = [
+    ("vad", "onnxrt:optimization=off"),
+    *(
+        pytest.param(name, backend, marks=pytest.mark.corpus)
+        for name, backend in (
+            ("vad", "onnxrt:optimization=basic"),
+            ("vad", "onnxrt:threads=1"),
+            ("vad", "onnx"),
+            ("ocr", "onnxrt:optimization=off"),
+            ("ocr", "onnxrt:optimization=basic"),
+            ("ocr", "onnxrt:optimization=extended"),
+            ("ocr", "onnxrt:threads=1"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "backend"), HEALTHY)
+def test_a_real_pipeline_is_not_accused(pipeline, name, backend):
+    done, found = pipeline(name, backend=backend)
     assert done.status == 0, done.out + done.err
     assert {stage["verdict"] for stage in found["stages"]} == {"passed"}
 

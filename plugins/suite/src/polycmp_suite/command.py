@@ -1,4 +1,4 @@
-"""`polycmp suite SUITE.toml|FOLDER`, with `polycmp suite diff OLD NEW` and `polycmp suite schema` beside it."""
+"""`polycmp suite SUITE.toml|FOLDER`, with `polycmp suite merge`, `diff` and `schema` beside it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ SUITE_EXAMPLES = examples(
     "polycmp suite nightly.toml -k 'resnet and not fp16' --failed-first -x",
     "polycmp suite nightly.toml --resume",
     "polycmp suite models -b onnxrt -b onnx -j auto",
+    "polycmp suite nightly.toml --shard auto   # each job of a CI; then: polycmp suite merge",
     "polycmp suite diff OLD NEW          # what changed between two runs",
 )
 EPILOG = """\b
@@ -65,9 +66,10 @@ def _long(word: str) -> list[str]:
 
 def _commands() -> dict[str, Any]:
     from polycmp_suite.diff_command import diff_command
+    from polycmp_suite.merge_command import merge_command
     from polycmp_suite.schema_command import schema_command
 
-    return {"run": run_command, "diff": diff_command, "schema": schema_command}
+    return {"run": run_command, "merge": merge_command, "diff": diff_command, "schema": schema_command}
 
 
 suite_command = SuiteGroup(

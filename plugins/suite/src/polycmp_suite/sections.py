@@ -40,7 +40,16 @@ class ChoiceSection:
 
     select: str = opt("", help="-k: run only cases whose names or tags match: words, and, or, not, ().", metavar="EXPR")
     tag: tuple[str, ...] = opt((), help="Run only cases with one of these tags.", metavar="TAG")
+    changed_since: str = opt(
+        "", help="Run only cases of which git says that a file changed since this revision.", metavar="REV"
+    )
+    shard: str = opt(
+        "",
+        help="Run only part K of N of the cases; auto: as the variables of a CI or a scheduler say.",
+        metavar="K/N|auto",
+    )
     list: bool = opt(False, help="List the cases and exit.")
+    json: bool = opt(False, help="With --list: as a matrix of jobs, with a shard for each case.")
     dry_run: bool = opt(False, help="Show the command line of each case and exit.")
     failed_first: bool = opt(False, help="Run the cases that failed last time first.")
     exitfirst: bool = opt(False, help="Stop at the first failure.", alias="-x")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from polycmp.errors import UsageError
-from polycmp_suite.suitefile.case import Case
+from polycmp.errors import UsageError, describe_exception
+from polycmp_suite.suitefile.case import Case, Suite
 
 _WORD = re.compile(r"\s*(\(|\)|[^\s()]+)")
 Test = Callable[[str], bool]
@@ -93,6 +94,42 @@ def choose(cases: Iterable[Case], text: str = "", tags: Collection[str] = ()) ->
     if not found:
         raise UsageError("no case matches", hint="--list shows the cases")
     return found
+
+
+def changed_since(revision: str, suite: Suite, cases: Iterable[Case]) -> list[Case]:
+    """Return the cases of which git says that a file changed since a revision, and all where the suite's file did.
+
+    Args:
+        revision: The revision.
+        suite: The suite.
+        cases: Cases of it.
+
+    Raises:
+        UsageError: git is not there, knows no such revision, or the suite lies in no repository.
+    """
+    folder = Path(suite.folder)
+    root = Path(_git(folder, "rev-parse", "--show-toplevel").strip())
+    names = [*_git(root, "diff", "--name-only", "-z", revision, "--").split("\0"),
+             *_git(root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")]  # fmt: skip
+    changed = {(root / name).resolve() for name in names if name}
+    if Path(suite.path).resolve() in changed:
+        return list(cases)
+    return [case for case in cases if any(_touches((folder / name).resolve(), changed) for name in case.files)]
+
+
+def _touches(path: Path, changed: Collection[Path]) -> bool:
+    """Return whether a file, or anything in a folder, is among those that changed."""
+    return path in changed or any(path in item.parents for item in changed)
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise UsageError("--changed-since needs git", why=describe_exception(error)) from error
+    if done.returncode:
+        raise UsageError("--changed-since: git does not say what has changed", why=done.stderr.strip().splitlines()[-1])
+    return done.stdout
 
 
 def lacking(case: Case, provided: Collection[str], gpus: Collection[str]) -> str:

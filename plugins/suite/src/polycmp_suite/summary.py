@@ -48,7 +48,7 @@ def summarize(
     models: Mapping[str, Identity],
     *,
     missing: int = 0,
-    interrupted: bool = False,
+    incomplete: str = "",
     regressions: Sequence[str] = (),
     notes: Sequence[str] = (),
     page: str = "",
@@ -64,7 +64,7 @@ def summarize(
         results: Results of the cases, in the order of the suite.
         models: Identity of each model, by path.
         missing: Number of cases that have not been run.
-        interrupted: Whether it was ended early.
+        incomplete: Why they cannot stand for the suite, in words, such as a shard that is missing; else empty.
         regressions: Changes for the worse since the baseline that are no failures by themselves.
         notes: Remarks on the whole.
         page: Path of the page with all results.
@@ -73,11 +73,11 @@ def summarize(
         document: More for the JSON report.
         places: File and line of each case in the suite, by its name.
     """
-    verdict = "error" if interrupted or not results else verdict_over(results)
+    verdict = "error" if incomplete or not results else verdict_over(results)
     if verdict == "passed" and regressions:
         verdict = "failed"
     releases = rows_of(results)
-    sentence = f"{'interrupted; ' if interrupted else ''}{_sentence(results, missing, len(regressions))}"
+    sentence = "; ".join(filter(None, (incomplete, _sentence(results, missing, len(regressions)))))
     counts = _counts(results)
     return Result(
         command="suite",

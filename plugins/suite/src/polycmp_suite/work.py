@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
 from polycmp.runs import open_environments
 from polycmp.terminal import echo, visible
-from polycmp_report.identity import identify
+from polycmp_suite.concluding import Concluded, Past, conclude, tell
 from polycmp_suite.executors import make_executor
-from polycmp_suite.history import append, compare_with, describe
-from polycmp_suite.page import write_index
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
 from polycmp_suite.running.local import available_cores
 from polycmp_suite.sections import ChoiceSection, FolderSection, HistorySection, RunningSection, TrustSection
-from polycmp_suite.select import choose, failed_first, find_gpus, lacking
+from polycmp_suite.select import changed_since, choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
+from polycmp_suite.shards import Shard, device_here, find_shard
 from polycmp_suite.spec import Resources
-from polycmp_suite.store import Run, default_folder, new_run, remove_old_runs, runs_in
+from polycmp_suite.store import Run, default_folder, new_run, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.read import read_folder, read_suite
 from polycmp_suite.suitefile.rules import Rules
-from polycmp_suite.summary import summarize
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -42,16 +41,25 @@ def run_suite(call: Invocation) -> int:
         KeyboardInterrupt: It was interrupted; reports of what has ended are written.
     """
     choice, suite = call.section(ChoiceSection), _read(call)
+    if choice.json and not choice.list:
+        raise UsageError("--json is how --list shows the cases", hint="--list --json, or --report FILE.json")
     cases = choose(suite.cases, choice.select, choice.tag)
+    if choice.changed_since:
+        cases = changed_since(choice.changed_since, suite, cases)
+        if not cases and not choice.shard:
+            echo(f"no file of a case has changed since {visible(choice.changed_since)}", err=True)
+            return 0
+    shard = find_shard(choice.shard, os.environ) if choice.shard else None
     if choice.list or choice.dry_run:
-        return _show(cases, commands=choice.dry_run)
+        chosen = cases if shard is None else shard.of(cases)
+        return _matrix(chosen) if choice.json else _show(chosen, commands=choice.dry_run)
     if not hasattr(os, "fork"):
         raise BackendError(
             "a suite cannot run on this system",
             why="its cases are processes that are ended with all that they start, which Windows does not do",
             hint="use Linux, macOS or WSL; --dry-run shows the commands of the cases",
         )
-    return _Work(call, suite, cases).run()
+    return _Work(call, suite, cases, shard).run()
 
 
 def _read(call: Invocation) -> Suite:
@@ -79,30 +87,31 @@ def _show(cases: list[Case], *, commands: bool) -> int:
     return 0
 
 
+def _matrix(cases: list[Case]) -> int:
+    """Print the cases as the matrix of a CI: a job for each."""
+    jobs = [
+        {"case": case.id, "shard": str(Shard(place, len(cases))), "model": case.model, "tags": list(case.tags)}
+        for place, case in enumerate(cases, 1)
+    ]
+    echo(json.dumps({"include": jobs}))
+    return 0
+
+
 class _Work:
-    def __init__(self, call: Invocation, suite: Suite, cases: list[Case]) -> None:
-        self._call, self._suite, self._cases = call, suite, cases
+    def __init__(self, call: Invocation, suite: Suite, cases: list[Case], shard: Shard | None) -> None:
+        self._call, self._suite, self._shard = call, suite, shard
+        self._cases = cases if shard is None else shard.of(cases)
+        self._all_cases = [case.id for case in cases]
         self._choice, self._how = call.section(ChoiceSection), call.section(RunningSection)
         self._history = call.section(HistorySection)
-        if self._history.max_slowdown and not self._history.baseline:
-            raise UsageError("--max-slowdown needs past runs", hint="--baseline FILE-OR-FOLDER")
         self._gpus = find_gpus(self._how.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        self._baseline = None if self._begins_history() else describe(self._history.baseline)
-
-    def _begins_history(self) -> bool:
-        """Return whether there is nothing to compare with: not asked for, or this run is the first in its history."""
-        past, history = self._history.baseline, self._history.history
-        return not past or (
-            bool(history) and Path(past).absolute() == Path(history).absolute() and not Path(past).exists()
-        )
-
-    def _first(self) -> tuple[str, ...]:
-        """Return notes for a run that was not compared with past ones."""
-        return (f"the first run of {self._history.history}: nothing to compare with",) if self._history.baseline else ()
+        self._past = Past(self._history)
 
     def run(self) -> int:
         begun = time.monotonic()
         where = Path(self._history.results) if self._history.results else default_folder(self._suite)
+        if not self._cases:
+            return self._nothing(where)
         executor = make_executor(self._how.executor, self._resources())
         run, kept = self._open(where)
         last = _last_results(where, run)
@@ -113,7 +122,8 @@ class _Work:
         session = Session(
             self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst
         )
-        self._tell(run, finished=False)
+        about = {"finished": False, "cases": [case.id for case in self._cases], **self._about}
+        tell(self._call, run, self._suite.name, about)
         skipped = self._skipped(waiting)
         try:
             self._make_environments(case for case in waiting if case.id not in skipped)
@@ -182,46 +192,31 @@ class _Work:
         hint = "which is not here (--provide says what is)"
         return {name: f"needs {need}, {hint}" for name, need in lacks.items() if need}
 
-    def _tell(self, run: Run, *, finished: bool, verdict: str = "") -> None:
-        run.write_about(
-            {
-                "suite": self._suite.name,
-                "command": self._call.options.command,
-                "time": time.time(),
-                "finished": finished,
-                "verdict": verdict,
-                "cases": [case.id for case in self._cases],
-            }
-        )
+    @property
+    def _about(self) -> dict[str, Any]:
+        """What `merge` has to know of a shard."""
+        if self._shard is None:
+            return {}
+        return {"shard": list(self._shard), "all_cases": self._all_cases, "device": device_here()}
+
+    def _nothing(self, where: Path) -> int:
+        """Leave a run without cases, for `merge`: there are more shards than cases."""
+        tell(self._call, new_run(where), self._suite.name, {"finished": True, "cases": [], **self._about})
+        echo(f"no case for shard {self._shard}: {len(self._all_cases)} were chosen", err=True)
+        return 0
 
     def _report(self, run: Run, session: Session, begun: float) -> int:
         """Write and show what was found, and return the exit status."""
-        found = [(case, run.result(case)) for case in self._cases]
-        results = [result for _, result in found if result is not None]
-        missing = len(found) - len(results)
-        changes = compare_with(self._baseline, results, self._history.max_slowdown) if self._baseline else None
-        models = identify((result.model for result in results), self._call.registry, Path(self._suite.folder))
-        result = summarize(
+        concluded = Concluded(
             self._suite.name,
-            results,
-            models,
-            missing=missing,
-            interrupted=session.interrupted,
-            regressions=changes.regressions if changes else (),
-            notes=(*self._baseline.notes, *changes.notes) if self._baseline and changes else self._first(),
-            page=str(run.folder / "index.html"),
-            command_line=self._call.options.command,
-            seconds=time.monotonic() - begun,
-            places={case.id: (self._suite.path, case.line) if case.line else (case.model, 1) for case in self._cases},
-            document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},
+            Path(self._suite.folder),
+            {case.id: run.result(case) for case in self._cases},
+            begun,
+            "interrupted" if session.interrupted else "",
+            {case.id: (self._suite.path, case.line) if case.line else (case.model, 1) for case in self._cases},
+            self._about,
         )
-        self._tell(run, finished=not missing and not session.interrupted, verdict=result.verdict)
-        write_index(run, result, results, models)
-        if self._history.history and not session.interrupted:
-            append(Path(self._history.history), run, self._suite.name, results)
-        if self._history.keep:
-            remove_old_runs(run, self._history.keep)
-        return self._call.present(result)
+        return conclude(self._call, run, concluded, self._past)
 
 
 def _last_results(where: Path, current: Run) -> Mapping[str, CaseResult]:

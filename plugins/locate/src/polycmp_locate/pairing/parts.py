@@ -15,6 +15,7 @@ from polycmp.judging import folded_factors
 from polycmp.precision import STEPS, UNITS, unit_of
 from polycmp_locate.pairing.result import GIVEN, Match, Pairing
 from polycmp_locate.pairing.side import MOVING, Side, plain_type
+from polycmp_locate.pairing.unlike import Unlike, unlike
 
 _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "IntegerToFloat",
               "DynamicQuantize")  # fmt: skip
@@ -63,6 +64,7 @@ class PartNode(GraphNode):
         members: All operators of the candidate's part that calculate, in their order.
         left_out: Operators of the reference that do something with a constant, and that the candidate does without.
         may_be_frozen: Whether an export may have frozen what the reference's part alone reads: sizes and inputs.
+        unlike: Attributes in which operators differ that each part has once.
     """
 
     unit: float = 0.0
@@ -84,6 +86,7 @@ class PartNode(GraphNode):
     members: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     may_be_frozen: bool = True
+    unlike: tuple[Unlike, ...] = ()
 
 
 def weight_name(own: str) -> str:
@@ -229,6 +232,7 @@ class _Builder:
             one_of=self._hidden(own),
             members=tuple(node.label for node in self._calculating(own)),
             left_out=self._left_out(own, theirs),
+            unlike=unlike(own.nodes, theirs.nodes),
             may_be_frozen=any(
                 name in self.other.graph.inputs or not self.other.is_real(name)
                 for name in map(self.to_reference.__getitem__, alone)

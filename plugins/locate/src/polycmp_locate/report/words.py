@@ -44,6 +44,8 @@ from polycmp_locate.values.measured import Row
 
 #: Notes on harmless tensors before the rest is only counted.
 _SHOWN = 2
+#: Attributes that differ and are named.
+_TOLD = 2
 #: A scale that reaches this share of a tensor's range covers it.
 _COVERED = 0.95
 #: Of what a scale clips more than this share is at its ends.
@@ -72,6 +74,10 @@ def _operators(located: Located) -> str:
     elif node.candidate_ops != node.reference_ops and not node.one_of:
         of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
+    text += "".join(
+        f"; {item.op_type} of {located.candidate} has {item.candidate}, that of {located.reference} {item.reference}"
+        for item in node.unlike[:_TOLD]
+    )
     return text + reads_otherwise(node, located.candidate, located.reference)
 
 
