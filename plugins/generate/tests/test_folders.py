@@ -84,6 +84,7 @@ def test_the_text_is_the_one_that_transformers_writes(folders, generate):
     from transformers import LlamaForCausalLM
 
     said = generate(f"model -b transformers:name=new -b transformers {WORDS}", folders)
+    assert said.status == 0, said
     model = LlamaForCausalLM.from_pretrained(folders / "model")
     prompts = [[int(word) for word in line.split()] for line in (folders / "prompts.txt").read_text().splitlines()]
     for prompt, trace in zip(prompts, said.document["traces"], strict=True):
