@@ -150,7 +150,8 @@ def floor_of(
             return Floor(rounded_levels(expected, 1.0), side_kind, source)
         if sampled is None or not sampled.inside or measured is None:
             least = rounded_levels(expected, unit_of(side_kind) * math.sqrt(depth))
-            sources.append(f"{side_kind} in {depth} operators in a row, estimated")
+            where = "one operator" if depth == 1 else f"{depth} operators in a row"
+            sources.append(f"{side_kind} in {where}, estimated")
         else:
             sources.append(f"{side_kind} measured with {sampled.backend}")
         levels.append(least if measured is None else tuple(a.at_least(b) for a, b in zip(measured, least, strict=True)))
