@@ -70,7 +70,9 @@ NOT_RUN = (
     "polycmp run model.onnx -b onnxrt:version=",
     "polycmp run model.onnx -b 'onnxrt:version=",
     "polycmp locate model.onnx -b onnxrt:version=",
-    "polycmp generate model/ -b onnxruntime_genai",  # PyTorch, and a model of transformers
+    "polycmp suite nightly.toml --shard",  # many machines
+    "polycmp suite merge shards",
+    "polycmp generate model/ -b genai",  # PyTorch, and a model of transformers
     "polycmp suite nightly.toml --executor ray",  # a cluster
 )
 

@@ -45,7 +45,7 @@ def folders(tmp_path_factory):
 
 
 def test_genai_beside_transformers_is_not_accused(folders, generate):
-    said = generate(f"model -b onnxruntime_genai:model=fp32 -b transformers {WORDS}", folders)
+    said = generate(f"model -b genai:model=fp32 -b transformers {WORDS}", folders)
     assert said.status == 0
     assert "the same top token at all 288 places" in said.out
     assert 0 < said.document["kl"]["high"] < 1e-9
@@ -54,7 +54,7 @@ def test_genai_beside_transformers_is_not_accused(folders, generate):
 
 
 def test_four_bits_of_genai_are_worse(folders, generate):
-    said = generate(f"model -b onnxruntime_genai:model=int4 -b transformers {WORDS}", folders)
+    said = generate(f"model -b genai:model=int4 -b transformers {WORDS}", folders)
     assert said.status == 1
     assert said.document["kl"]["low"] > 0.01
 
@@ -73,7 +73,7 @@ def test_a_file_of_genai_runs_in_onnxruntime(folders, generate):
     assert "the same top token at all 288 places" in said.out
 
 
-@pytest.mark.parametrize("backend", ["transformers:name=new", "onnxruntime_genai:model=fp32,name=new"])
+@pytest.mark.parametrize("backend", ["transformers:name=new", "genai:model=fp32,name=new"])
 def test_several_texts_at_once_are_not_accused(folders, generate, backend):
     said = generate(f"model -b {backend} -b transformers {WORDS} --batch 5", folders)
     assert said.status == 0
@@ -95,6 +95,6 @@ def test_the_text_is_the_one_that_transformers_writes(folders, generate):
 def test_folders_are_models_of_other_commands(folders, monkeypatch, capsys):
     monkeypatch.chdir(folders)
     np.savez("in.npz", input_ids=np.array([[1, 2, 3, 4, 5]]))
-    words = "run model -b onnxruntime_genai:model=fp32 -b transformers --load-inputs in.npz"
+    words = "run model -b genai:model=fp32 -b transformers --load-inputs in.npz"
     assert run([*shlex.split(words), "--tolerance", "auto"]) == 0, capsys.readouterr()
     assert run([*shlex.split(words.replace("fp32", "int4")), "--atol", "1e-4"]) == 1

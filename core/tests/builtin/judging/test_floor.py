@@ -7,7 +7,7 @@ import pytest
 
 from polycmp.builtin.judging.floor import Side, floor_of
 from polycmp.builtin.judging.levels import Values
-from polycmp.builtin.judging.limits import LOOKS
+from polycmp.builtin.judging.measured import LOOKS
 from polycmp.builtin.judging.samples import Samples
 from polycmp.builtin.judging.verdict import Comparison, judge
 

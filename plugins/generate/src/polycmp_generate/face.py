@@ -26,7 +26,7 @@ from polycmp.report import (
 )
 from polycmp.sentences import backends_failed, heading_of
 from polycmp_generate.engine import Findings, Side, Trace
-from polycmp_generate.prompts import Text
+from polycmp_generate.prompts import Wording
 from polycmp_generate.sentences import answer
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
@@ -43,7 +43,7 @@ _COLUMNS = (
 )
 
 
-def result_of(findings: Findings, text: Text, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: Findings, text: Wording, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
     """Build the result for reports.
 
     Args:
@@ -69,7 +69,7 @@ def result_of(findings: Findings, text: Text, command_line: str, steps: Sequence
     )  # fmt: skip
 
 
-def _blocks(findings: Findings, text: Text) -> Iterator[Block]:
+def _blocks(findings: Findings, text: Wording) -> Iterator[Block]:
     sides = (findings.new, findings.old)
     for side in sides:
         if side.error:
@@ -103,7 +103,7 @@ def _figures(findings: Findings) -> Facts:
     return Facts(f"{len(findings.traces):,} prompts, {tokens:,} tokens", items)
 
 
-def _row(findings: Findings, trace: Trace, text: Text) -> Row:
+def _row(findings: Findings, trace: Trace, text: Wording) -> Row:
     first = trace.parts[0] if trace.parts else None
     cells = (
         trace.mean,
@@ -115,7 +115,7 @@ def _row(findings: Findings, trace: Trace, text: Text) -> Row:
     return Row(_shortened(text.words(trace.prompt)), "info", cells)
 
 
-def _texts(traces: Sequence[Trace], text: Text) -> Iterator[Block]:
+def _texts(traces: Sequence[Trace], text: Wording) -> Iterator[Block]:
     """Yield what both sides write, side by side: on a terminal where they part, on a page whole."""
     lines = []
     for trace in traces[:_TEXTS]:
@@ -165,7 +165,7 @@ def _picture(findings: Findings) -> Series:
     )
 
 
-def _document(findings: Findings, text: Text) -> dict[str, Any]:
+def _document(findings: Findings, text: Wording) -> dict[str, Any]:
     decision = findings.decision
     found: dict[str, Any] = {
         side: {"label": item.label, "version": item.version, "error": item.error or None}

@@ -35,7 +35,7 @@ def make_transformers(model: ModelHandle, options: TransformersOptions, *, name:
 
 
 def make_genai(model: ModelHandle, options: None, *, name: str) -> Runner:
-    """Make the runner of the backend `onnxruntime_genai`."""
+    """Make the runner of the backend `genai`."""
     del options
     return GenaiRunner(model.load("decoder"), name)
 

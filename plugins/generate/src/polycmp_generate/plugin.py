@@ -61,7 +61,7 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         tools="polycmp_generate.plugin:TransformersTools",
     )
     yield RunnerSpec(
-        name="onnxruntime_genai",
+        name="genai",
         summary="ONNX Runtime GenAI: a folder with a decoder",
         factory="polycmp_generate.folders:make_genai",
         accepts=("decoder",),
@@ -94,7 +94,7 @@ class WholeModels(RunnerTools):
 class GenaiTools(WholeModels):
     """The same, under the name that people know."""
 
-    aliases = ("genai",)
+    aliases = ("onnxruntime_genai",)
 
 
 class OpenvinoTools(WholeModels):

@@ -15,7 +15,7 @@ _SETTINGS = ("generation_config.json", "config.json")
 
 
 @dataclass(frozen=True)
-class Text:
+class Wording:
     """What tokens mean.
 
     Attributes:
@@ -45,7 +45,7 @@ def _token(word: str) -> int:
     return int(word)
 
 
-def read_prompts(path: str, text: Text) -> list[list[int]]:
+def read_prompts(path: str, text: Wording) -> list[list[int]]:
     """Return the tokens of each prompt of a file.
 
     Raises:
@@ -76,7 +76,7 @@ def read_prompts(path: str, text: Text) -> list[list[int]]:
     return prompts
 
 
-def open_text(path: str) -> Text:
+def open_text(path: str) -> Wording:
     """Return what tokens mean by a tokenizer, and by the settings beside it; tokens are numbers without one.
 
     Raises:
@@ -84,7 +84,7 @@ def open_text(path: str) -> Text:
         PluginError: The library that reads it is not installed.
     """
     if not path:
-        return Text()
+        return Wording()
     file = Path(path, "tokenizer.json") if Path(path).is_dir() else Path(path)
     if not file.is_file():
         raise FileError("no tokenizer", whose=path, why=f"there is no file {file}", hint=f"ls {file.parent}")
@@ -99,7 +99,7 @@ def open_text(path: str) -> Text:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises no type of its own
         raise FileError("this is no tokenizer", whose=str(file), why=describe_exception(error)) from error
-    return Text(tokenizer, _ends(file.parent))
+    return Wording(tokenizer, _ends(file.parent))
 
 
 def _ends(folder: Path) -> frozenset[int]:

@@ -9,9 +9,6 @@ from __future__ import annotations
 #: Number of runs of a model with its tensors moved (choice: the largest of four samples of a normal distribution is
 #: less than an eighth of its width in one of 10,000 cases).
 SAMPLES = 4
-#: Numbers of samples after which a tensor is judged (derived: more samples only add to the noise, so what passes
-#: by one passes by all of them).
-LOOKS = (1, SAMPLES)
 #: By how much two correct backends may be further apart than the sum of one sample of the rounding of each. Measured on
 #: 2026-11-26 in outputs of the clean scenarios of `truth` and of files that ONNX Runtime's quantisers made of them: at
 #: most 2.6 times in 81 of float32 (sums of 16,384 numbers; 0.6 otherwise), 1.5 in 60 of float16, 1.9 in 55 of

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
-from polycmp.builtin.judging.limits import LOOKS, MARGIN
+from polycmp.builtin.judging.limits import MARGIN, SAMPLES
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
 
 Array = NDArray[Any]
+#: Numbers of samples after which a tensor is judged (more samples only add to the noise, so what passes
+#: by one passes by all of them).
+LOOKS = (1, SAMPLES)
 
 
 class RoundingSource(Protocol):
