@@ -45,6 +45,7 @@ FIELDS = {
     "check_error_stat": st.sampled_from(STATISTICS),
     "nan": st.sampled_from(NAN_POLICIES),
     "error_quantile": st.floats(0, 1),
+    "within": st.floats(0, 1, exclude_min=True),
     "rtol": number,
     "atol": number,
     "val_range": span,
