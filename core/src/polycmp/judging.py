@@ -13,7 +13,7 @@ from polycmp.builtin.judging.floor import (
     uncut_tensors,
 )
 from polycmp.builtin.judging.levels import Level, Values, sampled_levels
-from polycmp.builtin.judging.limits import MARGIN, SAMPLES
+from polycmp.builtin.judging.limits import MARGIN
 from polycmp.builtin.judging.masks import MASKING, MASKS, beside_masks
 from polycmp.builtin.judging.measured import MeasuredJudge, RoundingSource
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
@@ -31,7 +31,6 @@ __all__ = [
     "MARGIN",
     "MASKING",
     "MASKS",
-    "SAMPLES",
     "Comparison",
     "Decisions",
     "Floor",

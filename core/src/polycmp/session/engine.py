@@ -231,8 +231,7 @@ class _Session:
         self._sensitivity = Sensitivity(
             resolved, self._to_reference, final=self._final, several=several, in_windows=windows
         )
-        plain = PlainOutputs(resolved, outcome.reference, final, self._to_reference)
-        self._plain: PlainOutputs | None = plain if is_marked else None
+        self._plain = PlainOutputs(resolved, outcome.reference, final, self._to_reference) if is_marked else None
         self._names_checked = prepared.names_checked
         self.outcome = outcome
 

@@ -180,9 +180,7 @@ def _measured(
     return tuple(cut.at_least(whole) for cut, whole in zip(levels, before, strict=True))
 
 
-def lost_in(
-    name: str, reference: Array, samples: Sequence[Samples | None], *, count: int = SAMPLES
-) -> NDArray[np.bool_] | None:
+def lost_in(name: str, reference: Array, samples: Sequence[Samples | None], *, count: int) -> NDArray[np.bool_] | None:
     """Return which numbers of a tensor samples make NaN or infinite; None where none, or they have other shapes."""
     lost: NDArray[np.bool_] | None = None
     for sampled in {id(sampled): sampled for sampled in samples}.values():
@@ -199,7 +197,7 @@ def lost_in(
     return lost if lost is not None and lost.any() else None
 
 
-def turned_in(name: str, samples: Sequence[Samples | None], *, count: int = SAMPLES) -> Decisions:
+def turned_in(name: str, samples: Sequence[Samples | None], *, count: int) -> Decisions:
     """Return what samples turn of whole numbers, and of shapes."""
     turned = Decisions()
     for sampled in samples:
@@ -436,12 +434,12 @@ class PairRounding:
         uncut = self._tolerances.uncut.get(name, "") if self.is_inner(output) else ""
         return floor_of(name, expected, sides, samples, self._tolerances.depth(name), uncut, count=count)
 
-    def lost(self, output: str, reference: Array, *, count: int = SAMPLES) -> NDArray[np.bool_] | None:
+    def lost(self, output: str, reference: Array, *, count: int) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
         name, _, samples = self._known(output)
         return lost_in(name, reference, samples, count=count)
 
-    def decisions(self, output: str, *, count: int = SAMPLES) -> tuple[Decisions, str]:
+    def decisions(self, output: str, *, count: int) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         name, sides, samples = self._known(output)
         return turned_in(name, samples, count=count), max((side.kind for side in sides), key=unit_of)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -133,11 +132,8 @@ class PerturbedRuns:
     ) -> Samples | None:
         """Return samples of a backend; None where it cannot run the model, or not twice alike."""
         exact = _Repeated(_run_all(backend, graph.mark(outputs), [feed, feed]))
-        if exact.tensors is None:
-            return None
-        moved = _Moved(backend, graph, feed, kinds, outputs, exact.seconds)
-        first = list(moved.take(1, 1))
-        return Samples(exact.tensors, first[0], partial(moved.take, 2), backend.label) if first else None
+        take = partial(_moved_tensors, backend, graph, feed, kinds, outputs, exact.seconds)
+        return _samples(exact, take, backend, inside=True)
 
     def _announce_runs(self, kinds: Mapping[str, Rounding], backend: ResolvedBackend) -> None:
         """Log how often a large model will run; how long that takes is known when it has run once."""
@@ -149,11 +145,8 @@ class PerturbedRuns:
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for perturbed inputs, of the reference itself."""
         exact = _Repeated(_run_all(self._backend, None, [feed, feed]))
-        moved = _MovedInputs(self._backend, feed, kinds, exact.seconds)
-        first = [] if exact.tensors is None else list(moved.take(1, 1))
-        if exact.tensors is None or not first:
-            return None
-        return Samples(exact.tensors, first[0], partial(moved.take, 2), self._backend.label, inside=False)
+        take = partial(_moved_inputs, self._backend, feed, kinds, exact.seconds)
+        return _samples(exact, take, self._backend, inside=False)
 
 
 class _Repeated:
@@ -175,67 +168,69 @@ class _Repeated:
         self.tensors: Tensors | None = one if is_equal else None
 
 
-@dataclass(frozen=True)
-class _MovedInputs:
-    """Runs of the reference itself with inputs moved.
+def _samples(
+    exact: _Repeated, take: Callable[[int, int], Iterable[Tensors]], backend: ResolvedBackend, *, inside: bool
+) -> Samples | None:
+    """Return samples, of which the first is taken now; None where the model as it is or the first does not run.
 
-    Attributes:
-        backend: The reference.
-        feed: The inputs as they are.
-        kinds: Type that each is rounded to, by name; that of all others under the empty name.
-        seconds: How long a run takes.
+    Args:
+        exact: The model as it is.
+        take: Makes samples, with seeds from a number on, and so many.
+        backend: Runs them.
+        inside: Whether the tensors inside the model are perturbed.
     """
-
-    backend: ResolvedBackend
-    feed: Feed
-    kinds: Mapping[str, Rounding]
-    seconds: float
-
-    def take(self, seed: int, count: int) -> Iterator[Tensors]:
-        """Yield so many samples, with seeds from one on."""
-        _announce(self.kinds, self.backend, count * self.seconds)
-        feeds = (perturbed_inputs(self.feed, self.kinds, seed + place, all_types=True) for place in range(count))
-        return _run_all(self.backend, None, feeds)
+    first = list(take(1, 1)) if exact.tensors is not None else []
+    if exact.tensors is None or not first:
+        return None
+    return Samples(exact.tensors, first[0], partial(take, 2), backend.label, inside=inside)
 
 
-@dataclass(frozen=True)
-class _Moved:
-    """Runs of a model with its tensors moved.
+def _moved_inputs(
+    backend: ResolvedBackend, feed: Feed, kinds: Mapping[str, Rounding], seconds: float, seed: int, count: int
+) -> Iterator[Tensors]:
+    """Yield what a backend's own model makes of inputs moved with one seed after the other; arguments as below."""
+    _announce(kinds, backend, count * seconds)
+    feeds = (perturbed_inputs(feed, kinds, seed + place, all_types=True) for place in range(count))
+    return _run_all(backend, None, feeds)
 
-    Attributes:
-        backend: Runs it.
+
+def _moved_tensors(
+    backend: ResolvedBackend,
+    graph: PerturbableGraph,
+    feed: Feed,
+    kinds: Mapping[str, Rounding],
+    outputs: Sequence[str],
+    seconds: float,
+    seed: int,
+    count: int,
+) -> Iterable[Tensors]:
+    """Return samples of one session, whose random numbers go on; none where the model cannot be moved.
+
+    Where a backend's random numbers start anew with each run, each sample has a session of its own.
+
+    Args:
+        backend: Runs the model.
         graph: The model.
         feed: The inputs as they are.
         kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
         outputs: Names of the tensors that are wanted.
         seconds: How long a run of the model as it is takes.
+        seed: The first seed.
+        count: How many samples.
     """
 
-    backend: ResolvedBackend
-    graph: PerturbableGraph
-    feed: Feed
-    kinds: Mapping[str, Rounding]
-    outputs: Sequence[str]
-    seconds: float
-
-    def take(self, seed: int, count: int) -> Iterable[Tensors]:
-        """Return so many samples, of one session, whose random numbers go on; none where the model cannot be moved.
-
-        Where a backend's random numbers start anew with each run, each sample has a session of its own.
-        """
-        _announce(self.kinds, self.backend, count * _MOVED_COST * self.seconds)
-        seeds = range(seed, seed + count)
-        samples = _while_they_differ(self._runs(seed, seeds))
-        for other in seeds[len(samples) :] if len(samples) == 1 else ():
-            samples += self._runs(other, [other])
-        return samples
-
-    def _runs(self, seed: int, feed_seeds: Iterable[int]) -> Iterator[Tensors]:
-        changed = self.graph.perturbed(self.kinds, seed)
+    def runs(seeds: Sequence[int]) -> Iterator[Tensors]:
+        changed = graph.perturbed(kinds, seeds[0])
         if changed is None:
             return iter(())
-        feeds = (perturbed_inputs(self.feed, self.kinds, each) for each in feed_seeds)
-        return _run_all(self.backend, changed.mark(self.outputs), feeds)
+        return _run_all(backend, changed.mark(outputs), (perturbed_inputs(feed, kinds, each) for each in seeds))
+
+    _announce(kinds, backend, count * _MOVED_COST * seconds)
+    seeds = range(seed, seed + count)
+    samples = _while_they_differ(runs(seeds))
+    for other in seeds[1:] if len(samples) == 1 else ():
+        samples += runs([other])
+    return samples
 
 
 def perturbed_runs(resolved: Resolved, label: str, graph: ModelGraph) -> PerturbedRuns | None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from polycmp.compare import OutputJudge
 from polycmp.graph import ModelGraph, Rounding
 from polycmp.judging import (
-    SAMPLES,
     Decisions,
     Floor,
     MeasuredJudge,
@@ -157,7 +156,7 @@ class PairedRounding(RoundingSource):
         finals = self._outputs.judge(options, candidate, reference, detail=detail)
         return _InnerJudge(options, self, detail, finals)
 
-    def floor(self, output: str, expected: Values, *, count: int = SAMPLES) -> Floor:
+    def floor(self, output: str, expected: Values, *, count: int) -> Floor:
         """Return the noise of a tensor of real numbers, of both sides together."""
         kind = self._on_the_way.get(output, "") or "float32"
         other = kind if unit_of(kind) <= UNITS["float32"] else "float32"  # both round to it, each in its own order
@@ -167,11 +166,11 @@ class PairedRounding(RoundingSource):
         uncut = self._uncut.get(name, "") if self.is_inner(output) else ""
         return floor_of(name, expected, sides, [samples, samples], depth, uncut, count=count)
 
-    def lost(self, output: str, reference: NDArray[Any], *, count: int = SAMPLES) -> NDArray[np.bool_] | None:
+    def lost(self, output: str, reference: NDArray[Any], *, count: int) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""
         return lost_in(self._own_name(output), reference, [self._sampled()], count=count)
 
-    def decisions(self, output: str, *, count: int = SAMPLES) -> tuple[Decisions, str]:
+    def decisions(self, output: str, *, count: int) -> tuple[Decisions, str]:
         """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
         kind = self._on_the_way.get(output, "") or "float32"
         return turned_in(self._own_name(output), [self._sampled()], count=count), kind
