@@ -84,8 +84,6 @@ def _of_variables(text: str, given: str, environment: Mapping[str, str]) -> Shar
             why=f"none of {', '.join(item.number for item in _KNOWN)} is set",
             hint="--shard 3/8",
         )
-    first = environment.get(known.first, "0") if isinstance(known.first, str) else str(known.first)
-    numbers = {known.number: environment[known.number], str(known.first): first}
     total = given or environment.get(known.total, "")
     if not total:
         raise UsageError(
@@ -93,10 +91,12 @@ def _of_variables(text: str, given: str, environment: Mapping[str, str]) -> Shar
             why=f"{known.whose} tells only which this is ({known.number})",
             hint="--shard auto/8",
         )
-    for name, value in {**numbers, (known.total or "--shard"): total}.items():
+    first = environment.get(known.first, "0") if isinstance(known.first, str) else str(known.first)
+    said = ((known.number, environment[known.number]), (str(known.first), first), (known.total or "--shard", total))
+    for name, value in said:
         if not re.fullmatch(r"\d+", value):
             raise UsageError(f"--shard {text}: {name} is {value!r}, and no number", hint="--shard 3/8")
-    return _checked(text, int(numbers[known.number]) - int(first) + 1, int(total))
+    return _checked(text, int(environment[known.number]) - int(first) + 1, int(total))
 
 
 def _checked(text: str, number: int, total: int) -> Shard:
