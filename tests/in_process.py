@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 
 from polycmp.cli.main import run as run_command
+from polycmp.messages import restored_logging
 from polycmp.plugins import Registry
+
+
+@pytest.fixture(autouse=True)
+def messages_as_before():
+    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
+    with restored_logging():
+        yield
 
 
 def plugins_installed() -> Registry:

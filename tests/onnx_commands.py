@@ -12,12 +12,11 @@ import onnx
 import pytest
 from commandline import signals_as_a_terminal_has_them  # noqa: F401 - a fixture for every folder of tests
 from copied_processes import copy_children
-from in_process import plugins_installed
+from in_process import messages_as_before, plugins_installed  # noqa: F401 - a fixture for every folder of tests
 from parity_folder import make_workshop
 from small_models import small_model
 
 from polycmp.cli.main import run as run_command
-from polycmp.messages import restored_logging
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,6 @@ def polycmp(capfd, monkeypatch, tmp_path):
         return Done(status, captured.out, captured.err)
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with restored_logging():
-        yield
 
 
 @pytest.fixture

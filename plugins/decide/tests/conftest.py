@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from in_process import messages_as_before
+from json_commands import with_report
 
-from polycmp.cli.main import run
-from polycmp.messages import restored_logging
+__all__ = ["messages_as_before", "with_report"]
+
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -93,22 +92,6 @@ def write(folder: Path, samples=797):
         Image.fromarray((x[number, 0] * 255).astype(np.uint8)).save(at / f"{number}.png")
 
 
-class Said(NamedTuple):
-    """What a command printed, its exit status, and the JSON that it wrote."""
-
-    status: int
-    out: str
-    err: str
-    document: dict
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with restored_logging():
-        yield
-
-
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory):
     """A folder with three classifiers of digits, and pictures in folders of their classes."""
@@ -120,15 +103,11 @@ def digits(tmp_path_factory):
 
 
 @pytest.fixture
-def decide(capsys, monkeypatch, tmp_path):
+def decide(with_report, tmp_path):
     """Return a function that runs `polycmp decide` in a folder, with words as a shell takes them."""
 
     def call(words, at=tmp_path):
-        monkeypatch.chdir(at)
-        report = tmp_path / "report.json"
-        status = run(["decide", *shlex.split(words), "--report", str(report)])
-        said = capsys.readouterr()
-        document = json.loads(report.read_text("utf-8")) if report.exists() else {}
-        return Said(status, said.out, said.err, document.get("decide", {}))
+        said = with_report(f"decide {words}", at)
+        return said._replace(document=said.document.get("decide", {}))
 
     return call

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
-from polycmp.cli.main import run
 from polycmp.results.files import open_inputs
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 
-class Done(NamedTuple):
-    """What a command printed, its exit status, and its report."""
-
-    status: int
-    out: str
-    err: str
-    document: dict
-
-
 @pytest.fixture
-def polycmp(capsys, monkeypatch, tmp_path):
+def polycmp(with_report):
     """Return a function that runs a command, with words as a shell takes them."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(words):
-        report = tmp_path / "report.json"
-        report.unlink(missing_ok=True)
-        status = run([*shlex.split(words), "--report", str(report)])
-        said = capsys.readouterr()
-        document = json.loads(report.read_text("utf-8")) if report.exists() else {}
-        return Done(status, " ".join(said.out.split()), " ".join(said.err.split()), document)
-
-    return call
+    return lambda words: with_report(words).joined()
 
 
 def save(path, tie, outputs=("scores",)):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from typing import NamedTuple
-
 import numpy as np
 import pytest
+from in_process import messages_as_before
+from json_commands import with_report
 
-from polycmp.cli.main import run
-from polycmp.messages import restored_logging
+__all__ = ["messages_as_before", "with_report"]
+
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -87,22 +85,6 @@ def bigrams():
     return _bigrams
 
 
-class Said(NamedTuple):
-    """What a command printed, its exit status, and the JSON that it wrote."""
-
-    status: int
-    out: str
-    err: str
-    document: dict
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with restored_logging():
-        yield
-
-
 @pytest.fixture(scope="session")
 def decoders(tmp_path_factory):
     """A folder with decoders that were made from one, and prompts."""
@@ -126,16 +108,11 @@ def decoders(tmp_path_factory):
 
 
 @pytest.fixture
-def generate(capsys, monkeypatch, tmp_path):
+def generate(with_report, tmp_path):
     """Return a function that runs `polycmp generate` in a folder, with words as a shell takes them."""
 
     def call(words, at=tmp_path):
-        monkeypatch.chdir(at)
-        report = tmp_path / "report.json"
-        report.unlink(missing_ok=True)
-        status = run(["generate", *shlex.split(words), "--report", str(report)])
-        said = capsys.readouterr()
-        document = json.loads(report.read_text("utf-8")) if report.exists() else {}
-        return Said(status, " ".join(said.out.split()), " ".join(said.err.split()), document.get("generate", {}))
+        said = with_report(f"generate {words}", at).joined()
+        return said._replace(document=said.document.get("generate", {}))
 
     return call

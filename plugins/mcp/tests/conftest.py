@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
+from in_process import messages_as_before
 
-from polycmp.messages import restored_logging
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with restored_logging():
-        yield
+__all__ = ["messages_as_before"]

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from in_process import messages_as_before
 
 from polycmp.cli.main import run
-from polycmp.messages import restored_logging
+
+__all__ = ["messages_as_before"]
 
 MODEL = """
 import numpy as np, onnx
@@ -32,13 +34,6 @@ for seed in map(int, sys.argv[1:]):
     print(seed, z.shape)
     print("a line of the program", file=sys.stderr)
 """
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with restored_logging():
-        yield
 
 
 class Place:

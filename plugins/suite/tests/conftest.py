@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from editor_schemas import wrong_in
-from in_process import plugins_installed, run_cases_here
+from in_process import messages_as_before, plugins_installed, run_cases_here
 
 from polycmp.cli.main import run as run_command
-from polycmp.messages import restored_logging
+
+__all__ = ["messages_as_before"]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -25,13 +26,6 @@ def interrupts_as_a_terminal_has_them():
     """Let suites that tests start be ended by Ctrl-C, also where `nohup` or a shell's `&` ignores it."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture(autouse=True)
-def messages_as_before():
-    """Undo what commands that ran in this process arranged for messages, or tests of other packages would see it."""
-    with restored_logging():
-        yield
 
 
 def model(scale: float = 2.0) -> Any:
