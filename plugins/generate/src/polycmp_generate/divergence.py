@@ -27,17 +27,13 @@ def divergences(new: npt.ArrayLike, old: npt.ArrayLike) -> Floats:
 
     Source: S. Kullback, R. A. Leibler, Annals of Mathematical Statistics 22 (1951), 79-86.
     """
+    from scipy.special import log_softmax
+
     with np.errstate(all="ignore"):
-        p, q = _log_softmax(old), _log_softmax(new)
+        p, q = (log_softmax(np.asarray(logits, np.float64), axis=-1) for logits in (old, new))
         terms = np.where(np.isneginf(p), 0.0, np.exp(p) * (p - q))
         found = np.maximum(terms.sum(-1), 0.0)
     return np.asarray(np.where(np.isnan(found), math.inf, found))
-
-
-def _log_softmax(logits: npt.ArrayLike) -> Floats:
-    values = np.asarray(logits, np.float64)
-    values = values - values.max(-1, keepdims=True)
-    return np.asarray(values - np.log(np.exp(values).sum(-1, keepdims=True)))
 
 
 @dataclass(frozen=True)
