@@ -177,11 +177,12 @@ class Flips:
         drawn = (self._random_line(given[place % len(given)], span, random) for place in range(2 * wanted))
         left = self._options.number
         for line in chain(_lines(given), drawn):
-            at = None if line is None else self._tie(line)
-            if line is None or at is None:
+            tie = None if line is None else self._tie(line)
+            if line is None or tie is None:
                 continue
+            start, at = tie
             for label in self._ties:
-                self._compare_ties(label, line, at, span)
+                self._compare_ties(label, line, start, at, span)
             reach = self._options.within / line.length(span)
             for shift in random.uniform(-reach, reach, min(_PER_TIE, left)):
                 yield line.at(at + float(shift))
@@ -209,12 +210,12 @@ class Flips:
                 return _Line(feed, end)
         return None
 
-    def _tie(self, line: _Line) -> float | None:
-        """Return where the reference's decision changes; None if both ends are decided alike."""
+    def _tie(self, line: _Line) -> tuple[Choices, float] | None:
+        """Return what the reference decides at the start, and where that changes; None if it does not."""
         start = self._decide(self._reference, line.at(0.0))
         if np.array_equal(self._decide(self._reference, line.at(1.0)), start):
             return None
-        return self._bisect(self._reference, line, start, 0.0, 1.0)
+        return start, self._bisect(self._reference, line, start, 0.0, 1.0)
 
     def _bisect(self, label: str, line: _Line, start: Choices, low: float, high: float) -> float:
         """Return the last place behind `low` that a backend still decides as at the start of a line."""
@@ -226,10 +227,9 @@ class Flips:
             low, high = (middle, high) if alike else (low, middle)
         return low
 
-    def _compare_ties(self, label: str, line: _Line, at: float, span: Mapping[str, float]) -> None:
+    def _compare_ties(self, label: str, line: _Line, start: Choices, at: float, span: Mapping[str, float]) -> None:
         """Note how far a backend's tie lies from the reference's, and the change from an end that reaches both."""
-        ties, length = self._ties[label], line.length(span)
-        start, reach = self._decide(self._reference, line.at(0.0)), _NEAREST
+        ties, length, reach = self._ties[label], line.length(span), _NEAREST
 
         def alike(place: float) -> bool:
             return np.array_equal(self._decide(label, line.at(place)), start)
