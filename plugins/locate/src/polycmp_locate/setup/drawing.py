@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polycmp.graph import GraphNode, ModelGraph
+from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, a_few, final_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
@@ -16,10 +16,6 @@ from polycmp_locate.setup.recorded import RecordedRun
 from polycmp_locate.values.judged import DRAWN
 from polycmp_locate.values.located import Located
 
-#: Operators whose results no two backends have in common.
-_DRAW = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 #: Number of them that are named before the rest is counted.
 _NAMED = 3
 
@@ -84,7 +80,7 @@ def draw(setting: Setting, feed: Feed) -> Drawn | None:
 
 def _draws(node: GraphNode, setting: Setting, feed: Feed) -> bool:
     """Return whether an operator draws; a Dropout that does not train gives back what it reads."""
-    if node.op_type in _DRAW and not node.domain:
+    if node.op_type in RANDOM_OPERATORS and not node.domain:
         return True
     if node.op_type != "Dropout" or len(node.inputs) < 3:
         return False
