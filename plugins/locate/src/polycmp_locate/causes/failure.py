@@ -255,7 +255,7 @@ def _frozen_sizes(row: Row, graph: ModelGraph) -> str:
         return "; was it frozen to the example inputs of the export?"
     if not isinstance(graph, SharedGraph):
         return ""
-    node = graph.side.maker.get(graph.own[row.tensor])
+    node = graph.side.maker.get(graph.model_names[row.tensor])
     if node is None or node.op_type not in {"Reshape", "Expand"} or not graph.side.static.issuperset(node.inputs[1:2]):
         return ""
     return "; its sizes are a constant in the file: those of the example inputs of the export?"

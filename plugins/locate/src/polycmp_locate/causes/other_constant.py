@@ -70,7 +70,7 @@ def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
 def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
     """Return the operator of a model's own file that makes a tensor; None for a part that is no operator."""
     own = graph.side.graph if isinstance(graph, SharedGraph) else graph
-    name = graph.own.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
+    name = graph.model_names.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
     return next((node for node in own.nodes if name in node.outputs), None)
 
 

@@ -143,4 +143,4 @@ def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cu
 def _own_names(partitioned_run: PartitionedRun, names: Sequence[str]) -> list[str]:
     """Return tensors by the names that they have in the backend's own model."""
     graph = partitioned_run.graph
-    return [graph.own[name] for name in names] if isinstance(graph, SharedGraph) else list(names)
+    return [graph.model_names[name] for name in names] if isinstance(graph, SharedGraph) else list(names)

@@ -1,4 +1,4 @@
-"""The names that converters give, and the original tensors that they tell."""
+"""Names that converters derive from those of the original tensors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def plain_names(name: str) -> Iterator[str]:
     Args:
         name: The name that it has.
     """
-    seen = 0
-    while (shorter := _SUFFIXES.sub("", name)) != name and seen < 4:
-        name, seen = shorter, seen + 1
+    removed = 0
+    while (shorter := _SUFFIXES.sub("", name)) != name and removed < 4:
+        name, removed = shorter, removed + 1
         yield name
 
 
@@ -78,13 +78,13 @@ def pair_names(candidate: Iterable[str], reference: Iterable[str]) -> tuple[Matc
         reference: Names that the reference shows.
     """
     names, others = list(candidate), set(reference)
-    found = {name: Match(name, name, SAME_NAME) for name in names if name in others}
+    matches = {name: Match(name, name, SAME_NAME) for name in names if name in others}
     claims: dict[str, list[str]] = {}
     for name in names:
         target = next((item for item in plain_names(name) if item in others), None)
-        if name not in found and target is not None and target not in found:
+        if name not in matches and target is not None and target not in matches:
             claims.setdefault(target, []).append(name)
     for target, claimants in claims.items():
         if len(claimants) == 1:
-            found[claimants[0]] = Match(claimants[0], target, CONVERTED_NAME)
-    return tuple(found[name] for name in names if name in found)
+            matches[claimants[0]] = Match(claimants[0], target, CONVERTED_NAME)
+    return tuple(matches[name] for name in names if name in matches)

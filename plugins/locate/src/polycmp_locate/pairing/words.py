@@ -52,12 +52,12 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
         yield "; ".join(pairing.absorbed[:_ABSORBED]) + last
     if pairing.codes:
         yield f"{len(pairing.codes)} tensors of {candidate} hold codes and are compared as the numbers they stand for"
-    for label, left, real in (
+    for label, unmatched, real in (
         (candidate, pairing.unmatched_candidate, pairing.candidate_floats),
         (reference, pairing.unmatched_reference, pairing.reference_floats),
     ):
-        if left:
-            yield f"{len(left)} of {len(real)} real tensors of {label} have no counterpart: {a_few(left)}"
+        if unmatched:
+            yield f"{len(unmatched)} of {len(real)} real tensors of {label} have no counterpart: {a_few(unmatched)}"
 
 
 def reads_otherwise(node: GraphNode, candidate: str, reference: str) -> str:

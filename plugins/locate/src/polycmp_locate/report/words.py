@@ -69,14 +69,14 @@ def _operators(located: Located) -> str:
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
     text = ""
-    if node.left_out:
-        text = f"; {located.candidate} leaves out {' and '.join(node.left_out)} of {located.reference}"
+    if node.omitted:
+        text = f"; {located.candidate} leaves out {' and '.join(node.omitted)} of {located.reference}"
     elif node.candidate_ops != node.reference_ops and not node.one_of:
         of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
     text += "".join(
         f"; {item.op_type} of {located.candidate} has {item.candidate}, that of {located.reference} {item.reference}"
-        for item in node.unlike[:_TOLD]
+        for item in node.differing_attributes[:_TOLD]
     )
     return text + reads_otherwise(node, located.candidate, located.reference)
 
@@ -148,7 +148,7 @@ def _how(row: Row, *, is_explained: bool) -> str:
         return f"{text}, of which {share:.2g} is a factor common to a whole row, which is not rounding"
     if row.unit > UNITS["float32"]:
         return f"{text}, of which rounding explains {standalone_limit(row):.2g}"
-    is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.left_out))
+    is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.omitted))
     like = "" if is_explained else type_like(row.relative)
     return f"{text}, as if computed in {like}" if like else text
 

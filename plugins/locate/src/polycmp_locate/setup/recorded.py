@@ -19,7 +19,7 @@ from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, Match, Pairing
-from polycmp_locate.pairing.side import Side
+from polycmp_locate.pairing.side import ModelSide
 from polycmp_locate.pairing.view import SharedGraph, under_names
 from polycmp_locate.setting import Setting
 from polycmp_locate.setup.measuring import rounding_of_outputs
@@ -164,7 +164,7 @@ class Record:
         Raises:
             UsageError: No recorded tensor has a name of the model.
         """
-        side = Side(candidate.graph, TensorMetadata.from_feed_dict(feed))
+        side = ModelSide(candidate.graph, TensorMetadata.from_feed_dict(feed))
         matches = self._matches(side, tensors)
         recorded = tuple(name for name in tensors if name not in side.graph.inputs)
         pairing = Pairing(matches, side.floats, dict.fromkeys(recorded), recorded=True)
@@ -192,8 +192,8 @@ class Record:
             ),
         )
 
-    def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
-        inner = [name for name in side.made if name not in side.graph.inputs]
+    def _matches(self, side: ModelSide, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
+        inner = [name for name in side.computed if name not in side.graph.inputs]
         recorded = [name for name in tensors if name not in side.graph.inputs]
         given = {
             mine: name for mine, name in self._plan.compare.map_output.items() if mine in inner and name in recorded
@@ -213,7 +213,7 @@ class Record:
         return tuple(replace(matches[name], candidate=name) for name in inner if name in matches)
 
 
-def _behind_codes(side: Side, match: Match) -> str:
+def _behind_codes(side: ModelSide, match: Match) -> str:
     """Return the tensor to compare with a recorded one: where a file only rounds one to codes, their numbers.
 
     Quantisers leave out a Relu or Clip that the range of codes does as well, and give its name to what it read.

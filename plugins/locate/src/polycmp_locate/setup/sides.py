@@ -11,8 +11,8 @@ from polycmp.graph import DeclaredGraph, GraphNode
 from polycmp.layerwise import PartitionedRun, final_outputs, same_structure, tensors_behind
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks, compare_sides
-from polycmp_locate.pairing.given import given_pairs, names_others
-from polycmp_locate.pairing.inputs import listed, own_names, with_inputs
+from polycmp_locate.pairing.inputs import listed, renamed_inputs, with_inputs
+from polycmp_locate.pairing.output_map import mapped_pairs, names_others
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.setting import Setting
 
@@ -57,10 +57,10 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
     candidate, reference, given = setting.candidate, setting.reference, given or {}
     if same_structure(candidate.graph, reference.graph) and not names_others(given, candidate.graph):
         return setting
-    given = given_pairs(candidate, reference, given)
+    given = mapped_pairs(candidate, reference, given)
     for partitioned_run in (candidate, reference):
         _see_single_makers(partitioned_run)
-    names = own_names(pairs)
+    names = renamed_inputs(pairs)
     candidate = with_inputs(candidate, names) if names else candidate
     aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed), given)
     outputs = aligned.candidate.graph.outputs

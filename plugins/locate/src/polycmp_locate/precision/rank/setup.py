@@ -13,7 +13,7 @@ from polycmp.runs import Resolved, ResolvedBackend, copy_feed, copy_outputs, ope
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.onnx_extra import require_onnx
 from polycmp_locate.pairing import Pairing, pair_graphs
-from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
+from polycmp_locate.pairing.inputs import input_pairs, renamed_inputs, with_inputs
 from polycmp_locate.pairing.words import input_notes
 from polycmp_locate.precision.rank.trials import Trials
 
@@ -70,13 +70,11 @@ class Setup:
         partitioned_runs = {
             partitioned_run.label: partitioned_run for partitioned_run in open_partitioned_runs(self._resolved)
         }
-        self.reference_run, self.candidate_run = (
-            partitioned_runs[self.reference.label],
-            partitioned_runs[self.candidate.label],
-        )
+        self.reference_run = partitioned_runs[self.reference.label]
+        self.candidate_run = partitioned_runs[self.candidate.label]
         given = plan.data.map_input
         self._pairs = input_pairs(self.candidate_run, self.reference_run, given, plan.command, further=False)
-        self.inputs = own_names(self._pairs)
+        self.inputs = renamed_inputs(self._pairs)
         if self.inputs:
             self.candidate_run = with_inputs(self.candidate_run, self.inputs)
         self._given = given = _onnx(self.candidate) if reduce is None else reduce(self.exact)

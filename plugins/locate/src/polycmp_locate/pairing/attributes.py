@@ -1,4 +1,4 @@
-"""What both sides tell an operator that each has once, where they tell it otherwise."""
+"""Attributes that differ between the operators of two parts, where each part has the operator once."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
-class Unlike:
-    """An attribute of an operator that both sides have, and what each of them gives it.
+class AttributeDifference:
+    """An attribute of an operator that has different values on the two sides.
 
     Attributes:
         op_type: The operator.
@@ -39,38 +39,43 @@ class Unlike:
     reference: str
 
 
-def unlike(mine: Sequence[GraphNode], theirs: Sequence[GraphNode]) -> tuple[Unlike, ...]:
+def attribute_differences(
+    candidate: Sequence[GraphNode], reference: Sequence[GraphNode]
+) -> tuple[AttributeDifference, ...]:
     """Return the attributes in which operators differ that the parts of both sides have once each."""
     alone = [
         {node.op_type: node for node in nodes if counts[node.op_type] == 1}
-        for nodes, counts in ((nodes, Counter(node.op_type for node in nodes)) for nodes in (mine, theirs))
+        for nodes, counts in ((nodes, Counter(node.op_type for node in nodes)) for nodes in (candidate, reference))
     ]
     both = [kind for kind in alone[0] if kind in alone[1] and kind not in _FREE]
     return tuple(item for kind in both for item in _differences(alone[0][kind], alone[1][kind]))
 
 
-def _differences(mine: GraphNode, theirs: GraphNode) -> Iterator[Unlike]:
-    ours, others = _by_stem(mine.attributes), _by_stem(theirs.attributes)
-    for stem in (stem for stem in ours if stem in others):
-        (name, value), (other, wanted) = ours[stem], others[stem]
-        if not _LAYOUT.match(stem) and not _are_equal(value, wanted):
-            yield Unlike(mine.op_type, f"{name} {_shown(value)}", f"{other} {_shown(wanted)}")
+def _differences(candidate_node: GraphNode, reference_node: GraphNode) -> Iterator[AttributeDifference]:
+    candidate_attributes = _by_stem(candidate_node.attributes)
+    reference_attributes = _by_stem(reference_node.attributes)
+    for stem in (stem for stem in candidate_attributes if stem in reference_attributes):
+        (name, value), (other, reference_value) = candidate_attributes[stem], reference_attributes[stem]
+        if not _LAYOUT.match(stem) and not _are_equal(value, reference_value):
+            yield AttributeDifference(
+                candidate_node.op_type, f"{name} {_shortened(value)}", f"{other} {_shortened(reference_value)}"
+            )
 
 
 def _by_stem(attributes: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     return {_TYPED.sub("", name): (name, value) for name, value in attributes.items()}
 
 
-def _are_equal(left: Any, right: Any) -> bool:
-    """Return whether values mean the same, or may: an axis counted from the end is one counted from the front."""
-    both = [value if isinstance(value, list) else [value] for value in (left, right)]
+def _are_equal(candidate: Any, reference: Any) -> bool:
+    """Return whether two values may mean the same: an axis may be counted from either end."""
+    both = [value if isinstance(value, list) else [value] for value in (candidate, reference)]
     if len(both[0]) != len(both[1]) or any(not isinstance(item, (int, float)) for value in both for item in value):
-        return bool(left == right)
+        return bool(candidate == reference)
     if all(isinstance(item, int) for value in both for item in value):
-        return left == right or any((one < 0) != (other < 0) for one, other in zip(*both, strict=True))
+        return candidate == reference or any((one < 0) != (other < 0) for one, other in zip(*both, strict=True))
     return np.allclose(both[0], both[1], rtol=_CLOSE, atol=0, equal_nan=True)
 
 
-def _shown(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = str(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
