@@ -27,19 +27,19 @@ def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> N
     """
     known = {name: powers for item in layers for name, powers in item.powers.items()}
     weight = {name: 1.0 / known[name].signal for name in outputs if name in known and known[name].signal}
-    brought = []
+    layer_errors = []
     for item in reversed(layers):
         here = [(powers, weight[name]) for name, powers in item.powers.items() if name in weight]
-        own = sum(_limited(powers.own, powers) * by for powers, by in here)
+        layer_error = sum(_limited(powers.layer_error, powers) * by for powers, by in here)
         behind = sum(_limited(powers.arrived, powers) * by for powers, by in here)
         before = sum(_limited(known[name].arrived, known[name]) for name in item.layer.inputs if name in known)
-        through = max(behind - own, _LEAST * behind) / before if before else 0.0
+        through = max(behind - layer_error, _LEAST * behind) / before if before else 0.0
         for name in item.layer.inputs:
             weight[name] = weight.get(name, 0.0) + through
-        brought.append(own)
-    total = sum(brought) or 1.0
-    for item, own in zip(reversed(layers), brought, strict=True):
-        item.share = own / total
+        layer_errors.append(layer_error)
+    total = sum(layer_errors) or 1.0
+    for item, layer_error in zip(reversed(layers), layer_errors, strict=True):
+        item.share = layer_error / total
 
 
 def _limited(power: float, powers: Powers) -> float:
