@@ -64,7 +64,7 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, mark
 
 def _save_marked(found: Located, plan: Plan, registry: Registry, path: str) -> None:
     judged = found.judged
-    kept = judged.seen_probe.kept if judged.seen_probe is not None else ()
+    kept = judged.seen_probe.cures if judged.seen_probe is not None else ()
     if not kept:
         found.notes.append(f"--save-marked: no output makes the fault go away, so {path} was not written")
         return

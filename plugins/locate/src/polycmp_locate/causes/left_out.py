@@ -110,7 +110,7 @@ def _find(
             (read, computed) for read in (maker.inputs if maker is not None else ()) for computed in near - {*final}
         ]
         for read, computed in pairs:
-            if not (read in flow.made or read in feed) or computed in fusing.graph.opaque:
+            if not (read in flow.computed or read in feed) or computed in fusing.graph.opaque:
                 continue
             asked = [computed, *([] if read in feed else [read])]
             seen, expected = fusing.run_whole(feed, [*final, *asked]), other.run_whole(feed, asked)

@@ -209,7 +209,7 @@ class _Blame:
             self.unmeasured = row
 
     def _reads_hidden(self, row: Row) -> bool:
-        return any(name in self.flow.made and name not in self.by_name for name in row.node.inputs)
+        return any(name in self.flow.computed and name not in self.by_name for name in row.node.inputs)
 
     def _blame(self, culprit: Row) -> Judgement:
         first = culprit

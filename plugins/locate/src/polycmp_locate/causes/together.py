@@ -39,20 +39,20 @@ class Together:
         probe, fused = judged.seen_probe, judged.fused or Fused(())
         if probe is None:
             return ""
-        when = "with probes" if probe.kept else f"once {label} computes the model in parts"
+        when = "with probes" if probe.cures else f"once {label} computes the model in parts"
         moves = f"the outputs' error of {probe.error:.2g} relative becomes {probe.probed_error:.2g} {when}"
         hangs_on, way_round = fused.hangs_on, fused.way_round
-        if not probe.kept:
+        if not probe.cures:
             labels = fused.labels if fused.nodes else "the operators"
             return f"{FUSION}: {moves}; {labels} are right one by one, but wrong together{hangs_on}{way_round}"
-        outputs = "is an output" if len(probe.kept) == 1 else "are outputs"
-        right = f"{label} is right once {a_few(probe.kept)} {outputs}"
+        outputs = "is an output" if len(probe.cures) == 1 else "are outputs"
+        right = f"{label} is right once {a_few(probe.cures)} {outputs}"
         if fused.replaced_by:
             kinds = " and ".join(fused.replaced_by)
             wrong = f"{label} computes {fused.labels} as one {kinds}{hangs_on}, which is wrong"
             return f"{FUSION}: {wrong}: {moves}, and {right}{way_round}"
         apart = " and ".join(node.label for node in fused.nodes)
-        more = "" if len(probe.kept) == 1 else f" and {len(probe.kept) - 1} more"
+        more = "" if len(probe.cures) == 1 else f" and {len(probe.cures) - 1} more"
         return (
             f"{FUSION}: {right}; that keeps {apart}{more} apart, so computing them together (a fused operator, or "
             f"shared memory) is wrong{hangs_on}: {moves}{way_round}"

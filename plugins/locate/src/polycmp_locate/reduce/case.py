@@ -40,7 +40,7 @@ class Case:
 
     @classmethod
     def read(cls, folder: Path) -> Case:
-        """Return the case in a folder that this class or `polycmp locate` has written.
+        """Read the case in a folder that this class or `polycmp locate` has written.
 
         Raises:
             FileError: There is none.
@@ -62,7 +62,7 @@ class Case:
         return cls(shlex.split(command.group(1)), int(status.group(1)) if status else None, sentence, "", words)
 
     def write(self, folder: Path) -> None:
-        """Write the script and the page that says what it is.
+        """Write the script and a README.
 
         Raises:
             FileError: The folder cannot be written.
@@ -73,8 +73,8 @@ class Case:
         lines += ['cd "$(dirname "$0")" || exit 3', f"exec {shlex.join(self.words)}", ""]
         with atomic_write(str(folder / SCRIPT)) as file:
             file.write(to_bytes("\n".join(lines)))
-        found = f"Found by `{self.origin}`. " if self.origin else ""
-        page = f"# A reduced model\n\n{self.sentence}.\n\n{found}{meaning} means: it is there.\n"
+        origin = f"Found by `{self.origin}`. " if self.origin else ""
+        page = f"# A reduced model\n\n{self.sentence}.\n\n{origin}{meaning} means: it is there.\n"
         with atomic_write(str(folder / "README.md")) as file:
             file.write(to_bytes(f"{page}\n    sh run.sh\n"))
 
@@ -107,5 +107,5 @@ def run_in(folder: Path, words: Sequence[str], programs: str = "") -> int:
 
 
 def remade_by(words: Sequence[str]) -> str:
-    """Return the line of a script that says how the expected outputs are made."""
+    """Return the script's comment with the command that makes the expected outputs."""
     return f"{_REMAKE}{shlex.join(words)}"

@@ -1,4 +1,4 @@
-"""Writing what a search with two backends ended with: a folder that shows the fault by itself."""
+"""Saved case of a search with two backends: a folder that shows the fault by itself."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
 
 
 def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str]:
-    """Return the words that make the expected outputs of a case; none if no backend made them.
+    """Return the command that makes the expected outputs of a case anew; empty if no backend made them.
 
     Args:
         plan: The search's plan.
@@ -64,8 +64,8 @@ def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str
     if backend is None:
         return []
     alone = _in_folder(plan, backend, model, ComparePlan(), FilesPlan(save_outputs=EXPECTED))
-    kept = replace(without_written_files(alone), files=alone.files)
-    return ["polycmp", *to_words(kept, registry)]
+    without_other_files = replace(without_written_files(alone), files=alone.files)
+    return ["polycmp", *to_words(without_other_files, registry)]
 
 
 def _write_tensors(place: Path, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]) -> None:

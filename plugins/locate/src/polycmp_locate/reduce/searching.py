@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from polycmp.debug import Replay
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction
-from polycmp_locate.reduce.search import Judge, Reducer, State, Wishes
+from polycmp_locate.reduce.search import Judge, ReduceOptions, Reducer, State
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -39,10 +39,10 @@ class Search:
         graph: The model.
         parts: Cuts parts out of it.
         judge: Judges a part.
-        wishes: Options of the search.
+        options: Options of the search.
         replay: Keeps the steps.
         on_stage: Told what happens next.
-        named: Gives the positions of operators that may be at fault, once the whole model has failed.
+        suspects: Gives the positions of operators that may be at fault, once the whole model has failed.
     """
 
     def __init__(
@@ -50,31 +50,31 @@ class Search:
         graph: ModelGraph,
         parts: Parts,
         judge: Judge,
-        wishes: Wishes,
+        options: ReduceOptions,
         replay: Replay,
         on_stage: Stage,
-        named: Callable[[], Sequence[int]] = tuple,
+        suspects: Callable[[], Sequence[int]] = tuple,
     ) -> None:
-        self.found = Reduction(graph)
+        self.reduction = Reduction(graph)
         self._judge, self._replay, self._on_stage = judge, replay, on_stage
-        self._reducer = Reducer(parts, self._step, wishes, named)
+        self._reducer = Reducer(parts, self._step, options, suspects)
 
     def run(self) -> Reduction:
-        """Search; the result lacks what the whole model does wrong."""
+        """Search; the result has no sentence yet."""
         try:
-            if self._reducer.start(self.found.graph.outputs):
+            if self._reducer.start(self.reduction.graph.outputs):
                 self._reducer.reduce()
         except KeyboardInterrupt:
             if self._reducer.failing is None:
                 raise
-            self.found.stopped = True
-            self.found.notes.append(
+            self.reduction.stopped = True
+            self.reduction.notes.append(
                 "the search was stopped before its end; with --save-debug-replay FILE it can go on: "
                 "--load-debug-replay FILE"
             )
-        self.found.failing, self.found.passing = self._reducer.failing, self._reducer.nearest_passing()
-        self.found.steps, self.found.taken = len(self._reducer.judged), self._replay.taken
-        return self.found
+        self.reduction.failing, self.reduction.passing = self._reducer.failing, self._reducer.nearest_passing()
+        self.reduction.steps, self.reduction.replayed = len(self._reducer.judged), self._replay.taken
+        return self.reduction
 
     def _step(self, part: Part) -> State:
         index = len(self._reducer.judged)

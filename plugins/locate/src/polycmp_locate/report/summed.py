@@ -1,4 +1,4 @@
-"""Sum of the errors of many parts that round to steps of a scale, each of them rightly, and the part that adds most."""
+"""Sum of the errors of many parts that each round correctly to steps of a scale, and the part that adds most."""
 
 from __future__ import annotations
 

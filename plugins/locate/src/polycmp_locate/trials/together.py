@@ -10,7 +10,7 @@ from polycmp.graph import GraphNode
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.search import Reducer, State, Wishes
+from polycmp_locate.reduce.search import ReduceOptions, Reducer, State
 from polycmp_locate.setting import Stage
 from polycmp_locate.trials.switches import find_cure
 from polycmp_locate.values.judged import Cure
@@ -50,7 +50,7 @@ def find_together(
         on_stage: Told what happens next.
     """
     judge = _Runs(candidate, reference, feed, on_stage)
-    reducer = Reducer(Parts(reference.graph), judge, Wishes(around=False))
+    reducer = Reducer(Parts(reference.graph), judge, ReduceOptions(around=False))
     part = reducer.reduce() if reducer.start(outputs) else None
     inputs = judge.tensors(part.inputs) if part is not None else None
     expected = reference.run_part(inputs, part.outputs) if part is not None and inputs is not None else None
