@@ -85,7 +85,7 @@ def _blame(
         probes: Tensors whose probing prevents the fault; empty if only cutting the model does.
         fused: Fusions that the backend reports; None if it reports none.
     """
-    found = replace(nobody, verdict=FUSION, probe=replace(probe, kept=probes), cause=Together(label))
+    found = replace(nobody, verdict=FUSION, probe=replace(probe, cures=probes), cause=Together(label))
     if not probes:
         text = f"{probe.sentence}; no probes in the whole model prevent it, only cutting the model does"
         return replace(found, probe=replace(probe, sentence=text), fused=fused)
