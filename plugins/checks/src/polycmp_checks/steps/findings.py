@@ -145,7 +145,7 @@ class Findings:
             title=f"Steps of {label} against {track.reference}",
             rows=tuple(self._row(label, track, place) for place in shown),
             columns=(Column("Own state", "number"), Column("Reference's state", "number"), *self._token_column()),
-            name_title="DecodedStep",
+            name_title="Step",
             reason_title="Result",
             summary=f"{len(bad)} of {len(places)} steps differ" if bad else f"all {len(places)} steps agree",
             judged=False,
