@@ -1,4 +1,4 @@
-"""What is found about backends that are run again and again on the same inputs."""
+"""Findings on backends that are run repeatedly on the same inputs."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class FirstDiffering:
 
 
 @dataclass
-class Subject:
-    """All that is found about one backend.
+class FlakyFindings:
+    """Findings on one backend.
 
     Attributes:
         label: Label of the backend in reports.
@@ -87,7 +87,7 @@ class Subject:
         restarts: Runs of a session each; None if they were not asked for.
         one_thread: Runs of one session with one thread, where several threads made different results.
         first: The first tensor that differs; None where nothing does, or none could be found.
-        not_found: Reason why none could be found, in words.
+        no_first_reason: Reason why `first` could not be found, in words.
         notes: Remarks for the reader.
     """
 
@@ -100,7 +100,7 @@ class Subject:
     restarts: Repeats | None = None
     one_thread: Repeats | None = None
     first: FirstDiffering | None = None
-    not_found: str = ""
+    no_first_reason: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -125,14 +125,14 @@ class Subject:
 
 @dataclass
 class Findings:
-    """Everything that was found.
+    """Findings on all backends.
 
     Attributes:
         subjects: One per backend.
         command: The command line, for reports.
     """
 
-    subjects: list[Subject] = field(default_factory=list)
+    subjects: list[FlakyFindings] = field(default_factory=list)
     command: str = ""
 
     @property

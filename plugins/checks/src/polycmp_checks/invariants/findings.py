@@ -32,7 +32,7 @@ class Check:
 
 
 @dataclass
-class Subject:
+class BackendFindings:
     """All checks of one backend.
 
     Attributes:
@@ -63,7 +63,7 @@ class Findings:
         command: The command line, for reports.
     """
 
-    subjects: list[Subject] = field(default_factory=list)
+    subjects: list[BackendFindings] = field(default_factory=list)
     command: str = ""
 
     @property
