@@ -120,12 +120,12 @@ def test_noise_is_no_slowdown():
 def test_errors_that_grew(before, now, kinds):
     then = {"a": Past("a", "passed", max_error=before)}
     changes = compare("before", then, {}, [Past("a", "passed", max_error=now)])
-    assert [change.kind for change in changes.found] == kinds
+    assert [change.kind for change in changes.changes] == kinds
 
 
 def test_cases_that_came_and_went():
     changes = compare("before", {"old": Past("old", "passed")}, {}, [Past("new", "failed")])
-    assert [(change.kind, change.case, change.worse) for change in changes.found] == [
+    assert [(change.kind, change.case, change.worse) for change in changes.changes] == [
         ("new case", "new", True),
         ("gone", "old", False),
     ]

@@ -1,4 +1,4 @@
-"""Past runs: kept in a folder or an SQLite file, read back, and compared with."""
+"""Past runs in a folder or an SQLite file, as a baseline."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _past(result: CaseResult) -> Past:
 
 
 def _baseline(runs: list[tuple[str, list[Past]]]) -> Baseline:
-    """Return the baseline that runs make, the oldest first."""
+    """Return the baseline of runs, the oldest first."""
     green = [item for item in runs if all(case.state in {"passed", "skipped"} for case in item[1])]
     name, cases = (green or runs)[-1]
     times: dict[str, dict[str, list[float]]] = {}
@@ -122,11 +122,11 @@ def append(path: Path, run: Run, suite: str, results: Iterable[CaseResult]) -> N
             database.execute("delete from cases where run in (select id from runs where suite = ? and name = ?)", name)
             database.execute("delete from runs where suite = ? and name = ?", name)
             values = (*name, about.get("time", 0.0), verdict_over(results), about.get("command", ""))
-            made = database.execute(
+            row = database.execute(
                 "insert into runs (suite, name, time, verdict, command) values (?, ?, ?, ?, ?)", values
             )
             database.executemany(
-                "insert into cases values (?, ?, ?, ?, ?, ?, ?, ?)", [_row(made.lastrowid, item) for item in results]
+                "insert into cases values (?, ?, ?, ?, ?, ?, ?, ?)", [_row(row.lastrowid, item) for item in results]
             )
     except (sqlite3.Error, OSError) as error:
         raise FileError(
@@ -172,8 +172,8 @@ def _past_of(case: object, state: object, reason: object, largest: object, times
     """
     if not all(isinstance(item, str) for item in (case, state, reason, times)):
         raise TypeError("a text is missing")
-    found = parse_json(str(times))
-    if not isinstance(found, dict):
+    times_by_backend = parse_json(str(times))
+    if not isinstance(times_by_backend, dict):
         raise ValueError("no times by backend")
-    seconds = {str(label): float(value) for label, value in found.items()}
+    seconds = {str(label): float(value) for label, value in times_by_backend.items()}
     return Past(str(case), str(state), str(reason), None if largest is None else float(str(largest)), seconds)

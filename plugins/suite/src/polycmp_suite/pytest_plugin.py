@@ -127,10 +127,10 @@ def _compare(model: Any, backends: Sequence[str], *, check: bool = True, **optio
     from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
     values = canonical({**options, "model": str(model), "backend": list(backends)})
-    own, others = settings_and_options(values)
+    suite_values, case_options = settings_and_options(values)
     folder = Path.cwd()
     case = Translator(Registry.discover(), folder, Rules()).case(
-        CaseSettings(str(model), own, others, model=str(model)), 0
+        CaseSettings(str(model), suite_values, case_options, model=str(model)), 0
     )
     result, _ = run(case, str(folder))
     if check and result.state != "passed":

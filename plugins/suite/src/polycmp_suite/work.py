@@ -113,9 +113,9 @@ class _Work:
         if not self._cases:
             return self._nothing(where)
         executor = make_executor(self._how.executor, self._resources())
-        run, kept = self._open(where)
+        run, done = self._open(where)
         last = _last_results(where, run)
-        waiting = [case for case in self._cases if case.id not in kept]
+        waiting = [case for case in self._cases if case.id not in done]
         if self._choice.failed_first:
             bad = {result.case for result in last.values() if result.state in BAD}
             waiting = list(failed_first(waiting, bad))
@@ -140,14 +140,14 @@ class _Work:
         return self._report(run, session, begun)
 
     def _make_environments(self, cases: Iterable[Case]) -> None:
-        """Make the environments that cases need, before their time counts; what cannot be made is theirs to tell."""
+        """Make the environments that cases need before their time counts; a case reports what cannot be made."""
         if self._how.executor != "local":  # each machine has its own
             return
-        wanted = dict.fromkeys(pair for case in cases for pair in case.environments)
-        if not wanted:
+        releases = dict.fromkeys(pair for case in cases for pair in case.environments)
+        if not releases:
             return
         environments = open_environments(self._call.registry, "version=")
-        for backend, release in wanted:
+        for backend, release in releases:
             if not self._silent:
                 echo(visible(f"environment of {backend}:version={release}"), err=True)
             with suppress(PolycmpError):
@@ -174,7 +174,7 @@ class _Work:
         runs = runs_in(where)
         if not runs:
             raise UsageError(f"there is no run to resume in {where}", hint="leave --resume out")
-        run, kept = runs[-1], set()
+        run, done = runs[-1], set()
         for case in self._cases:
             result = run.result(case)
             if (
@@ -182,8 +182,8 @@ class _Work:
                 and result.state != "skipped"
                 and result.fingerprint == fingerprint(case, self._suite.folder)
             ):
-                kept.add(case.id)
-        return run, kept
+                done.add(case.id)
+        return run, done
 
     def _skipped(self, cases: list[Case]) -> dict[str, str]:
         if self._how.executor != "local":  # the machines of a cluster have what they have
@@ -194,7 +194,7 @@ class _Work:
 
     @property
     def _about(self) -> dict[str, Any]:
-        """What `merge` has to know of a shard."""
+        """Facts about a shard for `merge`."""
         if self._shard is None:
             return {}
         return {"shard": list(self._shard), "all_cases": self._all_cases, "device": device_here()}
@@ -206,7 +206,7 @@ class _Work:
         return 0
 
     def _report(self, run: Run, session: Session, begun: float) -> int:
-        """Write and show what was found, and return the exit status."""
+        """Write and show the results, and return the exit status."""
         concluded = Concluded(
             self._suite.name,
             Path(self._suite.folder),
