@@ -1,4 +1,4 @@
-"""A script of a few lines that shows a fault with nothing but the runtime, for those who mend it."""
+"""Short script that shows a fault with nothing but the runtime, for its maintainers."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def script_for(package: str) -> str:
     """Return the script for the runtime of a package; empty if none is known."""
     if package not in _LINES:
         return ""
-    module, run, found = _LINES[package]
+    module, run, output = _LINES[package]
     imported = "onnx.reference, onnx" if module == "onnx" else module
-    return f"import numpy, {imported}\n{_READ}\n{run}\n    {_SHOW.format(module=module, found=found)}\n"
+    return f"import numpy, {imported}\n{_READ}\n{run}\n    {_SHOW.format(module=module, found=output)}\n"
 
 
-def said_by(script: Path, python: str) -> str:
+def last_line_of(script: Path, python: str) -> str:
     """Return the last line that a script prints in an environment, or the error that it ends with."""
     code = f"from runpy import run_path; run_path({script.name!r}, run_name='__main__')"
     try:

@@ -105,8 +105,8 @@ def pip_words() -> list[str]:
 @cache
 def interpreters() -> dict[str, str]:
     """Return the interpreters of this machine that polycmp runs on by version ("3.11"), this one first."""
-    own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    interpreter_of = {own: sys.executable}
+    this_version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    interpreter_of = {this_version: sys.executable}
     for minor in _PYTHONS:
         version = f"3.{minor}"
         if version not in interpreter_of and (path := _interpreter(version)):
@@ -115,8 +115,8 @@ def interpreters() -> dict[str, str]:
 
 
 def _interpreter(version: str) -> str:
-    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    for path in (shutil.which(f"python{version}") or "", *(str(item) for item in kept[-1:])):
+    pyenv_pythons = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for path in (shutil.which(f"python{version}") or "", *(str(item) for item in pyenv_pythons[-1:])):
         code = "assert '%d.%d' % sys.version_info[:2] == sys.argv[1]; print(sys.executable)"
         if path and (done := run_tool([*code_words(code, python=path), version], 30)).status == 0:
             return done.text.split("\n")[0]
@@ -155,9 +155,9 @@ class Installer:
             alone: Whether what they need is left out.
         """
         python = folder / "bin" / "python"
-        held = folder / "pins.txt"
-        held.write_text("\n".join(pins), "utf-8")
-        words = ["--only-binary", ":all:", "--constraint", str(held), *self._find_links, *requirements]
+        pins_file = folder / "pins.txt"
+        pins_file.write_text("\n".join(pins), "utf-8")
+        words = ["--only-binary", ":all:", "--constraint", str(pins_file), *self._find_links, *requirements]
         words = ["--no-deps", *words] if alone else words
         if self._uv:
             # As pip does: the best release of all indexes, instead of all releases of the first index that has any.
