@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Findings on a pipeline, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def result_of(findings: Findings, path: str, command_line: str, steps: Sequence[
     """Build the result for reports.
 
     Args:
-        findings: What was found.
+        findings: The findings.
         path: The pipeline file.
         command_line: The command line as typed.
         steps: Commands to type next.
@@ -46,9 +46,9 @@ def result_of(findings: Findings, path: str, command_line: str, steps: Sequence[
 def _blocks(findings: Findings) -> Iterator[Block]:
     chosen = blamed(findings)
     rows = tuple(_row(stage, findings, chosen is stage) for stage in findings.stages)
-    left = tuple(Row(name, "skipped", (None, "not reached", "")) for name in findings.left)
+    not_reached = tuple(Row(name, "skipped", (None, "not reached", "")) for name in findings.not_reached)
     yield Table(
-        "Stages on the reference's data", (*rows, *left), _COLUMNS, name_title="Stage", reason_title="Why",
+        "Stages on the reference's data", (*rows, *not_reached), _COLUMNS, name_title="Stage", reason_title="Why",
         summary=counted(findings.samples, "sample"),
     )  # fmt: skip
     for stage in findings.stages:
@@ -108,7 +108,7 @@ def _document(findings: Findings) -> dict[str, Any]:
     return {
         "samples": findings.samples,
         "first_wrong": first.stage.name if first is not None and first.verdict in {"failed", "error"} else None,
-        "not_reached": list(findings.left),
+        "not_reached": list(findings.not_reached),
         "stages": [
             {
                 "name": stage.stage.name,

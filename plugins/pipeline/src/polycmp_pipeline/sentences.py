@@ -1,4 +1,4 @@
-"""What users read of a pipeline: which stage is to blame, and what follows from it."""
+"""Sentences on a pipeline: which stage is to blame, and what follows from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def blamed(findings: Findings) -> StageFinding | None:
 
 
 def turning(findings: Findings) -> StageFinding | None:
-    """Return the first stage behind which right stages part: it decides otherwise, or differs by much.
+    """Return the first stage whose end-to-end results differ by much or in a decision.
 
     Args:
         findings: What was found; with no stage to blame.
@@ -53,7 +53,7 @@ def inherited_from(finding: StageFinding, findings: Findings) -> str:
 
     Args:
         finding: The stage.
-        findings: What was found of all of them.
+        findings: The findings on all stages.
     """
     stage = blamed(findings)
     if stage is None or finding.verdict not in {"passed", "skipped"} or not finding.end_to_end.differs:
@@ -63,18 +63,18 @@ def inherited_from(finding: StageFinding, findings: Findings) -> str:
 
 
 def sentence(findings: Findings) -> str:
-    """Return what was found in one sentence."""
+    """Describe the findings in one sentence."""
     stage = blamed(findings)
     if stage is None:
         return _right(findings)
     name = stage.stage.name
-    said = {
+    verdict_words = {
         "failed": "is wrong on equal inputs", "error": "fails on equal inputs",
         "undecided": "cannot be decided on equal inputs", "blind": "was compared blindly",
     }[stage.verdict]  # fmt: skip
     place = findings.stages.index(stage)
     before, after = findings.stages[:place], findings.stages[place + 1 :]
-    words = [f"{name!r} {said}: {stage.brief}"]
+    words = [f"{name!r} {verdict_words}: {stage.brief}"]
     right = _names([item for item in before if item.verdict == "passed"])
     words += [f"right before it: {right}"] if right else []
     heirs = _names([item for item in after if inherited_from(item, findings)])
