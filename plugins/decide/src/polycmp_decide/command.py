@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.plan import Plan
     from polycmp.report import NextStep
-    from polycmp_decide.engine import Findings
+    from polycmp_decide.decision_run import Findings
 
 
 def _decide(call: Invocation) -> int:
@@ -28,10 +28,10 @@ def _decide(call: Invocation) -> int:
             "needs SciPy", whose="decide", why=describe_exception(error), hint="pip install scipy"
         ) from error
     from polycmp_decide.decision import Demand
-    from polycmp_decide.engine import find
+    from polycmp_decide.decision_run import find
     from polycmp_decide.face import result_of
     from polycmp_decide.samples import open_samples
-    from polycmp_decide.tasks import Setting, make_task
+    from polycmp_decide.tasks import TaskOptions, make_task
 
     call.needs_backends("polycmp decide NEW OLD -b BACKEND --data pictures --labels labels.csv")
     section, options = call.section(DecideSection), call.options
@@ -45,7 +45,7 @@ def _decide(call: Invocation) -> int:
         )  # fmt: skip
     call.begin(plan)
     samples, classes = open_samples(plan, section)
-    task = make_task(section.task, Setting(section.output, classes, section.decoder))
+    task = make_task(section.task, TaskOptions(section.output, classes, section.decoder))
     demand = Demand(section.max_drop / 100, section.confidence / 100)
     with call.progress() as on_stage:
         findings = find(plan, call.registry, task, samples, demand, on_stage)

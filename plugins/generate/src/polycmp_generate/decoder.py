@@ -1,4 +1,4 @@
-"""A side that takes tokens and gives the logits of the next one: with a cache, or with the whole text at each step."""
+"""Decoder that takes tokens and returns the next one's logits: with a cache, or with the whole text at each step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Decoder:
         self._inputs = TensorMetadata()
         self._feedback: Feedback | None = None
         self._feed: Feed = {}
-        self._given: Feed = {}
+        self._next_inputs: Feed = {}
         self._outputs: Mapping[str, Any] = {}
         self._rows: list[list[int]] = []
         self._step = 0
@@ -74,7 +74,7 @@ class Decoder:
     @property
     def notes(self) -> Sequence[str]:
         """Remarks on choices that the user did not make."""
-        return self._feedback.notes if self._feedback is not None and self._given else ()
+        return self._feedback.notes if self._feedback is not None and self._next_inputs else ()
 
     @property
     def has_cache(self) -> bool:
@@ -112,7 +112,7 @@ class Decoder:
         """
         if self._feedback is None:
             return self.begin([[*row, token] for row, token in zip(self._rows, tokens, strict=True)])
-        feed = dict(self._feedback.then(self._step, self._feed, self._outputs, self._outputs, self._given))
+        feed = dict(self._feedback.then(self._step, self._feed, self._outputs, self._outputs, self._next_inputs))
         feed[self._tokens] = np.array(tokens, _dtype(self._inputs[self._tokens]))[:, None]
         if _GOES_ON in feed:
             feed[_GOES_ON] = np.ones_like(feed[_GOES_ON])
@@ -123,14 +123,14 @@ class Decoder:
         self._rows, self._step = [list(row) for row in rows], 0
         feed: Feed = self._first(rows)
         if self._feedback is not None:
-            feed = self._given = next(iter(self._feedback.starts(lambda _: [feed], self._inputs)))[0]
+            feed = self._next_inputs = next(iter(self._feedback.starts(lambda _: [feed], self._inputs)))[0]
         return self._infer(feed)
 
     def _first(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
         """Return the inputs of texts."""
         tokens = np.array(rows)
         positions = np.arange(tokens.shape[1])
-        made = {
+        inputs = {
             self._tokens: tokens,
             _MASK: np.ones_like(tokens),
             "position_ids": np.broadcast_to(positions, tokens.shape),
@@ -138,7 +138,7 @@ class Decoder:
             **{name: np.zeros(_shape(self._inputs[name])) for name in (*_WANTED, _GOES_ON) if name in self._inputs},
         }
         return {
-            name: values.astype(_dtype(self._inputs[name])) for name, values in made.items() if name in self._inputs
+            name: values.astype(_dtype(self._inputs[name])) for name, values in inputs.items() if name in self._inputs
         }
 
     def _infer(self, feed: Feed) -> Logits:
@@ -172,7 +172,7 @@ class Decoder:
 
 
 def _feed_rules(resolved: Resolved) -> Iterable[str]:
-    """Return what `--feed` says, which belongs to the data loader that goes on from outputs."""
+    """Return the rules of `--feed`, an option of the data loader that goes on from outputs."""
     return [text for options in resolved.plan.data.followers.values() for text in getattr(options, "feed", ())]
 
 

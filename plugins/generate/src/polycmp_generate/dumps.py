@@ -1,4 +1,4 @@
-"""Tensors of a decoder that were dumped round by round: in which round and layer two dumps part first."""
+"""Observer of a decoder's tensors dumped round by round: the first round and layer in which two dumps differ."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def watch_rounds(resolved: Resolved) -> FirstRound:
 
 def place_of(name: str) -> tuple[int, int] | None:
     """Return the round and the layer that a tensor's name tells; None if it does not tell both."""
-    found = [pattern.search(name) for pattern in (_ROUND, _LAYER)]
-    numbers = [int(match[1]) for match in found if match is not None]
-    return (numbers[0], numbers[1]) if len(numbers) == len(found) else None
+    matches = [pattern.search(name) for pattern in (_ROUND, _LAYER)]
+    numbers = [int(match[1]) for match in matches if match is not None]
+    return (numbers[0], numbers[1]) if len(numbers) == len(matches) else None
 
 
 class FirstRound(RunObserver):
@@ -37,7 +37,7 @@ class FirstRound(RunObserver):
         self._places: set[tuple[int, int]] = set()
 
     def on_step(self, step: RunStep, /) -> None:
-        """Take in the verdicts."""
+        """Record the failed places."""
         for candidate, comparisons in step.compared.items():
             failed = self._failed.setdefault((candidate, step.reference), {})
             for comparison in comparisons:
@@ -49,7 +49,7 @@ class FirstRound(RunObserver):
                     failed.setdefault(place, comparison.output)
 
     def finish(self, outcome: Outcome, /) -> None:
-        """Note where they part first."""
+        """Add a note on the first place that differs."""
         for (candidate, reference), failed in self._failed.items():
             if not failed:
                 continue

@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Findings on the texts, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polycmp.report import (
     Verdict,
 )
 from polycmp.sentences import backends_failed, heading_of
-from polycmp_generate.engine import Findings, Side, Trace
+from polycmp_generate.generation import Findings, Side, Trace
 from polycmp_generate.prompts import Wording
 from polycmp_generate.sentences import answer
 
@@ -47,8 +47,8 @@ def result_of(findings: Findings, text: Wording, command_line: str, steps: Seque
     """Build the result for reports.
 
     Args:
-        findings: What was found.
-        text: What tokens mean.
+        findings: The findings.
+        text: Converts tokens to text.
         command_line: The command line as typed.
         steps: Commands to type next.
     """
@@ -152,8 +152,8 @@ def _picture(findings: Findings) -> Series:
         apart = sum(place in trace.parts for trace in findings.traces)
         mean = float(np.mean(values))
         state: Verdict = "failed" if mean > findings.demand.max_kl else "passed"
-        told = f"token {place + 1}: KL {mean:.2g}, another top token in {apart} of {len(values)} texts"
-        points.append(Point(f"token {place + 1}", mean, state, told))
+        text = f"token {place + 1}: KL {mean:.2g}, another top token in {apart} of {len(values)} texts"
+        points.append(Point(f"token {place + 1}", mean, state, text))
     worst = max(points, key=lambda point: point.value)
     return Series(
         "Divergence along the text",
@@ -167,13 +167,13 @@ def _picture(findings: Findings) -> Series:
 
 def _document(findings: Findings, text: Wording) -> dict[str, Any]:
     decision = findings.decision
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         side: {"label": item.label, "version": item.version, "error": item.error or None}
         for side, item in _sides(findings)
     }
     if decision is None:
-        return found
-    return found | {
+        return document
+    return document | {
         "answer": decision.word, "prompts": len(findings.traces), "tokens": findings.tokens,
         "kl": {"value": _number(decision.kl), "low": _number(decision.low), "high": _number(decision.high)},
         "max_kl": findings.demand.max_kl, "confidence": findings.demand.confidence,

@@ -1,4 +1,4 @@
-"""Both sides on the same prompts: what each writes, and what the new one makes of the old one's text."""
+"""Run of both sides on the same prompts: each side's text, and the new side's probabilities on the old one's text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROUNDINGS = 8
 
 @dataclass(frozen=True)
 class Trace:
-    """What both sides make of a prompt.
+    """Texts and probabilities of both sides for a prompt.
 
     Attributes:
         prompt: Its tokens.
@@ -209,7 +209,7 @@ def _traces(
             )
         top = _tops(forced)
         places = [*zip(old.tokens, top, old.logits, forced.logits, strict=True)]  # row by row: vocabularies are large
-        kl = np.array([divergences(found, expected) for _, _, expected, found in places])
+        kl = np.array([divergences(logits, expected) for _, _, expected, logits in places])
         margin = np.array([float(expected[one]) - float(expected[two]) for one, two, expected, _ in places])
         same = top == old.tokens
         yield Trace(
