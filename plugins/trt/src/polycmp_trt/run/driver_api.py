@@ -198,9 +198,9 @@ class DriverApi:
             MemoryError: There is not enough memory.
             Error: It fails otherwise.
         """
-        status, *given = getattr(self._bindings, name)(*arguments)
+        status, *values = getattr(self._bindings, name)(*arguments)
         self._check(name, status)
-        return given[0] if given else None
+        return values[0] if values else None
 
     def prepared(self, name: str) -> Any:
         """Return a function of CUDA's driver that gives nothing, for calls that have to be quick."""
@@ -216,8 +216,8 @@ class DriverApi:
     def _check(self, name: str, status: Any) -> None:
         if status == self._success:
             return
-        found, text = self._bindings.cuGetErrorString(status)
-        why = text.decode() if found == self._success and isinstance(text, bytes) else status.name
+        lookup_status, text = self._bindings.cuGetErrorString(status)
+        why = text.decode() if lookup_status == self._success and isinstance(text, bytes) else status.name
         kind = MemoryError if status == self._bindings.CUresult.CUDA_ERROR_OUT_OF_MEMORY else Error
         raise kind(f"{name} failed: {why}")
 
