@@ -80,7 +80,7 @@ class TurningPoint:
 
 
 def remaining_looks(good: int, bad: int) -> int:
-    """Return how many candidates halving still has to look at, at most."""
+    """Return the largest number of candidates that halving still has to look at."""
     return max(bad - good - 1, 0).bit_length()
 
 

@@ -30,7 +30,7 @@ def check_step(step: Sequence[str], model: str) -> None:
 
 
 def state_of(step: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the sizes and times of the files that a command names: what it writes depends on them."""
+    """Return the sizes and times of the files that a command names, on which its output depends."""
     files = [Path(word).stat() for word in step if Path(word).is_file()]
     return [(item.st_size, item.st_mtime_ns) for item in files]
 

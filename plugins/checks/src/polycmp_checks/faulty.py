@@ -115,7 +115,7 @@ class FaultyRunner(Runner):
         return changed
 
     def _run(self, part: str, known: Mapping[str, Any], outputs: Sequence[str]) -> Arrays:
-        """Run one part on what it needs of the known tensors."""
+        """Run one part on the tensors that it needs."""
         if not outputs:
             return {}
         needed = needed_tensors(self._graph, set(known), outputs)

@@ -78,7 +78,7 @@ def _check_usage(call: Invocation) -> None:
 
 
 def _with_infinities(options: OptionValues) -> OptionValues:
-    """Return the options with infinities equal unless the user says otherwise: here it is the same computation.
+    """Return the options with infinities equal by default, since both sides are the same computation.
 
     NaN is what it is for `run`: a backend that returns NaN everywhere agrees with itself, too.
     """

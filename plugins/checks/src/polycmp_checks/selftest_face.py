@@ -82,7 +82,7 @@ def _counts(selftests: Sequence[SelfTest]) -> dict[str, int]:
 
 
 def _verdict(selftests: Sequence[SelfTest]) -> tuple[str, str]:
-    """Return the verdict in capital letters, and what it comes to."""
+    """Return the heading and the sentence of the verdict."""
     count = _counts(selftests)
     total = sum(count.values())
     skipped = f", {count['skipped']} cannot show in this model with these inputs" if count["skipped"] else ""

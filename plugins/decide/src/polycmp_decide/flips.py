@@ -199,7 +199,7 @@ class Flips:
         self.notes.append(f"{self._options.number - remaining} inputs near ties; more given inputs lead to more")
 
     def _random_line(self, feed: Feed, span: Mapping[str, float], random: np.random.Generator) -> _Line | None:
-        """Return a line in a direction in which the reference decides otherwise within the inputs' range."""
+        """Return a line in a direction in which the reference's decision changes within the inputs' range."""
         start = self._decide(self._reference, feed)
         for _ in range(_TRIES):
             end = {
@@ -314,7 +314,7 @@ class _Line:
         }
 
     def length(self, span: Mapping[str, float]) -> float:
-        """Return by how much an element changes at most between the ends, as a share of its input's range."""
+        """Return the largest change of an element between the ends, as a share of its input's range."""
         changes = [
             float(np.abs(self.end[name].astype(np.float64) - self.start[name]).max(initial=0.0)) / span[name]
             for name in span

@@ -96,7 +96,7 @@ class DataSet:
 
     @contextmanager
     def open(self, name: str) -> Iterator[Any]:
-        """Give the picture in a row.
+        """Open the picture in a row.
 
         Raises:
             DataError: There is no column of pictures, or there are several.

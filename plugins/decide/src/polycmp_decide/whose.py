@@ -138,7 +138,7 @@ class OutputShares:
         return {name: sums for name, sums in self._sums.items() if sums.total and math.isfinite(sums.total)}
 
     def facts(self) -> Facts | None:
-        """Return the shares in words; None where there is no error to share."""
+        """Describe the shares; None if there is no error."""
         from polycmp.report import Fact, Facts
 
         columns = self._columns
@@ -193,7 +193,7 @@ class _Sums:
         return math.sqrt(squares / self.count)
 
     def sentence(self, host: str, device: str) -> str:
-        """Return the shares in words."""
+        """Describe the shares."""
         file_rms, device_rms = self.rms(self.of_file), self.rms(self.of_device)
         words = (
             f"the new file makes {100 * self.file_share:.0f} % of the error ({file_rms:.2g} on average, on {host}), "

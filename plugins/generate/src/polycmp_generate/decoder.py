@@ -78,7 +78,7 @@ class Decoder:
 
     @property
     def has_cache(self) -> bool:
-        """Whether it goes on from a cache."""
+        """Whether it continues from a cache."""
         return self._feedback is not None
 
     def inputs_of(self, row: Sequence[int]) -> Feed:
@@ -102,7 +102,7 @@ class Decoder:
         return logits[0] if logits.shape[1] == len(row) else None
 
     def next(self, tokens: Sequence[int]) -> Logits:
-        """Go on with a token for each text, and return the logits of the next.
+        """Append a token to each text, and return the logits of the next.
 
         Args:
             tokens: A token for each text.
@@ -160,7 +160,7 @@ class Decoder:
 
     @property
     def unit(self) -> float:
-        """How coarse the type of the logits is, relative to a number."""
+        """Machine epsilon of the logits' type."""
         import ml_dtypes
 
         dtype = to_numpy(self._outputs[self._logits]).dtype

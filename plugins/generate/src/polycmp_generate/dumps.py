@@ -17,13 +17,13 @@ _LAYER = re.compile(r"(?:^|[^a-z])(?:layer|block|h)s?[._/:-]?(\d+)", re.IGNORECA
 
 
 def watch_rounds(resolved: Resolved) -> FirstRound:
-    """Make the observer; it says nothing where names hold no rounds and layers."""
+    """Make the observer, which is silent if names hold no rounds and layers."""
     del resolved
     return FirstRound()
 
 
 def place_of(name: str) -> tuple[int, int] | None:
-    """Return the round and the layer that a tensor's name tells; None if it does not tell both."""
+    """Parse the round and the layer from a tensor's name; None if it lacks one of them."""
     matches = [pattern.search(name) for pattern in (_ROUND, _LAYER)]
     numbers = [int(match[1]) for match in matches if match is not None]
     return (numbers[0], numbers[1]) if len(numbers) == len(matches) else None

@@ -46,7 +46,7 @@ def make_openvino(model: ModelHandle, options: OpenvinoOptions, *, name: str) ->
 
 
 class TextRunner(Runner):
-    """Runs a decoder on texts; one that goes on from the text of the call before uses its cache, where the library can.
+    """Runs a decoder on texts; a text that continues the previous call's uses the cache, if the library can.
 
     The logits are those behind each token that is new.
 
@@ -112,7 +112,7 @@ class TransformersRunner(TextRunner):
         self._model.to(self._options.device).eval()
 
     def deactivate_impl(self) -> None:
-        """Let go of the model."""
+        """Drop the model."""
         self._model = self._cache = None
 
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
@@ -151,7 +151,7 @@ class GenaiRunner(TextRunner):
         self._model = onnxruntime_genai.Model(self._folder())
 
     def deactivate_impl(self) -> None:
-        """Let go of the model."""
+        """Drop the model."""
         self._generator = self._model = None
 
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
@@ -193,7 +193,7 @@ class OpenvinoRunner(TextRunner):
         self._request = compiled.create_infer_request()
 
     def deactivate_impl(self) -> None:
-        """Let go of the model."""
+        """Drop the model."""
         self._request = None
 
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:

@@ -222,7 +222,7 @@ def _tops(one: _Written) -> list[int]:
 
 
 def _write(decoder: Decoder, prompts: Sequence[Sequence[int]], length: int, ends: frozenset[int]) -> list[_Written]:
-    """Have a side write: at each place the token with the largest logit."""
+    """Generate texts greedily: at each place the token with the largest logit."""
     texts = [_Written() for _ in prompts]
     logits = decoder.begin(prompts)
     while True:
@@ -240,7 +240,7 @@ def _write(decoder: Decoder, prompts: Sequence[Sequence[int]], length: int, ends
 
 
 def _read(decoder: Decoder, prompts: Sequence[Sequence[int]], texts: Sequence[Sequence[int]]) -> list[_Written]:
-    """Have a side read texts, with what it would write at each place."""
+    """Feed texts to a side, and return its logits at each place."""
     read = [_Written(list(text)) for text in texts]
     logits = decoder.begin(prompts)
     for place in range(max(map(len, texts))):
@@ -253,7 +253,7 @@ def _read(decoder: Decoder, prompts: Sequence[Sequence[int]], texts: Sequence[Se
 
 
 def _rounding(old: Decoder, prompt: Sequence[int], written: _Written) -> float:
-    """Return how far rounding moves the gap between the two best logits: between two orders of calculating them.
+    """Measure how far rounding moves the gap between the two best logits, by two orders of calculating them.
 
     Raises:
         DataError: Logits are NaN.

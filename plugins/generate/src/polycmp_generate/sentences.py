@@ -27,7 +27,7 @@ def answer(findings: Findings, decision: Decision) -> str:
 
 
 def _tops(findings: Findings) -> str:
-    """Return how many tokens the new side would choose otherwise."""
+    """Describe how many tokens the new side would choose differently."""
     parts = [findings.is_tie(trace, place) for trace in findings.traces for place in trace.parts]
     if not parts:
         return f"the same top token at all {findings.tokens:,} places"

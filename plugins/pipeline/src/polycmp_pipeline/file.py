@@ -22,7 +22,7 @@ _NAME = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """Where the samples come from; one of these is given.
+    """Source of the samples; exactly one attribute is set.
 
     Attributes:
         files: Paths and patterns of files, each a sample: the value `path`.

@@ -1,4 +1,4 @@
-"""In words, how one array follows from another one, where it does: what a slip in a stage looks like."""
+"""Descriptions of known relations between two arrays, as slips in a stage cause them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEWEST = 8
 
 
 def relation(candidate: Array, reference: Array) -> str:
-    """Return in words how an array follows from the one that was expected; empty where nothing known explains it.
+    """Describe how an array follows from the expected one; empty if no known relation explains it.
 
     Args:
         candidate: The array.
@@ -69,7 +69,7 @@ def _transposed(candidate: Array, reference: Array) -> str:
 
 
 def _one_more_or_less(candidate: Array, reference: Array) -> str:
-    """Say of an array that is one longer or shorter in an axis which end that is at."""
+    """Describe at which end an array is one longer or shorter along an axis."""
     off = [axis for axis in range(reference.ndim) if candidate.shape[axis] != reference.shape[axis]]
     if len(off) != 1 or abs(candidate.shape[off[0]] - reference.shape[off[0]]) != 1:
         return ""
@@ -116,7 +116,7 @@ def _by_one(candidate: Array, reference: Array) -> str:
 
 
 def _scaled(candidate: Array, reference: Array) -> str:
-    """Say by which scale and offset numbers follow from others, the same for all or one for each channel."""
+    """Describe the scale and offset by which numbers follow from others, of all or of each channel."""
     words = _line(candidate, reference)
     if words:
         return f"it is the reference {words}"

@@ -75,7 +75,7 @@ def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage
 
 
 def _harm_in(plan: Plan, registry: Registry) -> Iterator[str]:
-    """Yield in words the code that a plan names, and the files that it has written: caches, say.
+    """Yield descriptions of the code that a plan names, and of the files that it writes, such as caches.
 
     Args:
         plan: The plan, without other files that it writes.

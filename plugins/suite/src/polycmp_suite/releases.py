@@ -53,7 +53,7 @@ class ReleaseRow:
 
     @property
     def since(self) -> str:
-        """Since which release it differs, in words."""
+        """Description of the release since which it differs."""
         verdicts = self.known_verdicts
         if self.turns:
             return "; ".join(

@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Result of tuning, in the form that reports render."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long calls of several settings take, and how certain that is: they take turns, since machines drift."""
+"""Latencies of several settings with their uncertainty; the settings take turns, since machines drift."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEWEST = 3
 
 @dataclass(frozen=True)
 class Latency:
-    """How long a setting's calls take.
+    """Latency of a setting's calls.
 
     Attributes:
         timing: Durations of the calls of all rounds.
@@ -54,7 +54,7 @@ class Latency:
 
 
 def measure(resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None]) -> Mapping[str, Latency | str]:
-    """Return the latency of each backend, by label, or in words why it could not be timed.
+    """Measure the latency of each backend, by label, or describe why it could not be timed.
 
     All get the first inputs of the plan. Those that are timed have a session each of their own all the time, and are
     called in turns.
@@ -83,7 +83,7 @@ def measure(resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None
 def _activated(
     resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None]
 ) -> Iterator[dict[str, list[BackendRun]]]:
-    """Make the sessions of all settings active."""
+    """Activate the sessions of all settings."""
     settings: dict[str, list[BackendRun]] = {}
     try:
         for backend in resolved.backends:

@@ -172,7 +172,7 @@ class Cache:
 
 
 def _try_lock(path: Path) -> IO[bytes] | None:
-    """Return a file whose lock is held alone; None where somebody holds it."""
+    """Return an exclusively locked file; None if another process holds the lock."""
     try:
         return _lock(path, alone=True, wait=False)
     except BlockingIOError:

@@ -50,7 +50,7 @@ class EnvironmentContents:
 
     @property
     def text(self) -> str:
-        """The packages in words."""
+        """The packages as text."""
         return " ".join(self.packages).replace("==", " ")
 
 
@@ -115,7 +115,7 @@ class Maker:
         return f"{first}-py{contents.python}-{digest(*parts)}"
 
     def digests(self, packages: Sequence[str]) -> list[str]:
-        """Return what the wheels of the named folders hold, as far as an environment could take them.
+        """Return the digests of the wheels in the named folders that an environment may install.
 
         A folder of wheels may hold others tomorrow under the same names, and nobody but who named it is to get them.
 

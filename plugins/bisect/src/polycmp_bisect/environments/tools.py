@@ -45,7 +45,7 @@ class Done:
 
     @property
     def lacks_answers(self) -> bool:
-        """Whether something on the network did not answer, so that what it says is not the whole truth."""
+        """Whether something on the network did not answer, so that the output is incomplete."""
         text = self.text.lower()
         return any(words in text for words in _NO_ANSWER)
 
@@ -59,7 +59,7 @@ class Done:
 
 
 def run_tool(words: Sequence[str], seconds: float = _PATIENCE, folder: Path | None = None) -> Done:
-    """Run a tool to its end and return what it said.
+    """Run a tool to its end and return its status and output.
 
     Args:
         words: The tool and its arguments.
@@ -181,7 +181,7 @@ class Installer:
 
 
 def _absolute(place: str) -> str:
-    """Return a folder with its whole path, and an address as it is."""
+    """Return the absolute path of a folder; an address is returned unchanged."""
     return place if ":" in place else str(Path(place).absolute())
 
 

@@ -54,13 +54,13 @@ class PassSearchResult:
 
     @property
     def cannot_run(self) -> bool:
-        """Whether the backend as it is cannot run the model at all."""
+        """Whether the backend with all passes cannot run the model at all."""
         first = self.looks[0][1]
         return first.state == "bad" and first.seconds is None
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the backend as it is gives wrong results."""
+        """Whether the backend with all passes returns wrong results."""
         return self.looks[0][1].state != "good"
 
 
@@ -196,7 +196,7 @@ def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Re
 
 
 def labels_of(nodes: Sequence[GraphNode]) -> str:
-    """Return operators in words: `Conv 'a', Add 'b' and Relu 'c'`."""
+    """Name operators: `Conv 'a', Add 'b' and Relu 'c'`."""
     names = [f"{node.op_type} '{node.name or node.outputs[0]}'" for node in nodes]
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 

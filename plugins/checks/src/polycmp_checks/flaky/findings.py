@@ -45,7 +45,7 @@ class Repeats:
 
     @property
     def same(self) -> bool:
-        """Whether all runs made the same bits."""
+        """Whether all runs returned the same bits."""
         return self.different == 1
 
     def to_json(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class FlakyFindings:
 
     @property
     def differs(self) -> bool:
-        """Whether any two runs made different bits."""
+        """Whether any two runs returned different bits."""
         return any(item is not None and not item.same for item in (self.runs, self.restarts))
 
     def to_json(self) -> dict[str, Any]:

@@ -70,11 +70,11 @@ class _Search:
 
     @property
     def lacks_difference(self) -> bool:
-        """Whether a tensor differs, and only in the last run, so that another one has to be run to tell by how much."""
+        """Whether a tensor differs in the last run only, so that a further run has to measure by how much."""
         return bool(self._first) and self._largest is None
 
     def take(self, tensors: Mapping[str, Any], *, counts: bool) -> None:
-        """Take the tensors of a window.
+        """Count the tensors of a window.
 
         Args:
             tensors: The tensors by name.

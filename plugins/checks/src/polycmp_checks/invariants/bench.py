@@ -90,7 +90,7 @@ class Bench:
         return isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.fixed_feed
 
     def begin(self) -> None:
-        """Make the first outputs, of one row where the model fails with several although its file leaves them open.
+        """Run the first inference, with one row if the model fails with several although its file leaves them open.
 
         Raises:
             BaseException: Error of the backend, if it does not run with one row either.

@@ -68,7 +68,7 @@ def _step_feeds(bench: Bench, steps: StepFeedback) -> list[Feed]:
 
 
 def _decode(bench: Bench, steps: StepFeedback, feeds: list[Feed], reference: Decoded | None = None) -> Decoded:
-    """Take all steps; the tokens come from the reference, by default from the outputs themselves."""
+    """Run all steps; the tokens come from the reference, by default from the outputs themselves."""
     feed, decoded = feeds[0], []
     for step in range(steps.steps):
         outputs = bench.infer({name: feed[name] for name in bench.inputs})

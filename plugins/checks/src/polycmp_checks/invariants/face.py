@@ -60,7 +60,7 @@ def _facts(findings: Findings) -> Iterator[Fact]:
 
 
 def _verdict(findings: Findings) -> tuple[str, str]:
-    """Return the verdict in capital letters, and what it comes to."""
+    """Return the heading and the sentence of the verdict."""
     counts = _counts(findings.subjects)
     total = sum(counts.values())
     skipped = f", {counts['skipped']} {_do(counts['skipped'])} not apply" if counts["skipped"] else ""

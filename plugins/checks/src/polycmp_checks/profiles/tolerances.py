@@ -86,7 +86,7 @@ class ProfileTolerances:
             )
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
-        """Take other inputs."""
+        """Begin the next inputs."""
         known = self._profile.inputs
         other = [name for name, array in feed.items() if name in known and to_numpy(array).shape != known[name]]
         shapes = " ".join(f"{name}:[{','.join(map(str, known[name]))}]" for name in other)

@@ -71,7 +71,7 @@ class Rules:
 
     @property
     def scripted(self) -> bool:
-        """Whether a user's function makes an input, which may look at every output."""
+        """Whether a user's function computes an input; it may read every output."""
         return any(_is_script(rule) for rule in self.names.values())
 
     @property

@@ -151,7 +151,7 @@ def _rows(feed: Feed) -> int:
 
 
 def _nothing(entry: TensorEntry, axes: Collection[int], rows: int) -> Any:
-    """Return a state that no source gives: zeros, empty along the axes that grow, with as many rows as the feed."""
+    """Return an initial state of zeros, empty along the axes that grow, with as many rows as the feed."""
     shape = [
         dim if isinstance(dim, int) and dim >= 0 else 0 if axis in axes else rows if axis == 0 else 1
         for axis, dim in enumerate(entry.shape or ())

@@ -36,7 +36,7 @@ class Embed:
         return [*np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)]
 
     def truth(self, label: Any) -> str:
-        """Return the label as it is."""
+        """Return the label unchanged."""
         return str(label)
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:

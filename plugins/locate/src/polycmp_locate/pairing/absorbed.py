@@ -44,7 +44,7 @@ class Absorbed:
 
 
 def activation_of(side: ModelSide, name: str) -> GraphNode | None:
-    """Return the activation that makes a tensor, if it alone reads what it is made of; None for any other.
+    """Return the activation that computes a tensor and is the only reader of its input; None otherwise.
 
     Args:
         side: The graph.
@@ -179,7 +179,7 @@ def absorbed(quantised: ModelSide, codes: str, exact: ModelSide, activation: Gra
 
 
 def _passing(steps: Quantisation, exact: ModelSide, activation: GraphNode) -> float | None:
-    """Return a number that codes represent although the activation cuts it."""
+    """Return a number that codes represent and the activation would cut; None if there is none."""
     low, high = _bounds(exact, activation)
     half = float(np.max(steps.scale)) / 2.0  # the nearest step to a bound may lie beyond it
     if steps.ends[0] < low - half:

@@ -168,7 +168,7 @@ class _Matching:
         return side.node(side.root(name))
 
     def _doubt(self) -> bool:
-        """Take back names that contradict what has been matched since; return whether any did."""
+        """Undo matches by name that contradict later matches; return whether there were any."""
         identity = {name: name for name in self.to_candidate}
         candidate_keys = {
             node.outputs: self._key(self.candidate, node, self.to_reference) for node in self.candidate.nodes

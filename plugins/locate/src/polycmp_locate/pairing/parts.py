@@ -105,7 +105,7 @@ def uncut_name(node: GraphNode) -> str:
 
 
 def last_step(node: GraphNode) -> float:
-    """Return the step of the scale to which a part rounds what it makes; 0 if it does not, or that is not known."""
+    """Return the step of the scale to which a part rounds its result; 0 if there is none, or it is unknown."""
     return node.step if isinstance(node, PartNode) else 0.0
 
 

@@ -94,11 +94,11 @@ class ModelSide:
 
     @cached_property
     def cast_weights(self) -> dict[str, str]:
-        """The coarse types in which the file holds weights that a Cast makes wider, by the name of what it makes."""
+        """The coarse types of weights that a Cast widens, by the name of the Cast's result."""
         return cast_weights(self.graph)
 
     def split(self, names: Sequence[str], kind: str) -> None:
-        """Have a class of tensors end before some, which operators make that do more than to round.
+        """Split a class of tensors before some whose operators do more than round.
 
         Args:
             names: The tensors, which are the same to each other.

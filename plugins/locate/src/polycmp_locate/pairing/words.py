@@ -1,4 +1,4 @@
-"""Notes on the pairing of the tensors of two models, in words."""
+"""Notes on the pairing of the tensors of two models."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Mixer(ModelPair):
         return None
 
     def _layer(self, group: Sequence[int]) -> Layer | None:
-        """Return the layer that some nodes form; None if what it reads or makes has no counterpart."""
+        """Return the layer of some nodes; None if one of its inputs or outputs has no counterpart."""
         nodes = [self.exact.graph.node[index] for index in group]
         computed = {name for node in nodes for name in node.output}
         read = dict.fromkeys(name for node in nodes for name in reads(node))

@@ -46,7 +46,7 @@ class Splice:
         self.graph.node.extend(self.casts)
 
     def give_names_back(self) -> None:
-        """Give weights of the float model their original names where those are free again."""
+        """Restore the original names of the float model's weights where they are free again."""
         used_names = {item.name for item in (*self.graph.initializer, *self.graph.input)}
         used_names |= {name for node in nodes_within(self.graph) for name in (*node.input, *node.output)}
         back = {fresh: name for fresh, name in self.brought.items() if name not in used_names}
@@ -141,7 +141,7 @@ def _same_tensor(one: Any, two: Any) -> bool:
 
 
 def add_domains(model: ModelProto, exact: ModelProto) -> None:
-    """Let a model use the operators and functions that the float model uses.
+    """Add the float model's operator sets and functions to a model.
 
     Args:
         model: The model, which is changed.

@@ -49,7 +49,7 @@ class Change:
 
     @property
     def new_values(self) -> bool:
-        """Whether the model now computes something else."""
+        """Whether values of the model or its inputs are replaced."""
         return self.weights or self.inputs
 
 
@@ -73,7 +73,7 @@ class Bundle:
 
 
 def bundle(folder: Path, target: Path, change: Change, seed: int = 0) -> Bundle:
-    """Put a case into a zip file that shows the fault wherever it is unpacked.
+    """Zip a case so that it shows the fault wherever it is unpacked.
 
     Args:
         folder: The case.

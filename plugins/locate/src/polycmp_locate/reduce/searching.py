@@ -1,4 +1,4 @@
-"""A search that is written down step by step, and that can be stopped and continued."""
+"""Recorded search for the smallest part, which can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OutputFiles:
 
 
 class Search:
-    """A search that is written down step by step, and that Ctrl-C ends with what it has found so far.
+    """A search that records its steps, and that Ctrl-C ends with the result so far.
 
     Args:
         graph: The model.

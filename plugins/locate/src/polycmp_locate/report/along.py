@@ -49,7 +49,7 @@ def along_graph(located: Located) -> AlongGraph:
 
 
 def _explained(located: Located) -> int:
-    """Return how many of the first rows are no more than rounding explains, whether within the tolerance or not."""
+    """Count the rows before the first that rounding does not explain."""
     judged = located.judged
     if judged.first_bad is None:
         return len(judged.rows)

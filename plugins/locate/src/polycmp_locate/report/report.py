@@ -1,4 +1,4 @@
-"""The verdict of one search in words, with hints against the fault."""
+"""The verdict of one search in sentences, with hints against the fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polycmp_locate.values.located import Located
 
 
 def report(judged: Judged, setting: Setting) -> Located:
-    """Describe the verdict in words.
+    """Describe the verdict in sentences.
 
     Args:
         judged: The verdict.
@@ -63,7 +63,7 @@ def report(judged: Judged, setting: Setting) -> Located:
 
 
 def _coarsest(*partitioned_runs: PartitionedRun) -> str:
-    """Name the backends that may calculate in a coarser type than float32, and the type, in words; empty if none."""
+    """Name the backend that may calculate in a coarser type than float32, and the type; empty if none may."""
     run = max(partitioned_runs, key=lambda run: UNITS.get(run.result.precision, 0.0))
     coarse = UNITS.get(run.result.precision, 0.0) > UNITS["float32"]
     return f"{run.result.precision}, which {run.label} may calculate in" if coarse else ""

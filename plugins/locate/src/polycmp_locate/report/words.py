@@ -1,4 +1,4 @@
-"""The verdict in words, from the figures of a search; decides nothing."""
+"""Sentences on the verdict, from the figures of a search; nothing is decided here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model on which a backend fails although it runs every operator alone: the fewest operators on which it does."""
+"""Search for the fewest operators on which a backend fails together although it runs each alone."""
 
 from __future__ import annotations
 

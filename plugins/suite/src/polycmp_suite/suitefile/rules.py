@@ -25,7 +25,7 @@ class Rules:
 
 
 def refuse_code(key: str, text: str) -> NoReturn:
-    """Refuse what a case would run besides polycmp and its installed plugins.
+    """Refuse code of a case besides polycmp and its installed plugins.
 
     Args:
         key: The key that names it.

@@ -115,7 +115,7 @@ def _sentence(ranking: Ranking) -> str:
 
 
 def _worst_layer(ranking: Ranking) -> str:
-    """Return in words which layer the smaller type harms most: one that it ruins, or that brings most of the error."""
+    """Describe the layer that the smaller type harms most: one that is ruined, or that causes most of the error."""
     if ranking.reduced is not None and ranking.reduced.verdict in _OPEN:
         return ranking.reduced.reason
     ranked = sorted(ranking.layers, key=lambda item: item.rank)

@@ -107,7 +107,7 @@ class _Search:
         return ranking
 
     def _judge_reduced_model(self, trials: Trials) -> SmallestSet:
-        """Judge the reduced model as it is; without a search nothing else is run."""
+        """Judge the reduced model alone, without a search."""
         return SmallestSet(frozenset() if trials.passes(frozenset()) else None)
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Reasons why a layer loses precision, in words."""
+"""Descriptions of why a layer loses precision."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _share(share: float) -> str:
 
 
 def _ratio(value: float) -> str:
-    """Return a signal-to-noise ratio in words."""
+    """Describe a signal-to-noise ratio."""
     if math.isinf(value):
         return "no error" if value > 0 else "infinity or NaN"
     return f"a signal-to-noise ratio of {value:.0f} dB"

@@ -101,12 +101,12 @@ class LayerFigures:
 
     @property
     def overflows(self) -> bool:
-        """Whether the layer alone makes infinities or NaN where the reference has numbers."""
+        """Whether the layer alone returns infinities or NaN where the reference has numbers."""
         return self.layer_ratio == float("-inf")
 
     @property
     def is_ruined(self) -> bool:
-        """Whether numbers overflow, or next to all of a tensor or weight become zero."""
+        """Whether numbers overflow, or almost all of a tensor or weight becomes zero."""
         return self.overflows or self.underflow > _NEXT_TO_ALL
 
     @property
@@ -178,7 +178,7 @@ class Ranking:
 
     @property
     def reduced(self) -> MixedTrial | None:
-        """The reduced model as it is."""
+        """The trial of the reduced model without layers in float."""
         return next((trial for trial in self.trials if not trial.float_layers), None)
 
     @property

@@ -1,4 +1,4 @@
-"""Differences between an operator of a model and that of the model it was made from, in words."""
+"""Descriptions of the differences between an operator and its source's."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _order(mixer: Mixer, reduced_node: Any, source_node: Any) -> Iterator[Change
 
 
 def difference(old: Any, new: Any) -> str:
-    """Describe the difference of a weight from the source's, in words; empty if there is none but rounding.
+    """Describe the difference of a weight from the source's; empty if there is none but rounding.
 
     Args:
         old: The weight.
