@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.plan import Plan
     from polycmp.report import NextStep
-    from polycmp_decide.decision_run import Findings
+    from polycmp_decide.decision_run import DecisionFindings
 
 
 def _decide(call: Invocation) -> int:
@@ -54,7 +54,7 @@ def _decide(call: Invocation) -> int:
     return call.present(result_of(findings, call.options.command, _next(call, plan, findings), folder))
 
 
-def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, ...]:
+def _next(call: Invocation, plan: Plan, findings: DecisionFindings) -> tuple[NextStep, ...]:
     """Return the command that looks inside the model, on the picture that lost most; none where there is none."""
     from polycmp.report import NextStep
     from polycmp_decide.sources import is_data_set
@@ -81,7 +81,7 @@ def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, .
     return (NextStep(shlex.join(words), "Find the operator that is to blame, on the sample that lost most."),)
 
 
-def _two_specs(specs: Sequence[str], labels: Sequence[str], findings: Findings) -> Sequence[str]:
+def _two_specs(specs: Sequence[str], labels: Sequence[str], findings: DecisionFindings) -> Sequence[str]:
     """Return the backends to look into: of three sides the two between which most is lost."""
     if findings.host is None:
         return specs

@@ -36,7 +36,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Side:
+class SidePredictions:
     """One side and its predictions.
 
     Attributes:
@@ -74,7 +74,7 @@ class DropShare:
 
 
 @dataclass(frozen=True)
-class Findings:
+class DecisionFindings:
     """Findings on the new side.
 
     Attributes:
@@ -92,9 +92,9 @@ class Findings:
         shares: Shares in the error of the outputs; None of two sides.
     """
 
-    new: Side
-    old: Side
-    host: Side | None
+    new: SidePredictions
+    old: SidePredictions
+    host: SidePredictions | None
     samples: Samples
     task: Task
     demand: Demand
@@ -106,14 +106,14 @@ class Findings:
     shares: OutputShares | None = None
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[SidePredictions, ...]:
         """All sides, the old one last."""
         return (self.new, self.old) if self.host is None else (self.new, self.host, self.old)
 
 
 def find(
     plan: Plan, registry: Registry, task: Task, samples: Samples, demand: Demand, on_stage: Stage = lambda _: None
-) -> Findings:
+) -> DecisionFindings:
     """Run all sides on the samples, and decide; a third side separates the file's share from the device's.
 
     Args:
@@ -142,7 +142,7 @@ def find(
         if shares is not None:
             shares.add(step.outputs)
     sides = [_side(runs[label], predicted[label][: len(truths)]) for label in labels]
-    findings = Findings(
+    findings = DecisionFindings(
         sides[0], sides[-1], sides[1] if len(sides) > 2 else None, samples, task, demand,
         notes=tuple(resolved.source.notes), shares=shares,
     )  # fmt: skip
@@ -177,7 +177,7 @@ def _order(resolved: Resolved) -> Columns | None:
     )  # fmt: skip
 
 
-def _parts(findings: Findings, host: Side) -> Iterator[DropShare]:
+def _parts(findings: DecisionFindings, host: SidePredictions) -> Iterator[DropShare]:
     """Yield the drop of the new file on the old side's backend, and the further drop on the device."""
     for name, label, new, old in (
         ("file", host.label, host, findings.old), ("device", findings.new.label, findings.new, host),
@@ -191,6 +191,6 @@ def _more(predicted: dict[str, list[Any]], plan: Plan, number: int) -> bool:
     return plan.data.loader.name != "pictures" and any(len(items) > number for items in predicted.values())
 
 
-def _side(run: BackendRun, predictions: list[Any]) -> Side:
+def _side(run: BackendRun, predictions: list[Any]) -> SidePredictions:
     result = run.result
-    return Side(run.label, result.version, predictions, result.error, result.hint, tuple(result.notes))
+    return SidePredictions(run.label, result.version, predictions, result.error, result.hint, tuple(result.notes))

@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
-from polycmp_decide.decision_run import DropShare, Findings, Side
+from polycmp_decide.decision_run import DecisionFindings, DropShare, SidePredictions
 from polycmp_decide.sentences import answer, loss, points
 from polycmp_decide.sources import open_pictures, thumbnail_of
 
@@ -17,7 +17,9 @@ _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "unde
 _DRAWN = 100
 
 
-def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = "") -> Result:
+def result_of(
+    findings: DecisionFindings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = ""
+) -> Result:
     """Build the result for reports.
 
     Args:
@@ -46,7 +48,7 @@ def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] =
     )  # fmt: skip
 
 
-def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
+def _blocks(findings: DecisionFindings, pictures: str) -> Iterator[Block]:
     sides = findings.sides
     for side in sides:
         if side.error:
@@ -71,7 +73,7 @@ def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 
 
-def _sentence(findings: Findings) -> str:
+def _sentence(findings: DecisionFindings) -> str:
     """Return the answer in one sentence, with whose loss it is where there are three sides; empty where one failed."""
     if findings.decision is None or findings.scores is None:
         return ""
@@ -79,12 +81,12 @@ def _sentence(findings: Findings) -> str:
     return "; ".join([sentence, *map(loss, findings.parts)])
 
 
-def _columns(findings: Findings) -> tuple[Column, ...]:
+def _columns(findings: DecisionFindings) -> tuple[Column, ...]:
     between = [Column(findings.host.label)] if findings.host is not None else []
     return (Column("Right"), Column("Old"), *between, Column("New"), Column("Change"))
 
 
-def _scores(findings: Findings) -> Facts:
+def _scores(findings: DecisionFindings) -> Facts:
     assert findings.scores is not None
     assert findings.decision is not None
     new, old = findings.scores.totals
@@ -100,7 +102,7 @@ def _scores(findings: Findings) -> Facts:
     return Facts(f"{findings.scores.number:,} samples", items)
 
 
-def _changed(findings: Findings) -> Iterator[Row]:
+def _changed(findings: DecisionFindings) -> Iterator[Row]:
     """Yield the samples on which the sides differ in their score, the largest loss first."""
     scores, task = findings.scores, findings.task
     assert scores is not None
@@ -116,7 +118,7 @@ def _changed(findings: Findings) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def _document(findings: Findings) -> dict[str, Any]:
+def _document(findings: DecisionFindings) -> dict[str, Any]:
     decision, scores, task = findings.decision, findings.scores, findings.task
     document: dict[str, Any] = {
         side: {"label": item.label, "version": item.version, "error": item.error or None}
@@ -155,6 +157,6 @@ def _part(part: DropShare) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sides(findings: Findings) -> tuple[tuple[str, Side], ...]:
+def _sides(findings: DecisionFindings) -> tuple[tuple[str, SidePredictions], ...]:
     host = (("host", findings.host),) if findings.host is not None else ()
     return (("new", findings.new), *host, ("old", findings.old))

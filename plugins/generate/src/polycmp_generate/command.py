@@ -11,7 +11,7 @@ from polycmp_generate.options import GenerateSection
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.report import NextStep
-    from polycmp_generate.generation import Findings
+    from polycmp_generate.generation import GenerationFindings
 
 #: The data loader that goes on from outputs, and how many steps it takes where nobody says (choice): a sentence or two.
 _STEPS, _LENGTH = "steps", 32
@@ -48,7 +48,7 @@ def _generate(call: Invocation) -> int:
     return call.present(result_of(findings, text, call.options.command, _next(call, findings, section.save_worst)))
 
 
-def _next(call: Invocation, findings: Findings, saved: str) -> tuple[NextStep, ...]:
+def _next(call: Invocation, findings: GenerationFindings, saved: str) -> tuple[NextStep, ...]:
     """Return the command that looks for the operator, from the inputs that were saved; none where there is none."""
     from polycmp.report import NextStep
 

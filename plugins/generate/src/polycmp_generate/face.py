@@ -25,7 +25,7 @@ from polycmp.report import (
     Verdict,
 )
 from polycmp.sentences import backends_failed, heading_of
-from polycmp_generate.generation import Findings, Side, Trace
+from polycmp_generate.generation import GenerationFindings, SideRecord, Trace
 from polycmp_generate.prompts import Wording
 from polycmp_generate.sentences import answer
 
@@ -43,7 +43,7 @@ _COLUMNS = (
 )
 
 
-def result_of(findings: Findings, text: Wording, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: GenerationFindings, text: Wording, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
     """Build the result for reports.
 
     Args:
@@ -69,7 +69,7 @@ def result_of(findings: Findings, text: Wording, command_line: str, steps: Seque
     )  # fmt: skip
 
 
-def _blocks(findings: Findings, text: Wording) -> Iterator[Block]:
+def _blocks(findings: GenerationFindings, text: Wording) -> Iterator[Block]:
     sides = (findings.new, findings.old)
     for side in sides:
         if side.error:
@@ -90,7 +90,7 @@ def _blocks(findings: Findings, text: Wording) -> Iterator[Block]:
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 
 
-def _figures(findings: Findings) -> Facts:
+def _figures(findings: GenerationFindings) -> Facts:
     decision, tokens = findings.decision, findings.tokens
     assert decision is not None
     same = tokens - sum(len(trace.parts) for trace in findings.traces)
@@ -103,7 +103,7 @@ def _figures(findings: Findings) -> Facts:
     return Facts(f"{len(findings.traces):,} prompts, {tokens:,} tokens", items)
 
 
-def _row(findings: Findings, trace: Trace, text: Wording) -> Row:
+def _row(findings: GenerationFindings, trace: Trace, text: Wording) -> Row:
     first = trace.parts[0] if trace.parts else None
     cells = (
         trace.mean,
@@ -143,7 +143,7 @@ def _shortened(words: str) -> str:
     return words if len(words) <= _BEFORE else f"{words[: _BEFORE - 1]}…"
 
 
-def _picture(findings: Findings) -> Series:
+def _picture(findings: GenerationFindings) -> Series:
     """Draw the divergence along the text: a cache that goes wrong shows as a rise."""
     longest = max(len(trace.kl) for trace in findings.traces)
     points = []
@@ -165,7 +165,7 @@ def _picture(findings: Findings) -> Series:
     )
 
 
-def _document(findings: Findings, text: Wording) -> dict[str, Any]:
+def _document(findings: GenerationFindings, text: Wording) -> dict[str, Any]:
     decision = findings.decision
     document: dict[str, Any] = {
         side: {"label": item.label, "version": item.version, "error": item.error or None}
@@ -198,5 +198,5 @@ def _number(value: float) -> float | str:
     return float(value) if math.isfinite(value) else str(value)
 
 
-def _sides(findings: Findings) -> tuple[tuple[str, Side], tuple[str, Side]]:
+def _sides(findings: GenerationFindings) -> tuple[tuple[str, SideRecord], tuple[str, SideRecord]]:
     return ("new", findings.new), ("old", findings.old)

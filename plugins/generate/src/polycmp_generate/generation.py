@@ -59,7 +59,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideRecord:
     """One side.
 
     Attributes:
@@ -78,8 +78,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """All that was found.
+class GenerationFindings:
+    """Findings on both sides.
 
     Attributes:
         new: The new side.
@@ -95,8 +95,8 @@ class Findings:
         worst_steps: Number of steps to take from there; 0 without a cache.
     """
 
-    new: Side
-    old: Side
+    new: SideRecord
+    old: SideRecord
     demand: Demand
     traces: Sequence[Trace] = ()
     decision: Decision | None = None
@@ -132,7 +132,7 @@ def find(
     length: int,
     ends: frozenset[int] = frozenset(),
     on_stage: Stage = lambda _: None,
-) -> Findings:
+) -> GenerationFindings:
     """Run both sides on the prompts, and decide.
 
     Args:
@@ -169,7 +169,7 @@ def find(
             traces += _traces(new, group + group[-1:] * lacking, written + written[-1:] * lacking, length, ends)
             del traces[len(traces) - lacking :]
     except SideError:
-        return Findings(_side(new), _side(old), demand, notes=_notes(new, old))
+        return GenerationFindings(_side(new), _side(old), demand, notes=_notes(new, old))
     finally:
         for side in (new, old):
             side.run.deactivate()
@@ -177,7 +177,7 @@ def find(
     worst = max(traces, key=lambda trace: trace.mean)
     place = int(np.argmax(worst.kl))
     text = worst.prompt if old.has_cache else [*worst.prompt, *worst.old[:place]]
-    return Findings(
+    return GenerationFindings(
         _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old),
         old.inputs_of(text), place + 1 if old.has_cache else 0,
     )  # fmt: skip
@@ -273,6 +273,6 @@ def _rounding(old: Decoder, prompt: Sequence[int], written: _Written) -> float:
     return max(value for value in moved if math.isfinite(value))
 
 
-def _side(decoder: Decoder) -> Side:
+def _side(decoder: Decoder) -> SideRecord:
     result = decoder.run.result
-    return Side(decoder.run.label, result.version, result.error, result.hint, tuple(result.notes))
+    return SideRecord(decoder.run.label, result.version, result.error, result.hint, tuple(result.notes))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polycmp_generate.divergence import Decision
-    from polycmp_generate.generation import Findings
+    from polycmp_generate.generation import GenerationFindings
 
 
-def answer(findings: Findings, decision: Decision) -> str:
+def answer(findings: GenerationFindings, decision: Decision) -> str:
     """Return the answer in one sentence."""
     sure = f"({100 * findings.demand.confidence:.4g} % sure)"
     limit, divergence = f"{findings.demand.max_kl:.3g}", f"KL {decision.kl:.2g} per token"
@@ -26,7 +26,7 @@ def answer(findings: Findings, decision: Decision) -> str:
     return f"{divergence}, {between}: with {number:,} prompts it is not certain whether that is above {limit}{take}"
 
 
-def _tops(findings: Findings) -> str:
+def _tops(findings: GenerationFindings) -> str:
     """Describe how many tokens the new side would choose differently."""
     parts = [findings.is_tie(trace, place) for trace in findings.traces for place in trace.parts]
     if not parts:

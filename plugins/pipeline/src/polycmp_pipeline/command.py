@@ -15,7 +15,7 @@ from polycmp_pipeline.options import PipelineSection
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.report import NextStep
-    from polycmp_pipeline.findings import Findings
+    from polycmp_pipeline.findings import PipelineFindings
 
 #: Where inputs go in the command that is offered.
 _FOLDER = "stages"
@@ -34,7 +34,7 @@ def _pipeline(call: Invocation) -> int:
     return call.present(result_of(findings, path, call.options.command, tuple(_next(call, findings))))
 
 
-def _next(call: Invocation, findings: Findings) -> Iterator[NextStep]:
+def _next(call: Invocation, findings: PipelineFindings) -> Iterator[NextStep]:
     """Yield the command that searches inside the blamed model, or the one that saves its inputs for that."""
     from polycmp.plan import to_words
     from polycmp.report import NextStep

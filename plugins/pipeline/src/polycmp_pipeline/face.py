@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Point, Problem, Result, Row, Series, State, Table
 from polycmp.sentences import MARKS, counted, heading_of
-from polycmp_pipeline.findings import Findings, StageFinding
+from polycmp_pipeline.findings import PipelineFindings, StageFinding
 from polycmp_pipeline.sentences import blamed, inherited_from, sentence, verdict_of
 
 _COLUMNS = (
@@ -18,7 +18,7 @@ _COLUMNS = (
 )
 
 
-def result_of(findings: Findings, path: str, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: PipelineFindings, path: str, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
     """Build the result for reports.
 
     Args:
@@ -43,7 +43,7 @@ def result_of(findings: Findings, path: str, command_line: str, steps: Sequence[
     )  # fmt: skip
 
 
-def _blocks(findings: Findings) -> Iterator[Block]:
+def _blocks(findings: PipelineFindings) -> Iterator[Block]:
     chosen = blamed(findings)
     rows = tuple(_row(stage, findings, chosen is stage) for stage in findings.stages)
     not_reached = tuple(Row(name, "skipped", (None, "not reached", "")) for name in findings.not_reached)
@@ -59,7 +59,7 @@ def _blocks(findings: Findings) -> Iterator[Block]:
         yield from (Note(note, stage.stage.name) for note in dict.fromkeys(stage.notes))
 
 
-def _row(finding: StageFinding, findings: Findings, is_chosen: bool) -> Row:
+def _row(finding: StageFinding, findings: PipelineFindings, is_chosen: bool) -> Row:
     origin = inherited_from(finding, findings)
     apart = finding.end_to_end.text
     state: State = finding.verdict
@@ -80,7 +80,7 @@ def _row(finding: StageFinding, findings: Findings, is_chosen: bool) -> Row:
     )
 
 
-def _picture(findings: Findings) -> Series:
+def _picture(findings: PipelineFindings) -> Series:
     points = tuple(
         Point(
             stage.stage.name,
@@ -103,7 +103,7 @@ def _picture(findings: Findings) -> Series:
     )
 
 
-def _document(findings: Findings) -> dict[str, Any]:
+def _document(findings: PipelineFindings) -> dict[str, Any]:
     first = blamed(findings)
     return {
         "samples": findings.samples,

@@ -113,7 +113,7 @@ class StageFinding:
 
 
 @dataclass(frozen=True)
-class Findings:
+class PipelineFindings:
     """Findings on a pipeline.
 
     Attributes:

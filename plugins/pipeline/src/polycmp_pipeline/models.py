@@ -29,7 +29,7 @@ Feeds = tuple[list[Feed], bool]
 
 
 @dataclass(frozen=True)
-class Case:
+class ModelCall:
     """One call of the model on the reference's data.
 
     Attributes:
@@ -71,7 +71,7 @@ class ModelStage:
             )
         self._reference = reference or labels[-1]
         (self._candidate,) = (label for label in labels if label != self._reference)
-        self._cases: list[Case] = []
+        self._calls: list[ModelCall] = []
 
     def run(self, reference: Sequence[Values], candidate: Sequence[Values | None], save_to: str = "") -> StageResults:
         """Run both sides.
@@ -150,7 +150,7 @@ class ModelStage:
                 copied = _arrays(outputs)
                 all_outputs[-1].append(self._by_reference(copied))
                 item = f"item {number} of " if len(feeds) > 1 else ""
-                self._cases.append(Case(f"{item}sample {sample}", feed, copied, theirs))
+                self._calls.append(ModelCall(f"{item}sample {sample}", feed, copied, theirs))
         return all_outputs
 
     def _free(
@@ -286,7 +286,7 @@ class ModelStage:
         Returns:
             The verdict, a reason of the whole, the verdicts on the values, and remarks.
         """
-        if not self._cases:
+        if not self._calls:
             return "skipped", "there was nothing to run it on", (), ()
         self._on_stage(f"{self._stage.name}: judging")
         plan = self._resolved.plan
@@ -294,7 +294,7 @@ class ModelStage:
         plan_with_inputs = replace(plan, data=replace(plan.data, files=(inputs or self._stage.name,)))
         outcome = judge_outputs(
             replace(self._resolved, plan=plan_with_inputs), self._candidate, self._reference,
-            [(case.feed, case.candidate, case.reference) for case in self._cases],
+            [(case.feed, case.candidate, case.reference) for case in self._calls],
         )  # fmt: skip
         (pair,) = outcome.comparisons
         notes = tuple(note for note in outcome.notes if not note.startswith("inputs: "))
@@ -305,12 +305,12 @@ class ModelStage:
         for item in pair.outputs.values():
             name = makes.get(item.reference_output or item.output, item.output)
             share = item.stats.share if item.stats is not None else 0.0 if item.passed else None
-            calls = len(self._cases)
+            calls = len(self._calls)
             if item.verdict == "passed":
                 yield ValueVerdict(name, "passed", share=share, items=calls)
                 continue
             count = f"{item.failed_iterations} of {counted(calls, 'call')}" if calls > 1 else ""
-            place = f" of {self._cases[item.worst_iteration].place}" if calls > 1 else ""
+            place = f" of {self._calls[item.worst_iteration].place}" if calls > 1 else ""
             reason = f"{name}{place}: {item.reason}" + (f" ({count})" if count else "")
             size = "" if share is None or not math.isfinite(share) else f" by {100 * share:.2g} % of its range"
             brief = f"{name} is off{size}" + (f" ({count})" if count else "")

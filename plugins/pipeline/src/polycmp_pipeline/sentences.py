@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from polycmp.report import Verdict
 from polycmp.sentences import counted
-from polycmp_pipeline.findings import Findings, StageFinding
+from polycmp_pipeline.findings import PipelineFindings, StageFinding
 
 #: A share of what numbers span above which a difference that rounding explains is not passed in silence: as of outputs.
 _SMALL = 0.05
 
 
-def blamed(findings: Findings) -> StageFinding | None:
+def blamed(findings: PipelineFindings) -> StageFinding | None:
     """Return the first stage that is wrong on equal inputs, or else the first that could not be decided.
 
     Args:
@@ -25,7 +25,7 @@ def blamed(findings: Findings) -> StageFinding | None:
     return None
 
 
-def turning(findings: Findings) -> StageFinding | None:
+def turning(findings: PipelineFindings) -> StageFinding | None:
     """Return the first stage whose end-to-end results differ by much or in a decision.
 
     Args:
@@ -38,7 +38,7 @@ def turning(findings: Findings) -> StageFinding | None:
     return None
 
 
-def verdict_of(findings: Findings) -> Verdict:
+def verdict_of(findings: PipelineFindings) -> Verdict:
     """Return the verdict on the whole."""
     stage = blamed(findings)
     if stage is not None and stage.verdict != "skipped":
@@ -48,7 +48,7 @@ def verdict_of(findings: Findings) -> Verdict:
     return "passed" if any(stage.verdict == "passed" for stage in findings.stages) else "blind"
 
 
-def inherited_from(finding: StageFinding, findings: Findings) -> str:
+def inherited_from(finding: StageFinding, findings: PipelineFindings) -> str:
     """Return the name of the stage whose fault a stage passes on; empty where it passes on none.
 
     Args:
@@ -62,7 +62,7 @@ def inherited_from(finding: StageFinding, findings: Findings) -> str:
     return stage.stage.name if names.index(stage.stage.name) < names.index(finding.stage.name) else ""
 
 
-def sentence(findings: Findings) -> str:
+def sentence(findings: PipelineFindings) -> str:
     """Describe the findings in one sentence."""
     stage = blamed(findings)
     if stage is None:
@@ -89,7 +89,7 @@ def sentence(findings: Findings) -> str:
     return "; ".join(words)
 
 
-def _right(findings: Findings) -> str:
+def _right(findings: PipelineFindings) -> str:
     stages = [stage for stage in findings.stages if stage.verdict == "passed"]
     if not stages:
         return "nothing was there to run the stages on"

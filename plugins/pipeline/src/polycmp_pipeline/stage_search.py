@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from polycmp.errors import PolycmpError
 from polycmp.results import describe_environment
 from polycmp_pipeline.file import Pipeline, Stage
-from polycmp_pipeline.findings import EndToEnd, Findings, StageFinding, StageResults, ValueVerdict, Verdict
+from polycmp_pipeline.findings import EndToEnd, PipelineFindings, StageFinding, StageResults, ValueVerdict, Verdict
 from polycmp_pipeline.functions import run_function
 from polycmp_pipeline.judging import ItemJudge, compare_end_to_end, judge_values, verdict_on
 from polycmp_pipeline.models import ModelStage
@@ -46,7 +46,9 @@ class _Data:
             self.candidate[place] = None if known is None or further is None else {**known, **further}
 
 
-def find(pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage: Tell = lambda _: None) -> Findings:
+def find(
+    pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage: Tell = lambda _: None
+) -> PipelineFindings:
     """Run a pipeline stage by stage.
 
     Args:
@@ -82,7 +84,7 @@ def find(pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage
             break
     not_reached = tuple(stage.name for stage in pipeline.stages[len(stage_findings) :])
     environment = {name: str(value) for name, value in describe_environment().items()}
-    return Findings(tuple(stage_findings), not_reached, len(samples), environment)
+    return PipelineFindings(tuple(stage_findings), not_reached, len(samples), environment)
 
 
 def _of_function(stage: Stage, registry: Registry, data: _Data) -> StageFinding:

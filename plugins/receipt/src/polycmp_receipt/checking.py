@@ -23,7 +23,7 @@ Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Check:
+class ReceiptCheck:
     """A receipt beside its repetition.
 
     Attributes:
@@ -39,7 +39,9 @@ class Check:
     differences: tuple[str, ...] = ()
 
 
-def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage: Stage = lambda _: None) -> Check:
+def check(
+    path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage: Stage = lambda _: None
+) -> ReceiptCheck:
     """Repeat the run of a receipt.
 
     Args:
@@ -57,7 +59,7 @@ def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage
     stated = load(path)
     breaches = tuple(_other_files(stated))
     if breaches:
-        return Check(stated, None, breaches)
+        return ReceiptCheck(stated, None, breaches)
     plan = without_written_files(from_values(stated.run, registry))
     harm = None if scripts else next(_harm_in(plan, registry), "")
     if harm:
@@ -71,7 +73,7 @@ def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage
         repeated = load(again)
     bits = list(_other_bits(stated, repeated))
     breaches = (*_other_results(stated, repeated), *(bits if exact else ()))
-    return Check(stated, repeated, breaches, (*_elsewhere(stated, repeated), *(() if exact else bits)))
+    return ReceiptCheck(stated, repeated, breaches, (*_elsewhere(stated, repeated), *(() if exact else bits)))
 
 
 def _harm_in(plan: Plan, registry: Registry) -> Iterator[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from polycmp.command import Invocation
     from polycmp.report import Block, Verdict
-    from polycmp_receipt.checking import Check
+    from polycmp_receipt.checking import ReceiptCheck
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _receipt(call: Invocation) -> int:
     )  # fmt: skip
 
 
-def _blocks(result: Check) -> Iterator[Block]:
+def _blocks(result: ReceiptCheck) -> Iterator[Block]:
     from polycmp.report import Fact, Facts, Note
 
     stated = result.stated

@@ -20,7 +20,7 @@ _BEYOND, _NORMAL = 3.0, 1.4826
 
 
 @dataclass(frozen=True)
-class Past:
+class PastResult:
     """Result of a case in one run.
 
     Attributes:
@@ -81,9 +81,9 @@ class Changes:
 
 def compare(
     since: str,
-    before: Mapping[str, Past],
+    before: Mapping[str, PastResult],
     times: Mapping[str, Mapping[str, Sequence[float]]],
-    now: Iterable[Past],
+    now: Iterable[PastResult],
     max_slowdown: float = 0.0,
 ) -> Changes:
     """Compare the results of cases with past ones.
@@ -124,7 +124,7 @@ def _kinds(changes: Iterable[Change]) -> list[str]:
     return list(dict.fromkeys(change.kind for change in changes))
 
 
-def _verdicts(then: Past, now: Past) -> Iterator[Change]:
+def _verdicts(then: PastResult, now: PastResult) -> Iterator[Change]:
     if then.state == now.state:
         return
     text = f"{then.state} before, {now.state} now" + (f": {now.reason}" if now.reason else "")
@@ -136,7 +136,7 @@ def _verdicts(then: Past, now: Past) -> Iterator[Change]:
         yield Change("verdict", now.name, text)
 
 
-def _errors(then: Past, now: Past) -> Iterator[Change]:
+def _errors(then: PastResult, now: PastResult) -> Iterator[Change]:
     if then.max_error is None or now.max_error is None:
         return
     was_finite = math.isfinite(then.max_error)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 
-class Past:
+class PastRuns:
     """Past runs that a run is compared with and stored beside.
 
     Args:
@@ -96,7 +96,7 @@ def tell(call: Invocation, run: Run, name: str, about: Mapping[str, Any]) -> Non
     run.write_about({"suite": name, "command": call.options.command, "time": time.time(), **about})
 
 
-def conclude(call: Invocation, run: Run, concluded: Concluded, past: Past) -> int:
+def conclude(call: Invocation, run: Run, concluded: Concluded, past: PastRuns) -> int:
     """Write and show the results of a run, and return the exit status.
 
     Args:

@@ -14,7 +14,7 @@ from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
 from polycmp.runs import open_environments
 from polycmp.terminal import echo, visible
-from polycmp_suite.concluding import Concluded, Past, conclude, tell
+from polycmp_suite.concluding import Concluded, PastRuns, conclude, tell
 from polycmp_suite.executors import make_executor
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
@@ -26,8 +26,8 @@ from polycmp_suite.shards import Shard, device_here, find_shard
 from polycmp_suite.spec import Resources
 from polycmp_suite.store import Run, default_folder, new_run, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
+from polycmp_suite.suitefile.permissions import Permissions
 from polycmp_suite.suitefile.read import read_folder, read_suite
-from polycmp_suite.suitefile.rules import Rules
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -64,17 +64,17 @@ def run_suite(call: Invocation) -> int:
 
 def _read(call: Invocation) -> Suite:
     path, trust, how = call.params["suite"], call.section(TrustSection), call.section(FolderSection)
-    rules = Rules(scripts=not trust.no_scripts, writes=trust.allow_writes)
+    permissions = Permissions(scripts=not trust.no_scripts, writes=trust.allow_writes)
     if Path(path).is_dir():
         call.begin(reads=[("FOLDER", path)])
-        return read_folder(path, how.pattern, call.options.backends, how.settings, call.registry, rules)
+        return read_folder(path, how.pattern, call.options.backends, how.settings, call.registry, permissions)
     call.begin(reads=[("SUITE.toml", path)])
     if Path(path).exists() and (call.options.backends or how != FolderSection()):
         raise UsageError(
             f"-b, --pattern and --settings are for a folder, and {path} is none",
             hint=f'write backends = ["onnxrt", "onnx"] into {path}',
         )
-    return read_suite(path, call.registry, rules)
+    return read_suite(path, call.registry, permissions)
 
 
 def _show(cases: list[Case], *, commands: bool) -> int:
@@ -105,7 +105,7 @@ class _Work:
         self._choice, self._how = call.section(ChoiceSection), call.section(RunningSection)
         self._history = call.section(HistorySection)
         self._gpus = find_gpus(self._how.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        self._past = Past(self._history)
+        self._past = PastRuns(self._history)
 
     def run(self) -> int:
         begun = time.monotonic()

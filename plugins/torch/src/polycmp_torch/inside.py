@@ -139,7 +139,7 @@ class TorchGraph(OwnGraph):
         inner_names.update({name: inner for name, inner in self._steps.outputs.items() if name not in inner_names})
         input_names = [inner_names.get(name, name) for name in inputs]
         output_names = [inner_names.get(name, name) for name in outputs]
-        return TorchModel(Part(self._steps, input_names, output_names), inputs, outputs)
+        return TorchModel(ProgramPart(self._steps, input_names, output_names), inputs, outputs)
 
     def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> list[str]:
         """Explain why an export of the module computes another value of a tensor.
@@ -157,10 +157,12 @@ class TorchGraph(OwnGraph):
         inputs = {name: to_torch(torch, name, to_numpy(feed[name]), "cpu", None) for name in self._steps.inputs}
         reads = [name for name in step.reads if name not in self._steps.constants]
         if self._steps.replay is not None:
-            part = Part(self._steps, list(inputs), [inner_name])
+            part = ProgramPart(self._steps, list(inputs), [inner_name])
             return list(frozen_values(self._steps.replay, part(*inputs.values())[0], made))
         with torch.inference_mode():
-            read_tensors = dict(zip(reads, Part(self._steps, list(inputs), reads)(*inputs.values()), strict=True))
+            read_tensors = dict(
+                zip(reads, ProgramPart(self._steps, list(inputs), reads)(*inputs.values()), strict=True)
+            )
         constants = {name: self._steps.constants[name] for name in step.reads if name in self._steps.constants}
         return list(find_causes(torch, step, {**constants, **read_tensors}, inputs, made))
 
@@ -205,7 +207,7 @@ class TorchPart(Loader[TorchModel]):
         return self.graph.part(self.inputs, self.outputs)
 
 
-class Part:
+class ProgramPart:
     """Steps that make some tensors of a program of others; can be called like a module.
 
     Args:
@@ -230,7 +232,7 @@ class Part:
             if name not in self._outputs:
                 self._last_use.setdefault(index, []).append(name)
 
-    def to(self, target: Any) -> Part:
+    def to(self, target: Any) -> ProgramPart:
         """Move the constants to a device, or convert those of real numbers to a type."""
         as_type = not isinstance(target, str)
         self._constants = {
@@ -333,7 +335,7 @@ def _writes(program: Any) -> bool:
 
 
 def _check(torch: Any, steps: Steps, arguments: Sequence[Any], expected: Iterable[Any]) -> None:
-    part = Part(steps, steps.inputs, list(steps.outputs.values()))
+    part = ProgramPart(steps, steps.inputs, list(steps.outputs.values()))
     try:
         with torch.inference_mode():
             outputs = part(*arguments)

@@ -74,7 +74,7 @@ class FirstDiffering:
 
 
 @dataclass
-class FlakyFindings:
+class FlakyBackend:
     """Findings on one backend.
 
     Attributes:
@@ -124,7 +124,7 @@ class FlakyFindings:
 
 
 @dataclass
-class Findings:
+class FlakyFindings:
     """Findings on all backends.
 
     Attributes:
@@ -132,7 +132,7 @@ class Findings:
         command: The command line, for reports.
     """
 
-    subjects: list[FlakyFindings] = field(default_factory=list)
+    subjects: list[FlakyBackend] = field(default_factory=list)
     command: str = ""
 
     @property

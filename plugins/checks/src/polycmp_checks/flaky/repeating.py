@@ -12,7 +12,7 @@ from polycmp.plan import Plan
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_feed, open_feeds, resolve
 from polycmp.session import check_names
 from polycmp.tensors import Feed
-from polycmp_checks.flaky.findings import Findings, FlakyFindings, Repeats
+from polycmp_checks.flaky.findings import FlakyBackend, FlakyFindings, Repeats
 from polycmp_checks.flaky.inside import find_first
 from polycmp_checks.flaky.tally import Tally
 
@@ -35,7 +35,9 @@ class Repetitions:
     restart: bool = False
 
 
-def find_flaky(plan: Plan, registry: Registry, settings: Repetitions, on_stage: Stage = lambda _: None) -> Findings:
+def find_flaky(
+    plan: Plan, registry: Registry, settings: Repetitions, on_stage: Stage = lambda _: None
+) -> FlakyFindings:
     """Run each backend of a plan again and again on the same inputs, and count its different results.
 
     Args:
@@ -50,7 +52,7 @@ def find_flaky(plan: Plan, registry: Registry, settings: Repetitions, on_stage: 
     Raises:
         PolycmpError: Nothing could be run: wrong names, no model, no data.
     """
-    findings = Findings(command=plan.command)
+    findings = FlakyFindings(command=plan.command)
     for backend in plan.backends:
         resolved = resolve(replace(plan, backends=(backend,)), registry)
         check_names(plan.data, plan.compare, resolved)
@@ -70,10 +72,10 @@ class _Repetition:
     def __init__(self, resolved: Resolved, settings: Repetitions, on_stage: Stage) -> None:
         self._resolved, self._settings, self._on_stage = resolved, settings, on_stage
         [self._backend] = resolved.backends
-        self._findings = FlakyFindings(self._backend.label, self._backend.plan.backend)
+        self._findings = FlakyBackend(self._backend.label, self._backend.plan.backend)
         self._feed: Feed = {}
 
-    def subject(self) -> FlakyFindings:
+    def subject(self) -> FlakyBackend:
         """Run the backend and return the findings."""
         findings = self._findings
         tally = Tally()

@@ -16,7 +16,7 @@ from polycmp.tensors import Feed, TensorMetadata
 from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
 from polycmp_checks.invariants.bench import Bench
 from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
-from polycmp_checks.invariants.findings import BackendFindings, Check, Findings
+from polycmp_checks.invariants.findings import BackendFindings, Check, InvariantFindings
 from polycmp_checks.invariants.settings import CheckSettings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ log = logging.getLogger("polycmp_checks.invariants")
 
 def check_invariants(
     plan: Plan, registry: Registry, settings: CheckSettings, on_stage: Callable[[str], None] = lambda _: None
-) -> Findings:
+) -> InvariantFindings:
     """Check every backend of a plan against itself.
 
     Args:
@@ -42,7 +42,7 @@ def check_invariants(
     Raises:
         PolycmpError: Nothing could be checked: wrong names, no model, no data.
     """
-    findings = Findings(command=plan.command)
+    findings = InvariantFindings(command=plan.command)
     for backend in plan.backends:
         subject = BackendFindings(backend.label, backend.backend)
         findings.subjects.append(subject)

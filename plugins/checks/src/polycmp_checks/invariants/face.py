@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.report import Column, Fact, Result, Row, Table, backend_failure, verdict_of
 from polycmp.sentences import ERROR, FAILED, PASSED, counted
-from polycmp_checks.invariants.findings import BackendFindings, Findings
+from polycmp_checks.invariants.findings import BackendFindings, InvariantFindings
 
 
-def result_of(findings: Findings) -> Result:
+def result_of(findings: InvariantFindings) -> Result:
     """Build the result of the findings for reports."""
     heading, sentence = _verdict(findings)
     return Result(
@@ -52,14 +52,14 @@ def _summary(subject: BackendFindings) -> str:
     return ", ".join(f"{counts[status]} {text}" for status, text in words.items() if counts[status])
 
 
-def _facts(findings: Findings) -> Iterator[Fact]:
+def _facts(findings: InvariantFindings) -> Iterator[Fact]:
     counts = _counts(findings.subjects)
     yield Fact("backends", str(len(findings.subjects)))
     yield Fact("invariants that hold", f"{counts['passed']} / {sum(counts.values()) - counts['skipped']}")
     yield Fact("do not apply", str(counts["skipped"]))
 
 
-def _verdict(findings: Findings) -> tuple[str, str]:
+def _verdict(findings: InvariantFindings) -> tuple[str, str]:
     """Return the heading and the sentence of the verdict."""
     counts = _counts(findings.subjects)
     total = sum(counts.values())

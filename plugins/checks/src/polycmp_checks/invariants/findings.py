@@ -55,8 +55,8 @@ class BackendFindings:
 
 
 @dataclass
-class Findings:
-    """Everything that was found.
+class InvariantFindings:
+    """Findings of the checks on every backend.
 
     Attributes:
         subjects: One per backend.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError
 from polycmp.runs import BackendRun, FeedbackContext, copy_feed, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
-from polycmp_checks.steps.findings import Findings
-from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
+from polycmp_checks.steps.findings import StepFindings
+from polycmp_checks.steps.rules import InputRules, Moment, make_rules, top_token
 from polycmp_checks.steps.shared import Handle, Shared
 from polycmp_checks.steps.start import Start, growing_axes, open_sizes, shaped_by_user, sized_state
 from polycmp_checks.steps.wiring import check_declared, check_outputs, listed, usual_patterns, wire
@@ -67,11 +67,11 @@ class StepFeedback:
         self._outputs_by_run: dict[str, Mapping[str, Any]] = {}
         self._candidates: list[str] = []
         self._reference = ""
-        self.findings = Findings(self.steps, OTHERS_STATE)
+        self.findings = StepFindings(self.steps, OTHERS_STATE)
         self._check_options()
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> InputRules:
         """The rules for all other inputs; known once the sequences have begun."""
         assert self.start is not None
         return self.start.rules
@@ -141,7 +141,7 @@ class StepFeedback:
         self.start = Start(known, growing, user_shaped, self._rules(list(inputs)), free)
         return self.start
 
-    def _rules(self, inputs: Sequence[str]) -> Rules:
+    def _rules(self, inputs: Sequence[str]) -> InputRules:
         return make_rules(self._options.feed, inputs, list(self._outputs), self.state)
 
     def _check_options(self) -> None:

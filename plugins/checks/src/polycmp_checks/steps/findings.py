@@ -48,7 +48,7 @@ class Track:
     reference_state: dict[Place, DecodedStep] = field(default_factory=dict)
 
 
-class Findings:
+class StepFindings:
     """The verdicts and top tokens of all steps.
 
     Args:

@@ -54,7 +54,7 @@ Rule = Callable[[str, Moment], Any]
 
 
 @dataclass(frozen=True)
-class Rules:
+class InputRules:
     """The rules of a model's inputs.
 
     Attributes:
@@ -90,7 +90,7 @@ class Rules:
 
 def make_rules(
     feed_options: Collection[str], inputs: Collection[str], outputs: Collection[str], state: Collection[str]
-) -> Rules:
+) -> InputRules:
     """Return the rules that were asked for, and those that inputs of a decoder are known to want.
 
     Args:
@@ -114,7 +114,7 @@ def make_rules(
     ordered = dict(sorted(names.items(), key=lambda item: item[0] != _tokens(names)))
     by_input = {name: _rule(name, rule, outputs) for name, rule in ordered.items()}
     ranked = dict.fromkeys(match[2] for rule in ordered.values() if (match := _CALL.fullmatch(rule)))
-    return Rules(by_input, ordered, tuple(ranked), tuple(assumed))
+    return InputRules(by_input, ordered, tuple(ranked), tuple(assumed))
 
 
 def _tokens(names: Mapping[str, str]) -> str:

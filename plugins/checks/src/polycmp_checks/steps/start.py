@@ -11,7 +11,7 @@ import numpy as np
 
 from polycmp.plan import DataPlan
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, to_numpy
-from polycmp_checks.steps.rules import Rules
+from polycmp_checks.steps.rules import InputRules
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Start:
     inputs: TensorMetadata
     growing: Mapping[str, tuple[int, ...]]
     shaped_by_user: Collection[str]
-    rules: Rules
+    rules: InputRules
     free: bool
 
     @property

@@ -34,7 +34,7 @@ _BACKENDS = frozenset({"-b", "--backend"})
 
 
 @dataclass(frozen=True)
-class Change:
+class Redaction:
     """Content to remove from a case.
 
     Attributes:
@@ -65,14 +65,14 @@ class Bundle:
         verified: Checks of the model that passed, in a few words each.
     """
 
-    change: Change
+    change: Redaction
     counts: dict[str, int] = field(default_factory=dict)
     remaining: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
     verified: tuple[str, ...] = ()
 
 
-def bundle(folder: Path, target: Path, change: Change, seed: int = 0) -> Bundle:
+def bundle(folder: Path, target: Path, change: Redaction, seed: int = 0) -> Bundle:
     """Zip a case so that it shows the fault wherever it is unpacked.
 
     Args:
@@ -114,11 +114,11 @@ def bundle(folder: Path, target: Path, change: Change, seed: int = 0) -> Bundle:
     )
 
 
-def _ever_less(change: Change, *, has_inputs: bool) -> Iterator[Change]:
+def _ever_less(change: Redaction, *, has_inputs: bool) -> Iterator[Redaction]:
     """Yield choices of content to remove: first all that was asked for, nothing last."""
     change = replace(change, inputs=change.inputs and has_inputs)
     yield from dict.fromkeys(
-        Change(change.names and names, change.weights and weights, change.inputs and inputs)
+        Redaction(change.names and names, change.weights and weights, change.inputs and inputs)
         for names in (True, False)
         for weights, inputs in ((True, True), (True, False), (False, True), (False, False))
     )
@@ -129,7 +129,7 @@ class _SpoiledError(Exception):
 
 
 class _Builder:
-    def __init__(self, case: Case, folder: Path, model: str, place: Path, change: Change, seed: int) -> None:
+    def __init__(self, case: Case, folder: Path, model: str, place: Path, change: Redaction, seed: int) -> None:
         self.case, self.folder, self.model, self.place = case, folder, model, place
         self.change, self.seed = change, seed
         self.bundle = Bundle(change)
@@ -268,7 +268,7 @@ def environment() -> dict[str, Any]:
     return {**describe_environment(), "packages": dict(sorted(packages.items()))}
 
 
-def _sentence(case: Case, change: Change) -> str:
+def _sentence(case: Case, change: Redaction) -> str:
     """Describe the fault; the search's sentence may name tensors that were renamed."""
     if not change.names:
         return case.sentence

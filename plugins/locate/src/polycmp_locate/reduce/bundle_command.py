@@ -36,7 +36,7 @@ def bundle_command(
         UsageError: The file to write is no zip file.
         PolycmpError: There is no case, or it does not show its fault here.
     """
-    from polycmp_locate.reduce.bundle import ENVIRONMENT, Change, bundle
+    from polycmp_locate.reduce.bundle import ENVIRONMENT, Redaction, bundle
     from polycmp_locate.reduce.case import INPUTS
 
     require_onnx("debug bundle")
@@ -44,7 +44,7 @@ def bundle_command(
     target = Path(output) if output else place.parent / f"{place.resolve().name}.zip"
     if target.suffix.lower() != ".zip":
         raise UsageError(f"{target} is no zip file", hint=f"-o {target.with_suffix('.zip')}")
-    change = Change(not keep_names, not keep_weights, not keep_inputs)
+    change = Redaction(not keep_names, not keep_weights, not keep_inputs)
     result = bundle(place, target, change, seed)
     count = result.counts.get("texts", 0)
     texts = f", and {count} text{'' if count == 1 else 's'} among them" if count else ""

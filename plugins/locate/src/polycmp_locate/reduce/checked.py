@@ -18,7 +18,7 @@ from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, recording_problem
 from polycmp_locate.reduce.saved import SavedTensors
 from polycmp_locate.reduce.search import ReduceOptions, State
-from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
+from polycmp_locate.reduce.searching import OutputFiles, RecordedSearch, Stage
 from polycmp_locate.reduce.writing import absolute, write_model
 
 #: Size of a dimension that a model leaves open, where nothing else tells it.
@@ -207,7 +207,7 @@ def reduce_with_check(
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
     parts = Parts(graph, shapes.non_float_tensors())
-    reduction = Search(graph, parts, judge, options, replay, on_stage, judge.suspects).run()
+    reduction = RecordedSearch(graph, parts, judge, options, replay, on_stage, judge.suspects).run()
     if saved.missing:
         some = ", ".join([*saved.missing[:3], *(["…"] if len(saved.missing) > 3 else [])])
         reduction.notes.append(

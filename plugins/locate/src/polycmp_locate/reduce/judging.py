@@ -59,7 +59,7 @@ class FailingModel:
         return f"{self.candidate.label} differs from {self.reference.label} in {name!r}{more}: {reason}"
 
 
-class WholeModel:
+class WholeModelRuns:
     """Runs the whole model on all backends and inputs.
 
     Args:

@@ -32,7 +32,7 @@ class OutputFiles:
     folder: str = ""
 
 
-class Search:
+class RecordedSearch:
     """A search that records its steps, and that Ctrl-C ends with the result so far.
 
     Args:

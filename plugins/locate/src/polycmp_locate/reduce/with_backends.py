@@ -13,12 +13,12 @@ from polycmp.model import Model
 from polycmp.plan import Plan, to_words, without_written_files
 from polycmp.report import Problem, backend_failure
 from polycmp.runs import resolve
-from polycmp_locate.reduce.judging import BackendJudge, WholeModel, needs_outputs
+from polycmp_locate.reduce.judging import BackendJudge, WholeModelRuns, needs_outputs
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, recording_problem
 from polycmp_locate.reduce.saving import save_case
 from polycmp_locate.reduce.search import ReduceOptions
-from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
+from polycmp_locate.reduce.searching import OutputFiles, RecordedSearch, Stage
 from polycmp_locate.reduce.writing import write_model
 from polycmp_locate.whole_outputs import refuse_means
 
@@ -57,7 +57,7 @@ def reduce_with_backends(
     start = time.perf_counter()
     refuse_means(plan.compare, "debug reduce")
     resolved = resolve(plan, registry)
-    whole = WholeModel(resolved, plan, on_stage)
+    whole = WholeModelRuns(resolved, plan, on_stage)
     failure = whole.find()
     if failure is None:
         graph = resolved.backends[-1].model.graph()
@@ -74,7 +74,7 @@ def reduce_with_backends(
         judge, graph = BackendJudge(failure, resolved), failure.reference.graph
         fixed = needs_outputs(plan.compare) and options.outputs
         options = replace(options, outputs=False) if fixed else options
-        reduction = Search(graph, Parts(graph), judge, options, replay, on_stage).run()
+        reduction = RecordedSearch(graph, Parts(graph), judge, options, replay, on_stage).run()
         reduction.sentence = failure.sentence
         reduction.notes += ["the outputs stay as they are, since postprocessing reads them"] if fixed else []
         if failure.iteration:

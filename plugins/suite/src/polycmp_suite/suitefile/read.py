@@ -14,7 +14,7 @@ from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.keys import SUITE_KEYS, text
 from polycmp_suite.suitefile.lines import Lines, Place, find_lines
 from polycmp_suite.suitefile.mistakes import Mistakes
-from polycmp_suite.suitefile.rules import Rules
+from polycmp_suite.suitefile.permissions import Permissions
 from polycmp_suite.suitefile.spread import CaseSettings, canonical, spread
 from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
@@ -25,13 +25,13 @@ _TOP = ("name", "defaults", "case")
 _SEPARATE = "give each case a file of its own"
 
 
-def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Suite:
+def read_suite(path: str, registry: Registry, permissions: Permissions | None = None) -> Suite:
     """Return the suite of a file.
 
     Args:
         path: The file.
         registry: The plugins: options are checked as their commands do.
-        rules: Permissions of the file's cases; by default to run code, and to write below its folder.
+        permissions: Permissions of the file's cases; by default to run code, and to write below its folder.
 
     Raises:
         FileError: The file cannot be read.
@@ -44,7 +44,7 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
         raise UsageError(
             f"{path} is not valid TOML", why=str(error), hint="see docs/suites.md for an example"
         ) from error
-    reader = _Reader(path, source, registry, rules or Rules())
+    reader = _Reader(path, source, registry, permissions or Permissions())
     cases = tuple(reader.cases(content))
     reader.refuse_shared_files(cases)
     reader.mistakes.complain()
@@ -58,7 +58,7 @@ def read_folder(
     backends: Sequence[str | Mapping[str, Any]],
     settings: str,
     registry: Registry,
-    rules: Rules | None = None,
+    permissions: Permissions | None = None,
 ) -> Suite:
     """Return a suite of a folder: a case for each model, in the order of their paths; none of them is read yet.
 
@@ -68,7 +68,7 @@ def read_folder(
         backends: Backends of every case.
         settings: A run file with further options and keys of every case; empty for none.
         registry: As for `read_suite`.
-        rules: As for `read_suite`.
+        permissions: As for `read_suite`.
 
     Raises:
         FileError: There is no such folder, or the run file cannot be read.
@@ -82,7 +82,7 @@ def read_folder(
         raise UsageError(f"--pattern: {describe_exception(error)}", hint="--pattern '**/*.onnx'") from error
     if not models:
         raise UsageError(f"no file in {path} fits --pattern {pattern!r}", hint=f"ls {path}")
-    reader = _Reader(path, None, registry, rules or Rules())
+    reader = _Reader(path, None, registry, permissions or Permissions())
     stems = Counter(PurePath(model).with_suffix("") for model in models)
     shared = {"backend": list(backends), **({"config": settings} if settings else {})}
     named = [{"name": model} if stems[PurePath(model).with_suffix("")] > 1 else {} for model in models]
@@ -105,11 +105,11 @@ def _source(path: str) -> str:
 class _Reader:
     """Reads the cases of a file, or, without a source, those that tables in memory describe, in the current folder."""
 
-    def __init__(self, path: str, source: str | None, registry: Registry, rules: Rules) -> None:
+    def __init__(self, path: str, source: str | None, registry: Registry, permissions: Permissions) -> None:
         self.folder = Path.cwd() if source is None else Path(path).absolute().parent
         self.mistakes = Mistakes(path)
         self._lines = Lines(Place(0)) if source is None else find_lines(source)
-        self._translator = Translator(registry, self.folder, rules)
+        self._translator = Translator(registry, self.folder, permissions)
 
     def cases(self, content: Mapping[str, Any]) -> Iterator[Case]:
         """Yield the cases, and record mistakes."""

@@ -1,4 +1,4 @@
-"""Translation of settings to a case: every option is checked as its command would check it, and becomes words."""
+"""Permissions of a suite file: the code that its cases may name, and the places where they may write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polycmp.options import read_plain, words_of
 from polycmp.plan import plan_backends, spec_texts
 from polycmp_suite.suitefile.case import Case
 from polycmp_suite.suitefile.keys import FORBIDDEN, SUITE_KEYS
-from polycmp_suite.suitefile.rules import Rules, refuse_code, refuse_writing_outside
+from polycmp_suite.suitefile.permissions import Permissions, refuse_code, refuse_writing_outside
 from polycmp_suite.suitefile.spread import CaseSettings
 from polycmp_suite.suitefile.versions import Versions
 
@@ -37,11 +37,11 @@ class Translator:
     Args:
         registry: The plugins.
         folder: Folder that paths are relative to.
-        rules: Permissions of the cases.
+        permissions: Permissions of the cases.
     """
 
-    def __init__(self, registry: Registry, folder: Path, rules: Rules) -> None:
-        self._registry, self._folder, self._rules = registry, folder, rules
+    def __init__(self, registry: Registry, folder: Path, permissions: Permissions) -> None:
+        self._registry, self._folder, self._permissions = registry, folder, permissions
         self._versions = Versions(registry)
         self._references: dict[str, tuple[str, ...]] = {}
         self._tables: dict[str, FlagTable] = {}
@@ -50,7 +50,7 @@ class Translator:
         """Return the case.
 
         Raises:
-            UsageError: A key is no option of the command, a value cannot be one, or the rules do not allow it.
+            UsageError: A key is no option of the command, a value cannot be one, or the permissions do not allow it.
             PluginError: Something that is named is not installed.
         """
         suite_values = {
@@ -77,9 +77,9 @@ class Translator:
         case_options = list(given_options(option_values.values, table, backends))
         models = [model for model in (option_values.model, *(item.model for item in backends)) if model]
         code = next(iter(code_named(case_options, models, backends, self._registry)), None)
-        if code and not self._rules.scripts:
+        if code and not self._permissions.scripts:
             refuse_code(*code)
-        if not self._rules.writes:
+        if not self._permissions.writes:
             refuse_writing_outside(self._folder, case_options)
         words = [*suite_values["command"].split(), *([option_values.model] if option_values.model else [])]
         words += [word for spec in spec_texts(backends) for word in ("-b", spec)]
