@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Cell, CellValue, Column, Row, State, Table
+from polycmp.sentences import listed
 
 if TYPE_CHECKING:
     from polycmp.compare import OutputComparison
@@ -254,9 +255,7 @@ def _reason(own_step: DecodedStep, given_step: DecodedStep | None) -> str:
 
 
 def _some(names: list[str]) -> str:
-    names = list(dict.fromkeys(names))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+    return listed(list(dict.fromkeys(names)), _SHOWN)
 
 
 def _list(steps: Mapping[Place, DecodedStep]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from polycmp.plan import Plan
 from polycmp.results import BackendResult
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.runs import Resolved, is_measured, open_feeds
+from polycmp.sentences import listed
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
@@ -232,5 +233,4 @@ def _ends(nodes: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return (", ".join(map(repr, names[:_SHOWN])) + more) if names else "none"
+    return listed(names, _SHOWN) if names else "none"

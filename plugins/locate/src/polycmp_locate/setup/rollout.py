@@ -23,6 +23,7 @@ from polycmp.runs import (
     open_feedback,
     open_feeds,
 )
+from polycmp.sentences import listed
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.setting import Stage, Tensors
 from polycmp_locate.values.located import Located
@@ -245,10 +246,9 @@ class _Rollout:
 
     def _itself(self, step: int, failed: Sequence[str]) -> str:
         before = {0: "", 1: "; step 0 agrees"}.get(step, f"; steps 0 to {step - 1} agree")
-        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
         return (
             f"step {step} itself: {self.candidate.label} differs there although it is fed with the reference's state, "
-            f"in {', '.join(map(repr, failed[:3]))}{more}{before}"
+            f"in {listed(failed, 3)}{before}"
         )
 
     def _all_right(self, best: _Best, last: Feed, parted: int | None) -> Chosen:
