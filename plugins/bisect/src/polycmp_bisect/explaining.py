@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
 
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 _SCRIPT = "repro.py"
 
 
@@ -98,7 +98,7 @@ def _polycmp(words: Sequence[str]) -> None:
     """Run a polycmp command; a failure shows by the missing file alone."""
     with suppress(OSError, subprocess.SubprocessError):
         subprocess.run(
-            [*module_words("polycmp"), *words], capture_output=True, timeout=_PATIENCE, check=False,
+            [*module_words("polycmp"), *words], capture_output=True, timeout=_TIMEOUT, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The share of the words of two messages that has to be in both for them to tell of one fault. Of ONNX Runtime's
 #: messages on one fusion, worded anew between releases, 0.57 to 0.61 were; of those on different faults at most 0.39.
-_ALIKE = 0.5
+_MIN_SHARED_WORDS = 0.5
 #: The detail of a judgement by time.
 TIME = "seconds"
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -137,7 +137,7 @@ def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
 def _is_alike(one: str, other: str) -> bool:
     """Return whether two messages share most of their words."""
     words, other_words = set(_WORD.findall(one)), set(_WORD.findall(other))
-    return bool(other) and len(words & other_words) >= _ALIKE * len(words | other_words)
+    return bool(other) and len(words & other_words) >= _MIN_SHARED_WORDS * len(words | other_words)
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from polycmp.process import code_words
 
-_PATIENCE = 300.0
+_TIMEOUT = 300.0
 #: Arrays are called ITERATION/NAME in saved inputs, and BACKEND/ITERATION/NAME in saved outputs.
 _READ = (
     'load = lambda path, at: {k.split("/", at)[at]: v for k, v in numpy.load(path).items() if "/" in k}\n'
@@ -54,7 +54,7 @@ def last_line_of(script: Path, python: str) -> str:
     try:
         done = subprocess.run(
             code_words(code, python=python), cwd=script.parent, capture_output=True, text=True, errors="replace",
-            timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
@@ -71,7 +71,7 @@ def releases_in(python: str, packages: Iterable[str]) -> str:
     try:
         done = subprocess.run(
             [*code_words(code, python=python), *dict.fromkeys(packages)],
-            capture_output=True, text=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""

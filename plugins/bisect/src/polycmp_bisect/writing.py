@@ -12,7 +12,7 @@ from polycmp.errors import UsageError
 from polycmp_bisect.environments.errors import NotInstallableError
 
 #: Seconds that the command may take.
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 
 
 def check_step(step: Sequence[str], model: str) -> None:
@@ -55,7 +55,7 @@ def write_model(
     try:
         done = subprocess.run(
             words, env=dict(os.environ if environ is None else environ), capture_output=True, text=True,
-            errors="replace", timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            errors="replace", timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise NotInstallableError(f"{shlex.join(words)} of {name} did not end", why=str(error)) from None

@@ -14,9 +14,9 @@ from polycmp_decide.scores import Floats, Places, Scores
 #: How often a drop that "can be seen" is: a choice, the one that is usual for sizes of samples.
 POWER = 0.8
 #: Resamples that are made at the same time, so that memory stays small.
-_TOGETHER = 100
+_BATCH = 100
 #: No more samples than this are asked for.
-_MOST = 10_000_000
+_MAX_SAMPLES = 10_000_000
 _SEED = 0
 
 Word = Literal["worse", "not worse", "undecided"]
@@ -136,7 +136,7 @@ class _Means:
 
         result = permutation_test(
             (places, places + len(places)), difference, permutation_type="samples", vectorized=True,
-            n_resamples=self._scores.resamples, batch=_TOGETHER, random_state=np.random.default_rng(_SEED),
+            n_resamples=self._scores.resamples, batch=_BATCH, random_state=np.random.default_rng(_SEED),
         )  # fmt: skip
         return float(result.pvalue)
 
@@ -167,7 +167,7 @@ class _Means:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it warns where the interval is NaN, which is looked at below
                 return bootstrap(
-                    (np.arange(number),), drop, vectorized=True, n_resamples=self._scores.resamples, batch=_TOGETHER,
+                    (np.arange(number),), drop, vectorized=True, n_resamples=self._scores.resamples, batch=_BATCH,
                     confidence_level=1.0 - self._alpha, method=method, random_state=np.random.default_rng(_SEED),
                 )  # fmt: skip
 
@@ -266,7 +266,7 @@ def needed_samples(drop: float, changing: float, alpha: float) -> int:
     low, high = 1, 2
     while power(drop, high, changing, alpha) < POWER:
         low, high = high, high * 2
-        if high > _MOST:
+        if high > _MAX_SAMPLES:
             return 0
     while high - low > max(low // 200, 1):
         middle = (low + high) // 2
@@ -276,7 +276,7 @@ def needed_samples(drop: float, changing: float, alpha: float) -> int:
 
 def _rounded(number: float) -> int:
     """Return a number rounded up to two digits; 0 if it is too large to be taken."""
-    if not number <= _MOST:
+    if not number <= _MAX_SAMPLES:
         return 0
     unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
     return math.ceil(number / unit) * unit

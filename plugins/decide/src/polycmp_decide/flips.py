@@ -34,7 +34,7 @@ _TRIES = 8
 #: Halvings of a line: beyond these float32 holds no number between its ends.
 _HALVINGS = 40
 #: Share of a line within which a backend's own tie is looked for first.
-_NEAREST = 2.0**-24
+_FIRST_REACH = 2.0**-24
 
 
 def make_flips(options: FlipOptions, following: FeedbackContext, resolved: Resolved) -> Flips:
@@ -233,7 +233,7 @@ class Flips:
         self, label: str, line: _Line, start: Choices, reference_tie: float, span: Mapping[str, float]
     ) -> None:
         """Record the distance of a backend's tie from the reference's, and the smallest change that reaches both."""
-        ties, length, reach = self._ties[label], line.length(span), _NEAREST
+        ties, length, reach = self._ties[label], line.length(span), _FIRST_REACH
 
         def alike(place: float) -> bool:
             return np.array_equal(self._decide(label, line.at(place)), start)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polycmp.runs import Resolved, ResolvedBackend, RunStep
 
 #: From this correlation on two errors are said to add up, or to cancel.
-_CORRELATED = 0.5
+_MIN_CORRELATION = 0.5
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class _Sums:
             f"the new file makes {100 * self.file_share:.0f} % of the error ({file_rms:.2g} on average, on {host}), "
             f"{device} {100 * (1 - self.file_share):.0f} % ({device_rms:.2g})"
         )
-        if abs(self.correlation) >= _CORRELATED:
+        if abs(self.correlation) >= _MIN_CORRELATION:
             words += "; they add up" if self.correlation > 0 else "; they cancel in part"
         return words
 

@@ -22,7 +22,7 @@ Logits = npt.NDArray[np.floating[Any]]
 _TOKENS, _LOGITS, _MASK = "input_ids", "logits", "attention_mask"
 _POSITIONS = ("position_ids", "cache_position")
 #: How exporters call the number of places whose logits are wanted, 0 for all, and whether the cache holds anything.
-_WANTED, _GOES_ON = ("num_logits_to_keep", "logits_to_keep"), "use_cache_branch"
+_LOGIT_COUNTS, _USES_CACHE = ("num_logits_to_keep", "logits_to_keep"), "use_cache_branch"
 _RULE = re.compile(r"(.+)=(?:own_)?argmax\((.+)\)")
 _HINT = "--feed 'INPUT=argmax(OUTPUT)', with the input that takes tokens and the output that ranks them"
 
@@ -68,7 +68,7 @@ class Decoder:
             raise SideError
         self._inputs = inputs
         self._tokens = self._tokens or _tokens_input(inputs, self.run.label)
-        if inputs.keys() - {self._tokens, _MASK, *_POSITIONS, *_WANTED}:
+        if inputs.keys() - {self._tokens, _MASK, *_POSITIONS, *_LOGIT_COUNTS}:
             self._feedback = open_feedback(FeedbackContext.of(self._resolved.plan), self._resolved)
 
     @property
@@ -114,8 +114,8 @@ class Decoder:
             return self.begin([[*row, token] for row, token in zip(self._rows, tokens, strict=True)])
         feed = dict(self._feedback.then(self._step, self._feed, self._outputs, self._outputs, self._next_inputs))
         feed[self._tokens] = np.array(tokens, _dtype(self._inputs[self._tokens]))[:, None]
-        if _GOES_ON in feed:
-            feed[_GOES_ON] = np.ones_like(feed[_GOES_ON])
+        if _USES_CACHE in feed:
+            feed[_USES_CACHE] = np.ones_like(feed[_USES_CACHE])
         self._step += 1
         return self._last(self._infer(feed))
 
@@ -135,7 +135,11 @@ class Decoder:
             _MASK: np.ones_like(tokens),
             "position_ids": np.broadcast_to(positions, tokens.shape),
             "cache_position": positions,
-            **{name: np.zeros(_shape(self._inputs[name])) for name in (*_WANTED, _GOES_ON) if name in self._inputs},
+            **{
+                name: np.zeros(_shape(self._inputs[name]))
+                for name in (*_LOGIT_COUNTS, _USES_CACHE)
+                if name in self._inputs
+            },
         }
         return {
             name: values.astype(_dtype(self._inputs[name])) for name, values in inputs.items() if name in self._inputs

@@ -13,7 +13,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Word = Literal["worse", "not worse", "undecided"]
 #: No more prompts than this are asked for.
-_MOST = 1_000_000
+_MAX_PROMPTS = 1_000_000
 
 
 def divergences(new: npt.ArrayLike, old: npt.ArrayLike) -> Floats:
@@ -108,7 +108,7 @@ def interval(sums: Sequence[float], counts: Sequence[int], confidence: float) ->
 
 def _rounded(number: float) -> int:
     """Return a number rounded up to two digits; 0 if it is too large to be taken."""
-    if not number <= _MOST:
+    if not number <= _MAX_PROMPTS:
         return 0
     unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
     return math.ceil(number / unit) * unit

@@ -31,9 +31,9 @@ from polycmp_generate.sentences import answer
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
 #: Prompts that a terminal shows, and whose texts it shows.
-_SHOWN, _TEXTS = 10, 3
+_SHOWN_PROMPTS, _SHOWN_TEXTS = 10, 3
 #: Characters of a text that a terminal shows before and behind the place where two part.
-_BEFORE, _BEHIND = 30, 50
+_LENGTH_BEFORE, _LENGTH_BEHIND = 30, 50
 _COLUMNS = (
     Column("KL per token", "number", digits=2, wanted=2),
     Column("Same top token", wanted=1),
@@ -79,11 +79,11 @@ def _blocks(findings: GenerationFindings, text: Wording) -> Iterator[Block]:
         yield _figures(findings)
         rows = tuple(_row(findings, trace, text) for trace in ranked)
         yield Table(
-            "Prompts, the worst first", rows[:_SHOWN], _COLUMNS, name_title="Prompt", judged=False,
+            "Prompts, the worst first", rows[:_SHOWN_PROMPTS], _COLUMNS, name_title="Prompt", judged=False,
             heading="Prompts, the worst first",
         )  # fmt: skip
-        if len(rows) > _SHOWN:
-            yield Note(f"{len(rows) - _SHOWN:,} more prompts; --report FILE names all", label="")
+        if len(rows) > _SHOWN_PROMPTS:
+            yield Note(f"{len(rows) - _SHOWN_PROMPTS:,} more prompts; --report FILE names all", label="")
         yield from _texts([trace for trace in ranked if trace.parts], text)
         yield _picture(findings)
     yield from (Note(note, side.label) for side in sides for note in side.notes)
@@ -118,13 +118,13 @@ def _row(findings: GenerationFindings, trace: Trace, text: Wording) -> Row:
 def _texts(traces: Sequence[Trace], text: Wording) -> Iterator[Block]:
     """Yield what both sides write, side by side: on a terminal where they part, on a page whole."""
     lines = []
-    for trace in traces[:_TEXTS]:
+    for trace in traces[:_SHOWN_TEXTS]:
         shared = text.words(trace.old[: trace.parts[0]])
         one, two = (text.words(tokens)[len(shared) :] for tokens in (trace.old, trace.new))
         lines += [
-            f"  {_shortened(text.words(trace.prompt))} … {_line(shared)[-_BEFORE:]}",
-            f"    old: {_line(one)[:_BEHIND]}",
-            f"    new: {_line(two)[:_BEHIND]}",
+            f"  {_shortened(text.words(trace.prompt))} … {_line(shared)[-_LENGTH_BEFORE:]}",
+            f"    old: {_line(one)[:_LENGTH_BEHIND]}",
+            f"    new: {_line(two)[:_LENGTH_BEHIND]}",
         ]
     items = tuple(
         Fact(text.words(trace.prompt), f"old: {text.words(trace.old)}", remarks=(f"new: {text.words(trace.new)}",))
@@ -140,7 +140,7 @@ def _line(words: str) -> str:
 
 def _shortened(words: str) -> str:
     words = _line(words)
-    return words if len(words) <= _BEFORE else f"{words[: _BEFORE - 1]}…"
+    return words if len(words) <= _LENGTH_BEFORE else f"{words[: _LENGTH_BEFORE - 1]}…"
 
 
 def _picture(findings: GenerationFindings) -> Series:

@@ -9,7 +9,7 @@ from polycmp.sentences import counted
 from polycmp_pipeline.findings import PipelineFindings, StageFinding
 
 #: A share of what numbers span above which a difference that rounding explains is not passed in silence: as of outputs.
-_SMALL = 0.05
+_REPORTED_SHARE = 0.05
 
 
 def blamed(findings: PipelineFindings) -> StageFinding | None:
@@ -33,7 +33,7 @@ def turning(findings: PipelineFindings) -> StageFinding | None:
     """
     for stage in findings.stages:
         apart = stage.end_to_end
-        if apart.decides or (apart.differs and apart.share > _SMALL):
+        if apart.decides or (apart.differs and apart.share > _REPORTED_SHARE):
             return stage
     return None
 

@@ -16,7 +16,7 @@ GROWN = 2.0
 #: Past runs without which a time is not judged.
 LEAST = 3
 #: Standard deviations beyond which a time is no noise. A median's deviation times this factor estimates a normal one's.
-_BEYOND, _NORMAL = 3.0, 1.4826
+_NOISE_LIMIT, _MEDIAN_TO_STANDARD = 3.0, 1.4826
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def slower(seconds: float, past: Sequence[float], limit: float) -> str | None:
         limit: Largest ratio of the time to their median.
     """
     median = statistics.median(past)
-    noise = _NORMAL * statistics.median(abs(item - median) for item in past)
-    if seconds <= limit * median or seconds <= median + _BEYOND * noise:
+    noise = _MEDIAN_TO_STANDARD * statistics.median(abs(item - median) for item in past)
+    if seconds <= limit * median or seconds <= median + _NOISE_LIMIT * noise:
         return None
     factor = f"{seconds / median:.2f} x" if median else "more than"
     return f"{duration(seconds)}, {factor} the median of {len(past)} runs ({duration(median)}, noise {duration(noise)})"

@@ -21,7 +21,7 @@ from polycmp_suite.spec import Ended, Job
 #: Seconds after which a file that no case has used is removed from a machine.
 _CACHE_SECONDS = 7 * 24 * 3600.0
 #: Bytes of one file that a case has written; a larger one does not come back.
-_LARGEST = 64 << 20
+_MAX_FILE_BYTES = 64 << 20
 _POLL = 0.02
 
 
@@ -143,7 +143,7 @@ def _run(job: Job) -> Ended:
 def _written(output: Path) -> dict[str, bytes]:
     contents = {}
     for path in sorted(output.rglob("*")):
-        if path.is_file() and path.stat().st_size <= _LARGEST:
+        if path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES:
             contents[path.relative_to(output).as_posix()] = path.read_bytes()
     return contents
 

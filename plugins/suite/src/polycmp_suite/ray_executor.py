@@ -24,10 +24,10 @@ log = logging.getLogger("polycmp.suite.ray")
 #: Times that a case is run elsewhere after its machine was lost.
 RETRIES = 3
 #: Cases that are handed to the cluster beyond those that can run, so that no core waits for the driver.
-_AHEAD = 1.5
+_CASES_PER_CORE = 1.5
 _TICK = 1.0
 #: Seconds in which a cluster has to answer.
-_ANSWER = 10.0
+_TIMEOUT = 10.0
 
 
 class RayExecutor:
@@ -75,7 +75,7 @@ class RayExecutor:
     def _limit(self) -> int:
         if self._jobs:
             return self._jobs
-        return max(2, int(ray.cluster_resources().get("CPU", 1) * _AHEAD))
+        return max(2, int(ray.cluster_resources().get("CPU", 1) * _CASES_PER_CORE))
 
     @cached_property
     def _task(self) -> Any:
@@ -154,7 +154,7 @@ def _knock(address: str) -> None:
     """Raise if no cluster answers; Ray itself tries for minutes first."""
     host, colon, port = address.rpartition(":")
     if colon and host and "/" not in address and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=_ANSWER).close()
+        socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
 
 
 def _impossible(job: Job) -> str | None:

@@ -13,7 +13,7 @@ from polycmp_suite.result import CaseResult
 #: The axis under which a result names its release.
 RELEASE = "release"
 #: Verdicts that tell something of a release, in words, and the state of a row that ends with one.
-_NOW: Mapping[str, str] = {"passed": "right", "failed": "differs", "error": "not compared"}
+_VERDICT_WORDS: Mapping[str, str] = {"passed": "right", "failed": "differs", "error": "not compared"}
 _STATES: Mapping[str, State] = {"passed": "passed", "failed": "failed", "error": "error"}
 
 
@@ -38,7 +38,7 @@ class ReleaseRow:
         verdicts = {name: item.verdict for name, item in self.results.items()}
         if "failed" in verdicts.values():
             verdicts = {name: "passed" if verdict == "blind" else verdict for name, verdict in verdicts.items()}
-        return {name: verdict for name, verdict in verdicts.items() if verdict in _NOW}
+        return {name: verdict for name, verdict in verdicts.items() if verdict in _VERDICT_WORDS}
 
     @property
     def turns(self) -> Sequence[tuple[str, str]]:
@@ -57,11 +57,12 @@ class ReleaseRow:
         verdicts = self.known_verdicts
         if self.turns:
             return "; ".join(
-                f"{_NOW[verdicts[new]]} since {new}, {_NOW[verdicts[old]]} with {old}" for old, new in self.turns
+                f"{_VERDICT_WORDS[verdicts[new]]} since {new}, {_VERDICT_WORDS[verdicts[old]]} with {old}"
+                for old, new in self.turns
             )
         if not verdicts:
             return "nothing is told of any"
-        now, silent = _NOW[[*verdicts.values()][-1]], [name for name in self.results if name not in verdicts]
+        now, silent = _VERDICT_WORDS[[*verdicts.values()][-1]], [name for name in self.results if name not in verdicts]
         return (
             f"{now} with {', '.join(verdicts)}; nothing is told of {', '.join(silent)}" if silent else f"{now} with all"
         )

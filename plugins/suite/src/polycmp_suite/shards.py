@@ -29,7 +29,7 @@ class _Variables(NamedTuple):
     first: int | str
 
 
-_KNOWN = (
+_CI_SYSTEMS = (
     _Variables("GitHub Actions", "STRATEGY_JOB_INDEX", "STRATEGY_JOB_TOTAL", 0),
     _Variables("GitLab", "CI_NODE_INDEX", "CI_NODE_TOTAL", 1),
     _Variables("Buildkite", "BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT", 0),
@@ -77,11 +77,11 @@ def find_shard(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _of_variables(text: str, explicit_total: str, environment: Mapping[str, str]) -> Shard:
-    known = next((item for item in _KNOWN if item.number in environment), None)
+    known = next((item for item in _CI_SYSTEMS if item.number in environment), None)
     if known is None:
         raise UsageError(
             f"--shard {text}: nothing tells which shard this is",
-            why=f"none of {', '.join(item.number for item in _KNOWN)} is set",
+            why=f"none of {', '.join(item.number for item in _CI_SYSTEMS)} is set",
             hint="--shard 3/8",
         )
     total = explicit_total or environment.get(known.total, "")

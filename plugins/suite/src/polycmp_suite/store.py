@@ -18,7 +18,7 @@ from polycmp_suite.result import CaseResult, read_result
 from polycmp_suite.suitefile.case import Case, Suite
 
 _DAY = 24 * 3600.0
-_ABOUT, _RESULT, _CASES, LATEST = "suite.json", "result.json", "cases", "latest"
+_SUITE, _RESULT, _CASES, LATEST = "suite.json", "result.json", "cases", "latest"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Run:
     def about(self) -> Mapping[str, Any]:
         """Facts about the run as a whole; empty if they cannot be read."""
         try:
-            document = parse_json((self.folder / _ABOUT).read_text(encoding="utf-8"))
+            document = parse_json((self.folder / _SUITE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return document if isinstance(document, dict) else {}
@@ -107,12 +107,12 @@ class Run:
         Raises:
             FileError: That cannot be written.
         """
-        write_document(self.folder / _ABOUT, {"schema": 1, "number": self.order[0], **values})
+        write_document(self.folder / _SUITE, {"schema": 1, "number": self.order[0], **values})
 
 
 def is_run(folder: Path) -> bool:
     """Return whether a folder holds a run."""
-    return (folder / _ABOUT).is_file()
+    return (folder / _SUITE).is_file()
 
 
 def runs_in(folder: Path) -> list[Run]:
@@ -152,7 +152,7 @@ def new_run(folder: Path) -> Run:
             with suppress(FileExistsError):
                 run_folder.mkdir()
                 break
-        write_document(run_folder / _ABOUT, {"schema": 1, "number": last + 1, "time": time.time(), "finished": False})
+        write_document(run_folder / _SUITE, {"schema": 1, "number": last + 1, "time": time.time(), "finished": False})
         _point(folder / LATEST, run_folder.name)
     except OSError as error:
         raise FileError(

@@ -14,10 +14,10 @@ from polycmp_torch.steps import Step
 from polycmp_torch.values import is_near
 
 #: Numbers that are tried in place of a size, on tensors of at most so many elements.
-_TRIED = 1024
-_ELEMENTS = 1 << 18
+_MAX_TRIED_SIZE = 1024
+_MAX_ELEMENTS = 1 << 18
 #: Position of the argument of `batch_norm` that chooses the statistics of its input.
-_TRAINING = 5
+_TRAINING_POSITION = 5
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+\n\s*(?P<code>\S[^\n]*)')
 
 
@@ -34,15 +34,15 @@ def find_causes(
         exported: The value in the export.
     """
     expected = to_numpy(exported).astype(np.float64)
-    if step.target == "batch_norm" and len(step.args) > _TRAINING and not step.args[_TRAINING]:
-        args = (*step.args[:_TRAINING], True, *step.args[_TRAINING + 1 :])
+    if step.target == "batch_norm" and len(step.args) > _TRAINING_POSITION and not step.args[_TRAINING_POSITION]:
+        args = (*step.args[:_TRAINING_POSITION], True, *step.args[_TRAINING_POSITION + 1 :])
         copies = {name: tensor.clone() for name, tensor in tensors.items()}
         if _gives(torch, replace(step, args=args), copies, expected):
             yield (
                 f"exactly what batch_norm of module {step.module} gives in training mode, from the statistics of its "
                 "input: the module was exported in training mode; call eval() before the export"
             )
-    if expected.size <= _ELEMENTS:
+    if expected.size <= _MAX_ELEMENTS:
         yield from _frozen_sizes(torch, step, tensors, inputs, expected)
 
 
@@ -55,7 +55,7 @@ def _frozen_sizes(
     for place, value in enumerate(step.args):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in sizes:
             continue
-        for number in range(1, _TRIED):
+        for number in range(1, _MAX_TRIED_SIZE):
             args = (*step.args[:place], type(value)(number), *step.args[place + 1 :])
             if number != value and _gives(torch, replace(step, args=args), tensors, expected):
                 yield (

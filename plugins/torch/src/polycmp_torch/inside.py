@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Keys under which PyTorch's exporter writes the same into an ONNX file.
 _SCOPES, _STACK = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.stack_trace"
 #: Tolerance of the traced program against the module itself, relative to the largest magnitude.
-_SAME = 1e-3
+_TOLERANCE = 1e-3
 
 
 def inside(model: ModelHandle, options: Options | None) -> ModelGraph | str:
@@ -346,7 +346,7 @@ def _check(torch: Any, steps: Steps, arguments: Sequence[Any], expected: Iterabl
     for name, one, two in zip(steps.outputs, outputs, expected, strict=False):
         traced, reference = (to_numpy(item).astype(np.float64) for item in (one, two))
         gap = _gap(traced, reference)
-        if gap > _SAME * max(float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference))), 1e-30):
+        if gap > _TOLERANCE * max(float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference))), 1e-30):
             raise ModelError(
                 f"the program that PyTorch traced gives another {name!r} than the module, by {gap:.2g}", whose="torch"
             )

@@ -19,7 +19,7 @@ from polycmp_torch.values import flatten
 
 #: Operations that take values out of tensors, by PyTorch's names.
 _NUMBERS = frozenset({"item", "__float__", "__int__", "__index__"})
-_WAYS = frozenset({"__bool__"})
+_BRANCHES = frozenset({"__bool__"})
 _ARRAYS = frozenset({"tolist", "numpy", "__array__"})
 
 
@@ -138,7 +138,9 @@ class _Recorder:
         else:
             read = self._plain((args, keywords))
         result = func(*args, **keywords)
-        kind = "number" if target in _NUMBERS else "way" if target in _WAYS else "array" if target in _ARRAYS else ""
+        kind = (
+            "number" if target in _NUMBERS else "way" if target in _BRANCHES else "array" if target in _ARRAYS else ""
+        )
         if kind:
             return self._escape(kind, result)
         several = isinstance(result, (tuple, list))

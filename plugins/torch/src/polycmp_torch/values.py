@@ -92,7 +92,7 @@ def _below(name: str, key: str) -> str:
 
 
 #: Tolerance of a trial against an export's value, relative to the largest magnitude.
-_NEAR = 1e-4
+_TOLERANCE = 1e-4
 
 
 def is_near(tensor: Any, expected: NDArray[Any]) -> bool:
@@ -105,7 +105,7 @@ def is_near(tensor: Any, expected: NDArray[Any]) -> bool:
     array = to_numpy(tensor).astype(np.float64)
     if array.shape != expected.shape or not np.isfinite(expected).all():
         return False
-    limit = _NEAR * max(np.max(np.abs(expected), initial=0.0), 1e-30)
+    limit = _TOLERANCE * max(np.max(np.abs(expected), initial=0.0), 1e-30)
     return bool(np.max(np.abs(array - expected), initial=0.0) <= limit)
 
 

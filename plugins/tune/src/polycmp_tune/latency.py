@@ -16,7 +16,7 @@ from polycmp.tensors import Feed
 from polycmp_tune.options import TuneSection
 
 #: Calls of a round at least, however long they take.
-_FEWEST = 3
+_MIN_CALLS = 3
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _calls(run: BackendRun, feed: Feed, warm_up: int, seconds: float) -> tuple[l
         run.infer(feed, measure=False)
     durations: list[float] = []
     start = time.perf_counter()
-    while not run.result.error and (len(durations) < _FEWEST or time.perf_counter() - start < seconds):
+    while not run.result.error and (len(durations) < _MIN_CALLS or time.perf_counter() - start < seconds):
         run.infer(feed)
         durations.append(run.last_seconds)
     return durations, time.perf_counter() - start

@@ -16,7 +16,7 @@ from polycmp_bisect.environments.errors import UnreachableError
 from polycmp_bisect.environments.packages import known_releases
 
 #: Seconds for which an answer holds; where no index answers, an older one has to do.
-_HOLDS = 600.0
+_MAX_AGE = 600.0
 
 
 def cached_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
@@ -30,7 +30,7 @@ def cached_releases(package: str, find_links: Sequence[str] = (), *, pre: bool =
     settings = sorted(item for item in os.environ.items() if item[0].startswith(("PIP_", "UV_")))
     path = cache_folder() / "index" / f"{package}-{digest(package, list(find_links), pre, settings)}.json"
     cached = _read(path)
-    if cached is not None and not find_links and 0 <= time.time() - path.stat().st_mtime < _HOLDS:
+    if cached is not None and not find_links and 0 <= time.time() - path.stat().st_mtime < _MAX_AGE:
         return cached
     try:
         releases = known_releases(package, find_links, pre=pre)

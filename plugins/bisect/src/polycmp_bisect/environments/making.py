@@ -25,11 +25,11 @@ from polycmp_bisect.environments.polycmp_packages import PolycmpPackages
 from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool
 
 #: Bytes below which a disk counts as full: no runtime fits there.
-_FULL = 64 * 1024**2
+_MIN_FREE_BYTES = 64 * 1024**2
 #: Belongs to the names of environments; another one where what a name stands for has changed.
-_LAYOUT = 2
+_LAYOUT_VERSION = 2
 #: Marks an environment that lacks what the runtime needs besides, and takes it from the one that uses it.
-_BORROWS = "borrows"
+_BORROWS_MARK = "borrows"
 #: What NumPy 2 says of a module that was built for NumPy 1: its import may seem to succeed all the same.
 _FOR_NUMPY_1 = "compiled using NumPy 1.x"
 
@@ -111,7 +111,7 @@ class Maker:
 
     def _name(self, contents: EnvironmentContents, beside: Sequence[str]) -> str:
         first = contents.packages[0].replace("==", "-").replace("/", "_")
-        parts = (_LAYOUT, contents.packages, sorted(beside), self.digests(contents.packages))
+        parts = (_LAYOUT_VERSION, contents.packages, sorted(beside), self.digests(contents.packages))
         return f"{first}-py{contents.python}-{digest(*parts)}"
 
     def digests(self, packages: Sequence[str]) -> list[str]:
@@ -158,7 +158,7 @@ class Maker:
             # Wheels of the runtime alone, and no index: what it needs is what this environment has.
             alone = installer.install(folder, contents.packages, alone=True)
             if alone.status == 0:
-                (folder / _BORROWS).touch()
+                (folder / _BORROWS_MARK).touch()
                 if (failed := _failed_import(folder, contents.modules, _here())) is None:
                     return
                 raise NotInstallableError(f"{contents.text} cannot be imported", why=failed)
@@ -179,7 +179,7 @@ class Maker:
         """
         if done.status == 0:
             return
-        if shutil.disk_usage(self.cache.folder).free < _FULL or "No space left" in done.text:
+        if shutil.disk_usage(self.cache.folder).free < _MIN_FREE_BYTES or "No space left" in done.text:
             raise self._full(contents, done.last_line)
         package = Requirement(contents.packages[0]).name
         if done.lacks_answers or installer.versions(package, contents.python) is None:
@@ -217,7 +217,7 @@ class Maker:
         if done.status:
             raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
         site, below = site_packages(place, python), site_packages(base, python)
-        lines = [f"import site; site.addsitedir({str(below)!r})", *(_here() if (base / _BORROWS).exists() else ())]
+        lines = [f"import site; site.addsitedir({str(below)!r})", *(_here() if (base / _BORROWS_MARK).exists() else ())]
         (site / "zz_below.pth").write_text("\n".join(lines) + "\n", "utf-8")
         for item, source in ours.places.items():
             (site / item).symlink_to(source, target_is_directory=source.is_dir())

@@ -17,13 +17,13 @@ from polycmp.errors import PluginError
 from polycmp.process import code_words, module_words
 
 #: Seconds that a download and installation may take.
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 #: The lowest Python that polycmp runs on, and the highest that is looked for.
 _PYTHONS = range(10, 20)
 
 
 #: How the errors of pip, of uv and of Python begin, and the characters of one that are shown.
-_ERRORS, _LONGEST = ("error:", "× ", "importerror", "modulenotfounderror"), 300
+_ERRORS, _MAX_ERROR_LENGTH = ("error:", "× ", "importerror", "modulenotfounderror"), 300
 #: What pip and uv say where an index, or the place of a file, does not answer.
 _NO_ANSWER = (
     "connection broken", "error sending request", "max retries exceeded", "timed out", "connection reset",
@@ -55,10 +55,10 @@ class Done:
         lines = [" ".join(line.split()) for line in self.text.splitlines() if line.strip()]
         starts = [place for place, line in enumerate(lines) if line.lower().startswith(_ERRORS)]
         text = " ".join(lines[starts[-1] :]) if starts else lines[-1] if lines else f"exit status {self.status}"
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        return text if len(text) <= _MAX_ERROR_LENGTH else f"{text[: _MAX_ERROR_LENGTH - 1]}…"
 
 
-def run_tool(words: Sequence[str], seconds: float = _PATIENCE, folder: Path | None = None) -> Done:
+def run_tool(words: Sequence[str], seconds: float = _TIMEOUT, folder: Path | None = None) -> Done:
     """Run a tool to its end and return its status and output.
 
     Args:

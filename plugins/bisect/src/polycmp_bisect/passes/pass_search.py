@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from polycmp_bisect.judging import Judge
 
 #: Operators that passes replace, from which on naming them all tells nothing.
-_MOST = 6
+_SHOWN_REPLACEMENTS = 6
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,8 @@ def labels_of(nodes: Sequence[GraphNode]) -> str:
 def replaced_words(replaced: Sequence[Rewrite]) -> str:
     """Describe the rewrites of a model's operators; empty if none is known."""
     parts = [
-        f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}" for item in replaced[:_MOST]
+        f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}"
+        for item in replaced[:_SHOWN_REPLACEMENTS]
     ]
-    more = len(replaced) - _MOST
+    more = len(replaced) - _SHOWN_REPLACEMENTS
     return "; ".join([*parts, f"{more} more"] if more > 0 else parts)

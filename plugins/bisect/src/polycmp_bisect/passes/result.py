@@ -13,7 +13,7 @@ from polycmp_bisect.search import Judgement
 from polycmp_bisect.sentences import issue_at, no_run_shows_which, only_together
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
-_LONGEST = 60
+_MAX_NAME_LENGTH = 60
 
 
 def result_of(result: PassSearchResult, run_words: str, command: str, seconds: float, *, page: str = "") -> Result:
@@ -100,6 +100,6 @@ def _content(result: PassSearchResult, run_words: str) -> Iterator[Block]:
 
 
 def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
-    short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[: _MAX_NAME_LENGTH - 1]}…"
     cells = (None if judgement.detail == TIME else judgement.error, judgement.seconds)
     return Row(short, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)

@@ -27,7 +27,7 @@ WORDS = {
     "FILE.py:NAME": "what a function of (step, feed, outputs) returns",
 }
 #: Names by which decoders call inputs that have to follow the cache, and the rules for them.
-_USUAL = {"attention_mask": "ones", "position_ids": "count", "cache_position": "count"}
+_USUAL_RULES = {"attention_mask": "ones", "position_ids": "count", "cache_position": "count"}
 _TOKENS, _LOGITS = "input_ids", "logits"
 
 
@@ -125,7 +125,7 @@ def _tokens(names: Mapping[str, str]) -> str:
 def _usual(inputs: Collection[str], outputs: Collection[str]) -> dict[str, str]:
     if _TOKENS not in inputs or _LOGITS not in outputs:
         return {}
-    return {_TOKENS: f"argmax({_LOGITS})", **{name: rule for name, rule in _USUAL.items() if name in inputs}}
+    return {_TOKENS: f"argmax({_LOGITS})", **{name: rule for name, rule in _USUAL_RULES.items() if name in inputs}}
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
 
 #: Names by which decoders call their caches, for models of which no --state says it.
-_USUAL = (
+_USUAL_PATTERNS = (
     r"present\.(.*)=past_key_values.\1",
     r"present_(.*)=past_\1",
     r"(.*)_out=\1_in",
@@ -101,7 +101,7 @@ def listed(names: Iterable[str]) -> str:
 
 def usual_patterns(outputs: Collection[str], inputs: Collection[str]) -> tuple[str, ...]:
     """Return the `--state` that fits usual names of caches; empty if none does."""
-    for pattern in _USUAL:
+    for pattern in _USUAL_PATTERNS:
         expression, template = split_state(pattern)
         pairs = [(name, match.expand(template)) for name in outputs if (match := expression.fullmatch(name))]
         if any(target in inputs and target != name for name, target in pairs):

@@ -15,9 +15,9 @@ from polycmp_decide.scores import Floats
 from polycmp_decide.tasks.task import Array
 
 #: Limits that people who measure YOLO use: scores, overlap of boxes of one class, boxes of a picture.
-_LEAST, _OVERLAP, _BOXES = 0.001, 0.7, 300
+_MIN_SCORE, _MAX_OVERLAP, _MAX_BOXES = 0.001, 0.7, 300
 #: Boxes that are looked at, those with the largest scores.
-_LOOKED_AT = 3000
+_MAX_CANDIDATES = 3000
 #: Pixels between the cells of the grids of YOLO.
 _STRIDES = (8, 16, 32)
 
@@ -39,15 +39,15 @@ class Boxes:
     def best(self) -> Boxes:
         """Return the boxes with the largest scores, of those that overlap and are of one class the first."""
         order = np.argsort(-self.scores, kind="stable")
-        order = order[self.scores[order] > _LEAST][:_LOOKED_AT]
+        order = order[self.scores[order] > _MIN_SCORE][:_MAX_CANDIDATES]
         corners, classes = self.corners[order], self.classes[order]
         remaining = np.ones(len(order), bool)
         places: list[int] = []
         for at in range(len(order)):
-            if not remaining[at] or len(places) == _BOXES:
+            if not remaining[at] or len(places) == _MAX_BOXES:
                 continue
             places.append(at)
-            near = overlaps(corners[at : at + 1], corners)[0] > _OVERLAP
+            near = overlaps(corners[at : at + 1], corners)[0] > _MAX_OVERLAP
             remaining &= ~(near & (classes == classes[at]))
         return Boxes(corners[places], self.scores[order][places], classes[places])
 
@@ -114,7 +114,7 @@ def _corners(centres: Floats) -> Floats:
 
 def _each_class(corners: Floats, scores: Floats) -> Boxes:
     """Return a box for each class that has a score worth looking at."""
-    box, kind = np.nonzero(scores > _LEAST)
+    box, kind = np.nonzero(scores > _MIN_SCORE)
     return Boxes(corners[box], scores[box, kind], kind)
 
 

@@ -15,9 +15,9 @@ from polycmp_decide.tasks.decoders import Boxes, decode, overlaps
 from polycmp_decide.tasks.task import Array, TaskOptions
 
 #: How far boxes have to overlap, which shares of the boxes are looked at, and how many boxes of a class count: COCO's.
-_LIMITS = np.linspace(0.5, 0.95, 10)
+_OVERLAPS = np.linspace(0.5, 0.95, 10)
 _RECALLS = np.linspace(0.0, 1.0, 101)
-_COUNTED = 100
+_MAX_BOXES = 100
 #: A score takes a thousandth of a second for each class, and others a hundredth of that.
 _RESAMPLES = 999
 
@@ -109,15 +109,15 @@ class _Matches:
 
 def _match(boxes: Boxes, truth: Truth, kind: int) -> _Matches:
     box_places = np.flatnonzero(boxes.classes == kind)
-    box_places = box_places[np.argsort(-boxes.scores[box_places], kind="stable")][:_COUNTED]
+    box_places = box_places[np.argsort(-boxes.scores[box_places], kind="stable")][:_MAX_BOXES]
     truth_places = np.flatnonzero(truth.classes == kind)
     truth_places = truth_places[np.argsort(truth.crowds[truth_places], kind="stable")]
     crowds = truth.crowds[truth_places]
     shares = overlaps(boxes.corners[box_places], truth.corners[truth_places])
     if crowds.any():  # of a box in a crowd it counts how much of the box lies in it
         shares[:, crowds] = _covered(boxes.corners[box_places], truth.corners[truth_places][crowds])
-    right, ignored = (np.zeros((len(_LIMITS), len(box_places)), bool) for _ in range(2))
-    for row, limit in enumerate(_LIMITS):
+    right, ignored = (np.zeros((len(_OVERLAPS), len(box_places)), bool) for _ in range(2))
+    for row, limit in enumerate(_OVERLAPS):
         matched = np.zeros(len(truth_places), bool)
         for at in range(len(box_places)):
             free = shares[at] >= min(limit, 1 - 1e-10)
@@ -173,7 +173,7 @@ class _Curve:
         for row, recall in zip(precision, right / number, strict=True):
             at = np.searchsorted(recall, _RECALLS, side="left")
             total += float(row[at[at < len(row)]].sum())
-        return total / (len(_LIMITS) * len(_RECALLS))
+        return total / (len(_OVERLAPS) * len(_RECALLS))
 
 
 def _mean(classes: Sequence[_Curve], places: Places) -> float:

@@ -12,7 +12,7 @@ from polycmp_decide.scores import Floats, Scores, hits
 from polycmp_decide.tasks.task import Array, TaskOptions, is_real, only_output
 
 #: Samples whose nearest ones are looked for at the same time.
-_TOGETHER = 1024
+_CHUNK = 1024
 
 
 class Embed:
@@ -65,8 +65,8 @@ def _fits(array: Array) -> bool:
 def _nearest(vectors: Floats) -> Array:
     """Return the place of the nearest other vector of each; of equally near ones the first, of NaN itself."""
     places = []
-    for start in range(0, len(vectors), _TOGETHER):
-        cosines = vectors[start : start + _TOGETHER] @ vectors.T
+    for start in range(0, len(vectors), _CHUNK):
+        cosines = vectors[start : start + _CHUNK] @ vectors.T
         rows = np.arange(len(cosines))
         cosines[rows, rows + start] = -np.inf
         places.append(np.where(np.isnan(cosines), -np.inf, cosines).argmax(1))

@@ -14,14 +14,14 @@ from polycmp.graph import GraphNode
 from polycmp_locate.pairing.side import MOVING
 
 #: Operators whose attributes follow from how a file is written: what they are cast to, or hold.
-_FREE = MOVING | {"Cast", "CastLike", "Constant", "ConstantOfShape", "Concat", "If", "Loop", "Scan"}
+_WRITTEN_FREELY = MOVING | {"Cast", "CastLike", "Constant", "ConstantOfShape", "Concat", "If", "Loop", "Scan"}
 #: Attributes that say how operands lie.
 _LAYOUT = re.compile(r"trans[A-Z]|perm$|to$|saturate$|layout")
 #: Endings of attributes that hold the same in another type.
-_TYPED = re.compile(r"_(?:as_)?(?:int64s?|floats?|doubles?|strings?|tensor)$")
-_LONGEST = 60
+_TYPE_SUFFIX = re.compile(r"_(?:as_)?(?:int64s?|floats?|doubles?|strings?|tensor)$")
+_MAX_LENGTH = 60
 #: How far equal numbers of a file lie apart once they were written in float32.
-_CLOSE = 1e-6
+_FLOAT32_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def attribute_differences(
         {node.op_type: node for node in nodes if counts[node.op_type] == 1}
         for nodes, counts in ((nodes, Counter(node.op_type for node in nodes)) for nodes in (candidate, reference))
     ]
-    both = [kind for kind in alone[0] if kind in alone[1] and kind not in _FREE]
+    both = [kind for kind in alone[0] if kind in alone[1] and kind not in _WRITTEN_FREELY]
     return tuple(item for kind in both for item in _differences(alone[0][kind], alone[1][kind]))
 
 
@@ -63,7 +63,7 @@ def _differences(candidate_node: GraphNode, reference_node: GraphNode) -> Iterat
 
 
 def _by_stem(attributes: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
-    return {_TYPED.sub("", name): (name, value) for name, value in attributes.items()}
+    return {_TYPE_SUFFIX.sub("", name): (name, value) for name, value in attributes.items()}
 
 
 def _are_equal(candidate: Any, reference: Any) -> bool:
@@ -73,9 +73,9 @@ def _are_equal(candidate: Any, reference: Any) -> bool:
         return bool(candidate == reference)
     if all(isinstance(item, int) for value in both for item in value):
         return candidate == reference or any((one < 0) != (other < 0) for one, other in zip(*both, strict=True))
-    return np.allclose(both[0], both[1], rtol=_CLOSE, atol=0, equal_nan=True)
+    return np.allclose(both[0], both[1], rtol=_FLOAT32_TOLERANCE, atol=0, equal_nan=True)
 
 
 def _shortened(value: Any) -> str:
     text = str(value)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"

@@ -14,7 +14,7 @@ from polycmp.graph import ModelGraph, weight_values
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, to_numpy
 
 #: Where operators that make codes read the scale and the zero point of those.
-_RESULTS = {
+_RESULT_SCALES = {
     "QuantizeLinear": (1, 2), "QLinearConv": (6, 7), "QLinearMatMul": (6, 7), "QGemm": (7, 8), "QLinearAdd": (6, 7),
     "QLinearMul": (6, 7), "QLinearSigmoid": (3, 4), "QLinearLeakyRelu": (3, 4), "QLinearSoftmax": (3, 4),
     "QLinearAveragePool": (3, 4), "QLinearGlobalAveragePool": (3, 4), "QLinearReduceMean": (3, 4),
@@ -123,7 +123,7 @@ def _code_sources(
         if not node.outputs or node.outputs[0] in static:
             continue
         first = node.operand(0)
-        places = _RESULTS.get(node.op_type)
+        places = _RESULT_SCALES.get(node.op_type)
         if node.op_type == "DynamicQuantizeLinear":
             known.add(node.outputs[0])
             yield node.outputs[0], ("", "", 0)

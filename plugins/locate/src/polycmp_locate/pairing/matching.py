@@ -17,7 +17,7 @@ Key = TypeVar("Key")
 #: Number of operators after a tensor that tell it from others like it.
 _DEPTH = 4
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
-_MOST = 0.95
+_ENOUGH_PAIRED = 0.95
 
 
 def pair_graphs(
@@ -53,7 +53,7 @@ def pair_sides(candidate: ModelSide, reference: ModelSide, known_pairs: Mapping[
     """
     matching = _Matching(candidate, reference)
     pairing = matching.run(known_pairs or {})
-    if pairing.share >= _MOST or not matching.resized:
+    if pairing.share >= _ENOUGH_PAIRED or not matching.resized:
         return pairing
     # A file that keeps the sizes of its example inputs makes other shapes, and so does all that follows.
     without_sizes = _Matching(candidate, reference, sizes=False).run(known_pairs or {})

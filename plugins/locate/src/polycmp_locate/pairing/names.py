@@ -14,7 +14,7 @@ _SUFFIXES = re.compile(
     r"|_cast_to_\w+|_casted_\w+|_castout|_output_cast_?\d*|_input_cast_?\d*|/\w*Cast_?\d*|_scale|_zero_point)$"
 )
 #: Names that exporters count up: the same one may be another tensor in another export of the same model.
-_COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
+_NUMBERED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
 #: Names that say nothing but an operator and a number, and may have the module around it in front, as those of
 #: PyTorch's programs and of its TorchScript exporter do (`/layer/Concat_4_output_0`): exporters count them up, the
 #: latter within each module, so that an operator more or less moves all numbers after it.
@@ -40,7 +40,7 @@ def base_name(name: str) -> str:
 
 def is_counted(name: str) -> bool:
     """Return whether a name is only a number that an exporter counted up, and therefore no evidence by itself."""
-    return bool(_COUNTED.match(name)) or "Constant_" in name
+    return bool(_NUMBERED.match(name)) or "Constant_" in name
 
 
 def is_generic(name: str) -> bool:

@@ -22,14 +22,15 @@ _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm
 #: Operators of which one in a part says more than those that only move elements after it.
 _PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 #: Where operators read what quantisers round, be it a weight.
-_ROUNDED = {"Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
-            "RNN": (1, 2), "Attention": (1,), "Gather": (0,), "Add": (0, 1), "Sub": (0, 1), "Mul": (0, 1),
-            "Div": (0, 1)}  # fmt: skip
+_ROUNDED_OPERANDS = {
+    "Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
+    "RNN": (1, 2), "Attention": (1,), "Gather": (0,), "Add": (0, 1), "Sub": (0, 1), "Mul": (0, 1), "Div": (0, 1),
+}  # fmt: skip
 #: Operators that change what they read by a constant, which some optimisers take for one that changes nothing.
 _WITH_CONSTANTS = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip"})
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 #: Operators that make and read codes one number at a time, so that equal scales make equal codes but for ties.
-_SHARED = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_ELEMENTWISE_CODES = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ class _Builder:
         candidate_nodes = _step_operators(self.candidate, candidate_part)
         reference_nodes = _step_operators(self.reference, reference_part)
         kinds = [Counter(node.op_type for node in nodes) for nodes in (candidate_nodes, reference_nodes)]
-        if kinds[0] != kinds[1] or not kinds[0].keys() <= _SHARED:
+        if kinds[0] != kinds[1] or not kinds[0].keys() <= _ELEMENTWISE_CODES:
             return None
         fingerprints = sorted(_fingerprint(self.candidate, node) for node in candidate_nodes)
         if fingerprints != sorted(_fingerprint(self.reference, node) for node in reference_nodes):
@@ -351,7 +352,7 @@ def part_of(side: ModelSide, name: str, border: Mapping[str, str]) -> Part:
 
 def _rounded_weights(side: ModelSide, nodes: Iterable[GraphNode]) -> dict[str, None]:
     """Return the weights of operators that quantisers round to steps; biases of products are not among them."""
-    read = {node.operand(place): None for node in nodes for place in _ROUNDED.get(plain_type(node), ())}
+    read = {node.operand(place): None for node in nodes for place in _ROUNDED_OPERANDS.get(plain_type(node), ())}
     return {name: None for name in read if name in side.graph.weights}
 
 

@@ -14,7 +14,7 @@ from polycmp_locate.pairing.codes import code_tensors
 from polycmp_locate.pairing.source import module_of
 
 #: Operators that other operators replace, by what they compute.
-_PLAIN = {
+_PLAIN_TYPES = {
     "MatMulInteger": "MatMul", "QLinearMatMul": "MatMul", "FusedMatMul": "MatMul", "MatMulNBits": "MatMul",
     "MatMulIntegerToFloat": "MatMul", "DynamicQuantizeMatMul": "MatMul", "TransposeMatMul": "MatMul",
     "ConvInteger": "Conv", "QLinearConv": "Conv", "FusedConv": "Conv", "NhwcConv": "Conv", "NhwcFusedConv": "Conv",
@@ -34,10 +34,12 @@ _INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
 _ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout",
                        "ReorderInput", "ReorderOutput"})  # fmt: skip
 #: Where operators have tensors to calculate with; what is left out are scales, zero points, shapes and places.
-_DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
-         "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
-         "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
-         "Split": (0,)}  # fmt: skip
+_DATA_OPERANDS = {
+    "MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
+    "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
+    "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
+    "Split": (0,),
+}  # fmt: skip
 #: Operators that run other graphs. What two of them read is not the same because their results are: a condition may be
 #: inverted together with its branches, or part of a branch be moved out of it.
 CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
@@ -51,7 +53,7 @@ def calculates(node: GraphNode) -> bool:
 
 def plain_type(node: GraphNode) -> str:
     """Return the type of the computation of an operator, whichever operator replaced it."""
-    return _PLAIN.get(node.op_type, node.op_type)
+    return _PLAIN_TYPES.get(node.op_type, node.op_type)
 
 
 class ModelSide:
@@ -239,7 +241,7 @@ class ModelSide:
 
     def reads(self, node: GraphNode) -> tuple[str, ...]:
         """Return the roots of what an operator calculates with, weights and scales left out."""
-        places = _DATA.get(node.op_type)
+        places = _DATA_OPERANDS.get(node.op_type)
         names = node.inputs if places is None else [node.operand(at) for at in places]
         return tuple(self.root(name) for name in names if name and name not in self.static)
 

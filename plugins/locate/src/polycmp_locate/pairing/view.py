@@ -22,7 +22,7 @@ from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.pairing.side import ModelSide
 
 #: The type of the numbers that codes are multiplied out to.
-_NUMBERS = np.dtype(np.float32)
+_DECODED_DTYPE = np.dtype(np.float32)
 
 
 class Aligned(NamedTuple):
@@ -185,7 +185,7 @@ class SharedGraph:
         for name, model_name in self.model_names.items():
             entry = known.get(model_name)
             if entry is not None:
-                types.add(name, entry.dtype if self.steps(model_name) is None else _NUMBERS, entry.shape)
+                types.add(name, entry.dtype if self.steps(model_name) is None else _DECODED_DTYPE, entry.shape)
         return types
 
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Forced", "Layer", "Mixer"]
 
 #: Suffix of the names of tensors that layers compute alone.
-_ALONE = "_alone"
+_ALONE_SUFFIX = "_alone"
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class Mixer(ModelPair):
         model = onnx.ModelProto()
         model.CopyFrom(self.reduced)
         graph, back = model.graph, {other: name for name, other in self.pairs.items()}
-        outputs = {name: f"{self.pairs[name]}{_ALONE}" for layer in layers for name in layer.outputs}
+        outputs = {name: f"{self.pairs[name]}{_ALONE_SUFFIX}" for layer in layers for name in layer.outputs}
         for node in graph.node:
-            node.output[:] = [f"{name}{_ALONE}" if name in back else name for name in node.output]
+            node.output[:] = [f"{name}{_ALONE_SUFFIX}" if name in back else name for name in node.output]
         del graph.output[:]
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs.values())
         clean_up(model)

@@ -17,7 +17,7 @@ from polycmp.process import module_words
 from polycmp_locate.reduce.writing import absolute
 
 INPUTS, EXPECTED, SCRIPT = "inputs.npz", "expected.npz", "run.sh"
-_REMAKE = f"# {EXPECTED} is what this makes: "
+_REMAKE_COMMENT = f"# {EXPECTED} is what this makes: "
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Case:
             raise FileError("holds no case", whose=str(folder), why=describe_exception(error), hint=hint) from error
         command = re.search(r"^exec (.+)$", script, re.MULTILINE)
         status = re.search(r"^# Exit status (\d+)", script, re.MULTILINE)
-        remake = re.search(rf"^{re.escape(_REMAKE)}(.+)$", script, re.MULTILINE)
+        remake = re.search(rf"^{re.escape(_REMAKE_COMMENT)}(.+)$", script, re.MULTILINE)
         if command is None:
             raise FileError(f"{SCRIPT} runs no command", whose=str(folder), hint=hint)
         readme = folder / "README.md"
@@ -108,4 +108,4 @@ def run_in(folder: Path, words: Sequence[str], programs: str = "") -> int:
 
 def remade_by(words: Sequence[str]) -> str:
     """Return the script's comment with the command that makes the expected outputs."""
-    return f"{_REMAKE}{shlex.join(words)}"
+    return f"{_REMAKE_COMMENT}{shlex.join(words)}"

@@ -22,7 +22,7 @@ from polycmp_locate.reduce.searching import OutputFiles, RecordedSearch, Stage
 from polycmp_locate.reduce.writing import absolute, write_model
 
 #: Size of a dimension that a model leaves open, where nothing else tells it.
-_OPEN = 1
+_OPEN_DIMENSION = 1
 
 
 class Shapes:
@@ -72,7 +72,7 @@ class Shapes:
         shape = self._model.input_shapes.get(name)
         if shape is not None or entry.shape is None:
             return shape
-        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN for dim in entry.shape)
+        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN_DIMENSION for dim in entry.shape)
 
     def _run(self, names: list[str]) -> None:
         """Run the model on an installed backend that shows inner tensors."""

@@ -8,7 +8,7 @@ from collections import Counter
 from polycmp.graph import GraphNode, ModelGraph
 
 #: A message that names more operators than this is a list of them, or their names are words of the language.
-_MOST = 2
+_MAX_NAMED = 2
 
 
 def operators_named(text: str, graph: ModelGraph) -> list[int]:
@@ -28,7 +28,7 @@ def operators_named(text: str, graph: ModelGraph) -> list[int]:
         return {*filter(None, [node.name or next(iter(node.outputs), ""), *by_type])} - end_names
 
     positions = [index for index, node in enumerate(graph.nodes) if any(_is_in(text, name) for name in names(node))]
-    return positions if len(positions) <= _MOST else []
+    return positions if len(positions) <= _MAX_NAMED else []
 
 
 def _is_in(text: str, name: str) -> bool:

@@ -47,9 +47,9 @@ _SHOWN = 2
 #: Attributes that differ and are named.
 _MOST_ATTRIBUTES = 2
 #: A scale that reaches this share of a tensor's range covers it.
-_COVERED = 0.95
+_COVERED_SHARE = 0.95
 #: Of what a scale clips more than this share is at its ends.
-_CLIPPED = 0.5
+_CLIPPED_SHARE = 0.5
 
 
 def sentence(located: Located) -> str:
@@ -189,8 +189,8 @@ def _stepwise(row: Row, steps: StepError) -> str:
 
 def _covers_less(row: Row, steps: StepError) -> bool:
     other = row.reference
-    less = other is not None and (steps.high < other.high * _COVERED or steps.low > other.low * _COVERED)
-    return less and steps.at_ends > _CLIPPED
+    less = other is not None and (steps.high < other.high * _COVERED_SHARE or steps.low > other.low * _COVERED_SHARE)
+    return less and steps.at_ends > _CLIPPED_SHARE
 
 
 def _alone(located: Located) -> str:

@@ -13,7 +13,7 @@ from polycmp_locate.ddmin import ddmin
 
 Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
-_TRIALS = 48
+_MAX_TRIALS = 48
 
 
 def find_probes(
@@ -32,7 +32,7 @@ def find_probes(
         final: The model's outputs.
         removes: Predicate over final outputs: whether most of their error is gone.
     """
-    trials_left = _TRIALS
+    trials_left = _MAX_TRIALS
 
     def helps(probes: Sequence[str]) -> bool:
         nonlocal trials_left

@@ -11,9 +11,9 @@ import math
 #: which probing leaves no more than this share comes from what probing prevents. A choice.
 SHARE = 0.25
 #: An operator whose own error is at least this share of the outputs' explains it without a trial (choice).
-_OBVIOUS = 0.25
+_OBVIOUS_SHARE = 0.25
 #: A trial explains an error if replacing the tensor takes away at least half of it (choice).
-_HALF = 0.5
+_EXPLAINED_SHARE = 0.5
 
 
 def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_passed: bool) -> bool:
@@ -50,7 +50,7 @@ def is_moved(moved: float, error: float) -> bool:
 
 def is_removed(remaining: float, error: float) -> bool:
     """Return whether a probe removes most of an error, by the remaining error."""
-    return remaining < error and remaining <= _HALF * error
+    return remaining < error and remaining <= _EXPLAINED_SHARE * error
 
 
 def is_obvious(operator_error: float, final: float) -> bool:
@@ -59,7 +59,7 @@ def is_obvious(operator_error: float, final: float) -> bool:
     An error as large as the numbers leaves nothing of them. That of outputs may be many times as large where they are
     next to nothing; what is inside the model need not be.
     """
-    return operator_error >= _OBVIOUS * min(final, 1.0)
+    return operator_error >= _OBVIOUS_SHARE * min(final, 1.0)
 
 
 def explains(patched: float, control: float, final: float) -> bool:
@@ -71,4 +71,4 @@ def explains(patched: float, control: float, final: float) -> bool:
         final: The outputs' error in the model as it is; infinite where shapes differ or NaN is new.
     """
     remains = control == final if math.isinf(final) else control > SHARE * final
-    return remains and patched <= _HALF * control and math.isfinite(patched)
+    return remains and patched <= _EXPLAINED_SHARE * control and math.isfinite(patched)

@@ -20,8 +20,8 @@ from polycmp_locate.values.measured import Row
 
 #: Trials with replaced tensors in one search; each runs the model after the tensor twice. A backend that compiles has
 #: to build three parts for one trial.
-_TRIALS = 8
-_TRIALS_IF_COMPILED = 2
+_MAX_TRIALS = 8
+_MAX_TRIALS_IF_COMPILED = 2
 
 
 class WholeModel:
@@ -121,7 +121,7 @@ class WholeModel:
     def leads(self, row: Row, outputs: Set[str]) -> bool:
         """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
         candidate, reference = self.setting.candidate, self.setting.reference
-        if self._trials >= (_TRIALS_IF_COMPILED if candidate.compiles else _TRIALS):
+        if self._trials >= (_MAX_TRIALS_IF_COMPILED if candidate.compiles else _MAX_TRIALS):
             return True
         self._trials += 1
         self.on_stage(f"trying what {row.tensor} does to the outputs")

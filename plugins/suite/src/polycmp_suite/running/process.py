@@ -21,9 +21,9 @@ from polycmp_suite.spec import Ended, Job
 LOG = "log.txt"
 #: Seconds between asking a process to end and ending it.
 GRACE = 4.0
-_ALONE = "from polycmp_suite.running.child import main; main()"
+_ONE_CASE = "from polycmp_suite.running.child import main; main()"
 _ONE_AFTER_ANOTHER = "from polycmp_suite.running.child import serve; serve()"
-_ANSWER = 1 << 16
+_CHUNK = 1 << 16
 
 
 class CaseProcess:
@@ -56,7 +56,7 @@ class CaseProcess:
         child_channel: socket.socket | None = None
         if job.shares_process:
             self._channel, child_channel = socket.socketpair()
-        words = code_words(_ONE_AFTER_ANOTHER if child_channel else _ALONE)
+        words = code_words(_ONE_AFTER_ANOTHER if child_channel else _ONE_CASE)
         with (Path(job.output) / LOG).open("wb") as log:
             self._process = subprocess.Popen(
                 [*words, str(os.getpid()), *([str(child_channel.fileno())] if child_channel else job.words)],
@@ -139,7 +139,7 @@ class CaseProcess:
         if self._channel is None:
             return None
         try:
-            received = self._channel.recv(_ANSWER, socket.MSG_DONTWAIT)
+            received = self._channel.recv(_CHUNK, socket.MSG_DONTWAIT)
         except OSError:  # nothing has come yet
             return None
         if not received:

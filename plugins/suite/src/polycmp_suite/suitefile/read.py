@@ -21,7 +21,7 @@ from polycmp_suite.suitefile.translate import Translator, settings_and_options
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-_TOP = ("name", "defaults", "case")
+_TOP_KEYS = ("name", "defaults", "case")
 _SEPARATE = "give each case a file of its own"
 
 
@@ -153,9 +153,9 @@ class _Reader:
 
     def _check_top(self, content: Mapping[str, Any]) -> None:
         for key in content:
-            if key not in _TOP:
+            if key not in _TOP_KEYS:
                 line = self._lines.top.of(key)
-                why = did_you_mean(key, _TOP)
+                why = did_you_mean(key, _TOP_KEYS)
                 if key in SUITE_KEYS:
                     why = "it belongs into [[case]] or [defaults]"
                 self.mistakes.add(line, f"there is no key {key!r} outside of [[case]] and [defaults] ({why})")

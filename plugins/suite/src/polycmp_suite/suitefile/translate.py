@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 #: The command that looks for the first wrong tensor, and the number of backends that it compares.
-_SEARCH = "locate"
+_LOCATE = "locate"
 _SIDES = 2
 
 
@@ -137,8 +137,8 @@ class Translator:
 
     def _locating(self, option_values: OptionValues, backends: tuple[BackendPlan, ...]) -> Iterator[str]:
         """Yield the command of the search for the first wrong tensor, with the case's options that apply to it."""
-        table = self._table(_SEARCH)
-        yield from (_SEARCH, *([option_values.model] if option_values.model else []))
+        table = self._table(_LOCATE)
+        yield from (_LOCATE, *([option_values.model] if option_values.model else []))
         yield from (word for spec in spec_texts(backends) for word in ("-b", spec))
         shared = {key: table.targets[key] for key in option_values.values if key in table.targets}
         applicable = {key for key, item in shared.items() if not item.field.writes or item.field.is_cache}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Tensors = Mapping[str, Any]
 #: Bytes of the reference's tensors that are held at the same time.
-_BUDGET = 256 << 20
+_MAX_BYTES = 256 << 20
 
 
 def chunks_of(layers: Sequence[Layer], graph: ModelGraph, feed: Feed) -> Iterator[list[Layer]]:
@@ -36,7 +36,7 @@ def chunks_of(layers: Sequence[Layer], graph: ModelGraph, feed: Feed) -> Iterato
     used = 0
     for layer in layers:
         need = sum(sizes.get(name, 1 << 20) for name in {*layer.inputs, *layer.outputs})
-        if chunk and used + need > _BUDGET:
+        if chunk and used + need > _MAX_BYTES:
             yield chunk
             chunk, used = [], 0
         chunk.append(layer)

@@ -28,7 +28,7 @@ from polycmp_locate.report_builder import build_result, number
 #: Number of kept layers of which a terminal gives the reason; pages and JSON have all.
 _REASONS_SHOWN = 6
 #: Verdicts that leave open whether the reduced model is good enough.
-_OPEN: tuple[Verdict, ...] = ("blind", "undecided", "error")
+_OPEN_VERDICTS: tuple[Verdict, ...] = ("blind", "undecided", "error")
 _COLUMNS = (
     Column("Own dB", "number"),
     Column("Arrives dB", "number"),
@@ -80,7 +80,7 @@ def _verdict(ranking: Ranking, command: str) -> Verdict:
     """`locate` says whether the reduced model differs, `debug precision` whether a model was found that does not."""
     if ranking.float_layers is None:
         open_verdict: Verdict = next(
-            (word for word in _OPEN if ranking.trials and word == ranking.trials[-1].verdict), "failed"
+            (word for word in _OPEN_VERDICTS if ranking.trials and word == ranking.trials[-1].verdict), "failed"
         )
         return "error" if all(trial.error for trial in ranking.trials) else open_verdict
     return "passed" if command != "locate" or not ranking.float_layers else "failed"
@@ -116,7 +116,7 @@ def _sentence(ranking: Ranking) -> str:
 
 def _worst_layer(ranking: Ranking) -> str:
     """Describe the layer that the smaller type harms most: one that is ruined, or that causes most of the error."""
-    if ranking.reduced is not None and ranking.reduced.verdict in _OPEN:
+    if ranking.reduced is not None and ranking.reduced.verdict in _OPEN_VERDICTS:
         return ranking.reduced.reason
     ranked = sorted(ranking.layers, key=lambda item: item.rank)
     if not ranked:

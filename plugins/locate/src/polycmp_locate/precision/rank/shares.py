@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from polycmp_locate.precision.rank.result import LayerFigures, Powers
 
 #: An error that is infinite counts as so many times the signal.
-_WORST = 1e6
+_MAX_ERROR_RATIO = 1e6
 #: At least this share of the error after a layer comes through it: the two parts are not quite independent.
-_LEAST = 0.01
+_MIN_SHARE = 0.01
 
 
 def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> None:
@@ -33,7 +33,7 @@ def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> N
         layer_error = sum(_limited(powers.layer_error, powers) * by for powers, by in here)
         behind = sum(_limited(powers.arrived, powers) * by for powers, by in here)
         before = sum(_limited(known[name].arrived, known[name]) for name in item.layer.inputs if name in known)
-        through = max(behind - layer_error, _LEAST * behind) / before if before else 0.0
+        through = max(behind - layer_error, _MIN_SHARE * behind) / before if before else 0.0
         for name in item.layer.inputs:
             weight[name] = weight.get(name, 0.0) + through
         layer_errors.append(layer_error)
@@ -43,4 +43,4 @@ def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> N
 
 
 def _limited(power: float, powers: Powers) -> float:
-    return min(power, _WORST * powers.signal)
+    return min(power, _MAX_ERROR_RATIO * powers.signal)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from polycmp_locate.precision.mixed import Layer, Mixer
 
 #: Operators that only change type or order of elements.
-_FORM = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+_FORM_OPERATORS = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
 
 
 def changes_of(mixer: Mixer, layer: Layer) -> list[Change]:
@@ -63,7 +63,7 @@ def _attributes(reduced_node: Any, source_node: Any) -> Iterator[Change]:
         if one == two or _is_tensor(one) or _is_tensor(two):
             continue
         old, new = (None if item is None else onnx.helper.get_attribute_value(item) for item in (one, two))
-        if "perm" in name or reduced_node.op_type in _FORM:
+        if "perm" in name or reduced_node.op_type in _FORM_OPERATORS:
             yield Change("graph", label, f"{name} {_plain(old)} -> {_plain(new)}")
         else:
             yield Change("hyperparameter", label, f"{name} {_plain(old)} -> {_plain(new)}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp_locate.precision.mixed import Layer
 
-_RUNS = 32
+_MAX_RUNS = 32
 
 
 def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lambda _: None) -> Repair:
@@ -66,7 +66,7 @@ def _mend(result: Repair, setup: Setup, cases: Cases, save: str, on_stage: Stage
     suspects = [index for index in order if is_suspect(setup.mixer, layers[index], ratios[index])]
     result.suspects = [_suspect(setup, layers[index], ratios[index]) for index in suspects]
     trials = setup.trials(layers, cases)
-    trials.limit = _RUNS
+    trials.limit = _MAX_RUNS
     outcome = _search(order, suspects, trials, ratios)
     result.runs += len(trials.done)
     if outcome.layers is None:
