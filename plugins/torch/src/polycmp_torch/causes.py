@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.tensors import to_numpy
-from polycmp_torch.steps import Step
+from polycmp_torch.steps import ProgramStep
 from polycmp_torch.values import is_near
 
 #: Numbers that are tried in place of a size, on tensors of at most so many elements.
@@ -22,7 +22,7 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+\n\s*(?P
 
 
 def find_causes(
-    torch: Any, step: Step, tensors: Mapping[str, Any], inputs: Mapping[str, Any], exported: Any
+    torch: Any, step: ProgramStep, tensors: Mapping[str, Any], inputs: Mapping[str, Any], exported: Any
 ) -> Iterator[str]:
     """Yield causes for which a trial with the module's operator reproduces the export's value.
 
@@ -47,7 +47,7 @@ def find_causes(
 
 
 def _frozen_sizes(
-    torch: Any, step: Step, tensors: Mapping[str, Any], inputs: Mapping[str, Any], expected: Any
+    torch: Any, step: ProgramStep, tensors: Mapping[str, Any], inputs: Mapping[str, Any], expected: Any
 ) -> Iterator[str]:
     """Yield numbers in an operator that are a size of an input, where the export has another number."""
     sizes = {int(dim): f"dimension {axis} of {name!r}" for name, tensor in inputs.items()
@@ -66,7 +66,7 @@ def _frozen_sizes(
                 return
 
 
-def _gives(torch: Any, step: Step, tensors: Mapping[str, Any], expected: Any) -> bool:
+def _gives(torch: Any, step: ProgramStep, tensors: Mapping[str, Any], expected: Any) -> bool:
     """Return whether a step reproduces a tensor."""
     try:
         with torch.inference_mode():

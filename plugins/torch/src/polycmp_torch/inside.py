@@ -16,7 +16,7 @@ from polycmp_torch.causes import control_flow, find_causes
 from polycmp_torch.escaping import frozen_values
 from polycmp_torch.model import TorchFromScript, TorchModel, import_torch
 from polycmp_torch.recording import Recording, record
-from polycmp_torch.steps import Step, Steps, steps_of
+from polycmp_torch.steps import ProgramStep, ProgramSteps, steps_of
 from polycmp_torch.values import flatten, to_torch
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TorchGraph(OwnGraph):
         return self._model.inputs
 
     @cached_property
-    def _steps(self) -> Steps:
+    def _steps(self) -> ProgramSteps:
         source = self._handle.data_loader
         feed = next(iter(source(self.inputs)), None) if source is not None else None
         if feed is None:
@@ -166,7 +166,7 @@ class TorchGraph(OwnGraph):
         constants = {name: self._steps.constants[name] for name in step.reads if name in self._steps.constants}
         return list(find_causes(torch, step, {**constants, **read_tensors}, inputs, made))
 
-    def _node(self, step: Step) -> GraphNode:
+    def _node(self, step: ProgramStep) -> GraphNode:
         metadata = {}
         if step.module:
             path = step.module.split(".")
@@ -178,7 +178,7 @@ class TorchGraph(OwnGraph):
         return GraphNode(step.type, step.outputs[0], "", tuple(reads), tuple(makes), _settings(step), metadata)
 
 
-def _settings(step: Step) -> dict[str, Any]:
+def _settings(step: ProgramStep) -> dict[str, Any]:
     """Return the arguments of an operator that are plain values."""
     settings = {
         f"argument {at}": item for at, item in enumerate(step.args) if isinstance(item, (bool, int, float, str))
@@ -216,7 +216,7 @@ class ProgramPart:
         outputs: Names of what it makes.
     """
 
-    def __init__(self, program: Steps, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    def __init__(self, program: ProgramSteps, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         self._inputs, self._outputs = tuple(inputs), tuple(outputs)
         needed = set(outputs) - set(inputs)
         steps = []
@@ -251,7 +251,7 @@ class ProgramPart:
         return tuple(tensors[name] for name in self._outputs)
 
 
-def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
+def trace(model: TorchModel, feed: Mapping[str, Any]) -> ProgramSteps:
     """Return the program that a module runs on certain inputs.
 
     Args:
@@ -292,7 +292,7 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
     return steps
 
 
-def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> Steps | None:
+def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> ProgramSteps | None:
     """Record the steps of a module that cannot be traced; None if they cannot be repeated."""
 
     def replay(others: bool, instead: Mapping[int, Any]) -> Recording:
@@ -334,7 +334,7 @@ def _writes(program: Any) -> bool:
     return any(getattr(getattr(target, "_schema", None), "is_mutable", False) for target in targets)
 
 
-def _check(torch: Any, steps: Steps, arguments: Sequence[Any], expected: Iterable[Any]) -> None:
+def _check(torch: Any, steps: ProgramSteps, arguments: Sequence[Any], expected: Iterable[Any]) -> None:
     part = ProgramPart(steps, steps.inputs, list(steps.outputs.values()))
     try:
         with torch.inference_mode():

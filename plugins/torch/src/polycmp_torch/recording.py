@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.tensors import dtype_of
-from polycmp_torch.steps import TYPES, Ref, Step, Steps, product_steps, used
+from polycmp_torch.steps import TYPES, ProgramStep, ProgramSteps, Ref, product_steps, used
 from polycmp_torch.values import flatten
 
 #: Operations that take values out of tensors, by PyTorch's names.
@@ -49,7 +49,7 @@ class Recording:
         returned: Tensors that the module returned.
     """
 
-    steps: Steps = field(default_factory=Steps)
+    steps: ProgramSteps = field(default_factory=ProgramSteps)
     escaped: list[EscapedValue] = field(default_factory=list)
     tensors: list[Any] = field(default_factory=list)
     returned: list[Any] = field(default_factory=list)
@@ -76,7 +76,7 @@ def record(
     from torch.overrides import TorchFunctionMode
 
     inputs = {**places, **keywords}
-    recording = Recording(Steps(inputs=tuple(inputs)))
+    recording = Recording(ProgramSteps(inputs=tuple(inputs)))
     recorder = _Recorder(torch, module, recording, inputs, instead or {})
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
@@ -169,7 +169,9 @@ class _Recorder:
             self.recording.tensors.append(tensor.detach().clone())
             self.recording.steps.types.add(output, dtype_of(tensor), [int(dim) for dim in tensor.shape])
         function = partial(_on_copies, self.torch, func)
-        step = Step(TYPES.get(plain, plain), plain, function, read[0], read[1], names, module, _line()[1], several)
+        step = ProgramStep(
+            TYPES.get(plain, plain), plain, function, read[0], read[1], names, module, _line()[1], several
+        )
         self.recording.steps.steps += (
             product_steps(self.torch, step, self.recording.steps.types) if plain == "linear" else [step]
         )

@@ -53,7 +53,7 @@ class Ref:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgramStep:
     """One call of an operator.
 
     Attributes:
@@ -94,7 +94,7 @@ class Step:
 
 
 @dataclass
-class Steps:
+class ProgramSteps:
     """A program.
 
     Attributes:
@@ -106,7 +106,7 @@ class Steps:
         replay: Runs a module again that was written down as it ran; None for one that was traced.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ProgramStep] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: dict[str, str] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Steps:
     replay: Callable[..., Any] | None = None
 
 
-def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[str]) -> Steps:
+def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[str]) -> ProgramSteps:
     """Return an exported program as steps.
 
     Args:
@@ -129,11 +129,11 @@ def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[
 class _Reader:
     def __init__(self, torch: Any, program: Any, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         self.torch, self.program, self.output_names = torch, program, outputs
-        self.steps = Steps(inputs=inputs)
+        self.steps = ProgramSteps(inputs=inputs)
         self.names: dict[Any, str | tuple[str, ...]] = {}
         self.user_inputs = iter(inputs)
 
-    def read(self) -> Steps:
+    def read(self) -> ProgramSteps:
         signature = self.program.graph_signature
         constants = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
                 **signature.inputs_to_lifted_tensor_constants}  # fmt: skip
@@ -184,7 +184,7 @@ class _Reader:
                 self.steps.types.add(output, dtype_of(one), [int(dim) for dim in one.shape])
         args, keywords = self._plain(node.args), self._plain(dict(node.kwargs))
         function = self.torch.reshape if target in _VIEWS else node.target
-        step = Step(
+        step = ProgramStep(
             TYPES.get(target.rstrip("_") or target, target), target, function, args, keywords, names, module,
             str(node.meta.get("stack_trace") or ""), several,
         )  # fmt: skip
@@ -217,7 +217,7 @@ class _Reader:
         return value if name is None else Ref(name)
 
 
-def product_steps(torch: Any, step: Step, types: TensorMetadata) -> list[Step]:
+def product_steps(torch: Any, step: ProgramStep, types: TensorMetadata) -> list[ProgramStep]:
     """Return a linear layer as exporters write it: a product and, where there is a bias, a sum.
 
     Args:
@@ -238,7 +238,7 @@ def product_steps(torch: Any, step: Step, types: TensorMetadata) -> list[Step]:
     return steps
 
 
-def used(program: Steps) -> list[Step]:
+def used(program: ProgramSteps) -> list[ProgramStep]:
     """Return the steps that some output is made of.
 
     Args:
@@ -252,11 +252,11 @@ def used(program: Steps) -> list[Step]:
     return used_steps[::-1]
 
 
-def _with_single_transposes(program: Steps) -> list[Step]:
+def _with_single_transposes(program: ProgramSteps) -> list[ProgramStep]:
     """Return the steps with two transpositions, one right after the other, as one, as exporters write them."""
     readers = Counter(name for step in program.steps for name in step.reads)
     readers.update(program.outputs.values())
-    steps: dict[str, Step] = {}
+    steps: dict[str, ProgramStep] = {}
     for step in program.steps:
         before = steps.get(step.reads[0]) if step.type == "Transpose" and step.reads else None
         if before is not None and before.type == "Transpose" and readers[before.outputs[0]] == 1:
@@ -272,7 +272,7 @@ def _times_transposed(torch: Any, one: Any, two: Any) -> Any:
     return torch.matmul(one, two.t())
 
 
-def _both(first: Step, second: Step, *args: Any, **keywords: Any) -> Any:
+def _both(first: ProgramStep, second: ProgramStep, *args: Any, **keywords: Any) -> Any:
     between = first.function(*args, **keywords)
     name = first.outputs[0]
     return second.function(*_filled(second.args, {name: between}), **_filled(dict(second.keywords), {name: between}))

@@ -29,7 +29,7 @@ _ACTIVATED = " (while it was activated)"
 
 
 @dataclass(frozen=True)
-class Failure:
+class ModelFailure:
     """A model that a side does not run.
 
     Attributes:
@@ -80,19 +80,21 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
     candidate, reference = setting.candidate, setting.reference
     twice = _made_twice(candidate.graph)
     if twice:
-        return Judged(verdict=FAILS, cause=Failure(candidate.result.error or "", twice=twice))
+        return Judged(verdict=FAILS, cause=ModelFailure(candidate.result.error or "", twice=twice))
     windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
     row, ran_any = _find_failing(candidate, windows, feed, on_stage)
     windows.close()
     if row is None and not ran_any:
-        return Judged(cause=Failure(candidate.result.error or ""))
+        return Judged(cause=ModelFailure(candidate.result.error or ""))
     if row is not None:
-        failure = Failure(candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph))
+        failure = ModelFailure(
+            candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph)
+        )
         return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
     together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
     if together is None:
         return _runs_once_cut(candidate, reference, feed)
-    failure = Failure(candidate.result.error or "")
+    failure = ModelFailure(candidate.result.error or "")
     row, fused = _row(together), Fused(together.nodes, cure=together.cure)
     return Judged(rows=(row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
 
@@ -101,14 +103,14 @@ def _runs_once_cut(candidate: PartitionedRun, reference: PartitionedRun, feed: F
     """Return the verdict on a candidate that runs every operator alone, and no part of the model fails."""
     error = candidate.result.error or ""
     if candidate.run_part(feed, final_outputs(reference.graph)) is None:
-        return Judged(cause=Failure(error))
+        return Judged(cause=ModelFailure(error))
     opened = open_inputs(candidate.graph, feed)
     runs = "each operator alone, and all of them "
     if opened:
         runs += f"in a file with the dimensions of these inputs: {fixing_command(opened, feed)} writes it"
     else:
         runs += "once they are cut out of the file"
-    return Judged(verdict=FAILS, cause=Failure(error, runs=runs))
+    return Judged(verdict=FAILS, cause=ModelFailure(error, runs=runs))
 
 
 def _lost(graph: ModelGraph) -> str:

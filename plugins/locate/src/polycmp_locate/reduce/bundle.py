@@ -21,7 +21,7 @@ from polycmp.options import split_script
 from polycmp.plugins import Registry
 from polycmp.results import describe_environment
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
-from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Case, run_in
+from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Reproduction, run_in
 
 ENVIRONMENT = "environment.json"
 #: Packages that a fault may come from, besides those that `describe_environment` names.
@@ -86,7 +86,7 @@ def bundle(folder: Path, target: Path, change: Redaction, seed: int = 0) -> Bund
         ModelError: It has no ONNX model.
         PolycmpError: It does not show its fault here.
     """
-    case = Case.read(folder)
+    case = Reproduction.read(folder)
     model = next((word for word in case.words if word.endswith(".onnx") and (folder / word).is_file()), "")
     if not model:
         raise ModelError("runs no ONNX model that lies in it", whose=str(folder))
@@ -129,7 +129,7 @@ class _SpoiledError(Exception):
 
 
 class _Builder:
-    def __init__(self, case: Case, folder: Path, model: str, place: Path, change: Redaction, seed: int) -> None:
+    def __init__(self, case: Reproduction, folder: Path, model: str, place: Path, change: Redaction, seed: int) -> None:
         self.case, self.folder, self.model, self.place = case, folder, model, place
         self.change, self.seed = change, seed
         self.bundle = Bundle(change)
@@ -150,7 +150,7 @@ class _Builder:
         words, remake = self._words(self.case.words, names), self._words(self.case.remake, names)
         if not self._write_expected(names, remake):
             return None
-        case = Case(words, self.case.status, _sentence(self.case, self.change), "", remake)
+        case = Reproduction(words, self.case.status, _sentence(self.case, self.change), "", remake)
         case.write(self.place)
         (self.place / ENVIRONMENT).write_bytes(to_bytes(json.dumps(environment(), indent=2)))
         programs = str(Path(self.case.words[0]).parent) if Path(self.case.words[0]).is_absolute() else ""
@@ -268,7 +268,7 @@ def environment() -> dict[str, Any]:
     return {**describe_environment(), "packages": dict(sorted(packages.items()))}
 
 
-def _sentence(case: Case, change: Redaction) -> str:
+def _sentence(case: Reproduction, change: Redaction) -> str:
     """Describe the fault; the search's sentence may name tensors that were renamed."""
     if not change.names:
         return case.sentence

@@ -21,7 +21,7 @@ _REMAKE_COMMENT = f"# {EXPECTED} is what this makes: "
 
 
 @dataclass(frozen=True)
-class Case:
+class Reproduction:
     """A folder that shows a fault by itself.
 
     Attributes:
@@ -39,7 +39,7 @@ class Case:
     remake: Sequence[str] = ()
 
     @classmethod
-    def read(cls, folder: Path) -> Case:
+    def read(cls, folder: Path) -> Reproduction:
         """Read the case in a folder that this class or `polycmp locate` has written.
 
         Raises:

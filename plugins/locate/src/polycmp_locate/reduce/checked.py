@@ -14,7 +14,7 @@ from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 from polycmp_locate.reduce.named import operators_named
-from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
 from polycmp_locate.reduce.reduction import Reduction, recording_problem
 from polycmp_locate.reduce.saved import SavedTensors
 from polycmp_locate.reduce.search import ReduceOptions, State
@@ -126,7 +126,7 @@ class CheckJudge:
         self._failure_output = ""
         make_folder(str(Path(stepper.artifact).parent))
 
-    def __call__(self, part: Part) -> State:
+    def __call__(self, part: ModelPart) -> State:
         """Write the part and run the check."""
         loader = self._cut(part)
         if loader is None or not self._saved.write(part):
@@ -148,7 +148,7 @@ class CheckJudge:
         """Return the positions of the operators that the check named when the whole model failed."""
         return operators_named(self._failure_output, self._graph)
 
-    def write(self, part: Part, path: str) -> str:
+    def write(self, part: ModelPart, path: str) -> str:
         """Write a verified part.
 
         Returns:
@@ -160,13 +160,13 @@ class CheckJudge:
         loader = self._cut(part)
         return "" if loader is None else write_model(self._model, loader, path)
 
-    def copy(self, part: Part, path: str) -> None:
+    def copy(self, part: ModelPart, path: str) -> None:
         """Write a part without verifying it again."""
         loader = self._cut(part)
         if loader is not None:
             self._model.save(loader, path)
 
-    def _cut(self, part: Part) -> Loader[Any] | None:
+    def _cut(self, part: ModelPart) -> Loader[Any] | None:
         inputs = self._shapes.find(part.inputs)
         return None if inputs is None else self._graph.cut(inputs, part.outputs)
 
@@ -206,7 +206,7 @@ def reduce_with_check(
         raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
-    parts = Parts(graph, shapes.non_float_tensors())
+    parts = PartCutter(graph, shapes.non_float_tensors())
     reduction = RecordedSearch(graph, parts, judge, options, replay, on_stage, judge.suspects).run()
     if saved.missing:
         some = ", ".join([*saved.missing[:3], *(["…"] if len(saved.missing) > 3 else [])])
@@ -230,7 +230,7 @@ def _write(
     check: tuple[str, ...],
     saved: SavedTensors,
 ) -> None:
-    from polycmp_locate.reduce.case import Case
+    from polycmp_locate.reduce.case import Reproduction
 
     assert reduction.failing is not None
     reduction.wrote("fails", output_files.output, judge.write(reduction.failing, output_files.output))
@@ -243,7 +243,7 @@ def _write(
         judge.copy(reduction.failing, str(folder / Path(artifact).name))
         saved.write(reduction.failing, folder)
         words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in saved.words_inside()]
-        case = Case(words, None, reduction.sentence, reduction.command)
+        case = Reproduction(words, None, reduction.sentence, reduction.command)
         case.write(folder)
         reduction.files.append(("repeats it", f"{output_files.folder}: sh {folder / 'run.sh'}"))
         if not case.shows_the_fault(folder):

@@ -22,7 +22,7 @@ from polycmp.runs import (
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.narrowed import for_outputs
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 from polycmp_locate.reduce.search import State
 from polycmp_locate.whole_outputs import why_failed
 
@@ -176,7 +176,7 @@ class BackendJudge:
         self._tolerances = open_tolerances(resolved, failure.reference.label)
         self._known: dict[str, Any] = dict(failure.feed)
 
-    def __call__(self, part: Part) -> State:
+    def __call__(self, part: ModelPart) -> State:
         """Run the part on both backends and compare."""
         tensors = self.tensors(part.inputs)
         if tensors is None:
@@ -201,7 +201,7 @@ class BackendJudge:
             self._known.update(outputs)
         return {name: self._known[name] for name in names}
 
-    def expected(self, part: Part) -> dict[str, Any]:
+    def expected(self, part: ModelPart) -> dict[str, Any]:
         """Return the reference's outputs of a part that was judged."""
         tensors = self.tensors(part.inputs) or {}
         return self.failure.reference.run_part(tensors, part.outputs) or {}

@@ -10,7 +10,7 @@ from polycmp.layerwise import makers, static_tensors
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """A part of a model. Two parts are equal if they begin and end with the same tensors.
 
     Attributes:
@@ -29,7 +29,7 @@ class Part:
         return len(self.nodes)
 
 
-class Parts:
+class PartCutter:
     """Cuts parts out of a graph.
 
     A tensor that depends on weights alone is never an input of a part: the part computes it for itself. In a model
@@ -48,7 +48,7 @@ class Parts:
         self.maker = makers(graph.nodes)
         self._uncut = {*uncut, *graph.opaque}
 
-    def between(self, chosen: Collection[int], outputs: Iterable[str]) -> Part:
+    def between(self, chosen: Collection[int], outputs: Iterable[str]) -> ModelPart:
         """Return the part that computes tensors with some of the operators, as far as they are needed for it.
 
         Args:
@@ -73,13 +73,13 @@ class Parts:
                     waiting += self.graph.nodes[index].inputs
             elif name not in self.static:
                 inputs[name] = None
-        return Part(tuple(inputs), output_names, tuple(sorted(nodes)))
+        return ModelPart(tuple(inputs), output_names, tuple(sorted(nodes)))
 
-    def whole(self, outputs: Iterable[str]) -> Part:
+    def whole(self, outputs: Iterable[str]) -> ModelPart:
         """Return the part that computes tensors from the model's own inputs."""
         return self.between(range(len(self.graph.nodes)), outputs)
 
-    def before(self, position: int) -> Part:
+    def before(self, position: int) -> ModelPart:
         """Return the part before a position: its outputs are the tensors that are read after it or the model's own."""
         read = {name for node in self.graph.nodes[position:] for name in node.inputs} | set(self.graph.outputs)
         computed = [name for node in self.graph.nodes[:position] for name in node.outputs]
@@ -88,6 +88,6 @@ class Parts:
         ]
         return self.between(range(position), alive)
 
-    def last(self, count: int, nodes: Collection[int], outputs: Iterable[str]) -> Part:
+    def last(self, count: int, nodes: Collection[int], outputs: Iterable[str]) -> ModelPart:
         """Return the part of the last `count` of some operators."""
         return self.between(sorted(nodes)[-count:], outputs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
 from polycmp.sentences import ERROR, FOUND, NO_FAULT, counted
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.report_builder import build_result
 
@@ -72,7 +72,7 @@ def _content(reduction: Reduction) -> Iterator[Block]:
     yield from (Note(f"{path} ({what})", label="saved") for what, path in reduction.files)
 
 
-def _table(graph: ModelGraph, part: Part) -> Table:
+def _table(graph: ModelGraph, part: ModelPart) -> Table:
     nodes = [graph.nodes[index] for index in part.nodes]
     rows = tuple(
         Row(node.label, "failed", (Cell(", ".join(node.inputs)), Cell(", ".join(node.outputs)))) for node in nodes
@@ -87,7 +87,7 @@ def _table(graph: ModelGraph, part: Part) -> Table:
     )
 
 
-def _borders(part: Part) -> str:
+def _borders(part: ModelPart) -> str:
     return f"{_some(part.inputs)} → {_some(part.outputs)}"
 
 
@@ -112,7 +112,7 @@ def _document(reduction: Reduction) -> dict[str, Any]:
     }
 
 
-def _part(graph: ModelGraph, part: Part | None) -> dict[str, Any] | None:
+def _part(graph: ModelGraph, part: ModelPart | None) -> dict[str, Any] | None:
     if part is None:
         return None
     nodes = [graph.nodes[index] for index in part.nodes]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import ModelError
 from polycmp.report import Problem
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -35,8 +35,8 @@ class Reduction:
     """
 
     graph: ModelGraph
-    failing: Part | None = None
-    passing: Part | None = None
+    failing: ModelPart | None = None
+    passing: ModelPart | None = None
     sentence: str = ""
     steps: int = 0
     replayed: int = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp_locate.reduce.parts import Part
+    from polycmp_locate.reduce.parts import ModelPart
 
 _INPUTS = ("--load-inputs", "--load-input-data")
 _OUTPUTS = ("--load-outputs", "--load-results")
@@ -54,7 +54,7 @@ class SavedTensors:
         for part_file, (path, add) in self._files.items():
             add(path, part_file)
 
-    def write(self, part: Part, folder: Path | None = None) -> bool:
+    def write(self, part: ModelPart, folder: Path | None = None) -> bool:
         """Write the saved inputs and outputs of a part.
 
         Args:

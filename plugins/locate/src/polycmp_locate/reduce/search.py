@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polycmp_locate.ddmin import ddmin, least_passing
-from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
 
 #: Verdicts on a part: it fails as the model does, it passes, or it cannot be judged.
 State = Literal["fails", "passes", "unknown"]
-Judge = Callable[[Part], State]
+Judge = Callable[[ModelPart], State]
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ class Reducer:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: PartCutter,
         judge: Judge,
         options: ReduceOptions | None = None,
         suspects: Callable[[], Sequence[int]] = tuple,
     ) -> None:
         self.parts = parts
         self.options = options or ReduceOptions()
-        self.failing: Part | None = None
-        self.judged: dict[Part, State] = {}
+        self.failing: ModelPart | None = None
+        self.judged: dict[ModelPart, State] = {}
         self._judge, self._suspects = judge, suspects
 
     def start(self, outputs: Sequence[str]) -> bool:
         """Judge the whole model; return whether it fails."""
         return self._fails(self.parts.whole(outputs))
 
-    def reduce(self) -> Part | None:
+    def reduce(self) -> ModelPart | None:
         """Return the smallest part that was found to fail; None if the whole model does not."""
         if self.failing is None:
             return None
@@ -78,7 +78,7 @@ class Reducer:
             self._look_around()
         return self.failing
 
-    def nearest_passing(self) -> Part | None:
+    def nearest_passing(self) -> ModelPart | None:
         """Return the passing part that is nearest to the failing one: in size, in what both hold, in place."""
         failing = self.failing
         if failing is None:
@@ -86,7 +86,7 @@ class Reducer:
         nodes, size, place = set(failing.nodes), failing.size, max(failing.nodes)
         passing = [part for part, state in self.judged.items() if state == "passes"]
 
-        def distance(part: Part) -> tuple[int, int, int]:
+        def distance(part: ModelPart) -> tuple[int, int, int]:
             return abs(part.size - size), -len(nodes & set(part.nodes)), abs(max(part.nodes) - place)
 
         return min(passing, key=distance, default=None)
@@ -104,12 +104,12 @@ class Reducer:
             if outputs and not set(outputs) <= self.parts.static:
                 self._state(self.parts.between(nodes, outputs))
 
-    def _state(self, part: Part) -> State:
+    def _state(self, part: ModelPart) -> State:
         if part not in self.judged:
             self.judged[part] = self._judge(part) if part.outputs and part.nodes else "unknown"
         return self.judged[part]
 
-    def _fails(self, part: Part) -> bool:
+    def _fails(self, part: ModelPart) -> bool:
         if self._state(part) != "fails":
             return False
         if self.failing is None or part.size <= self.failing.size:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.debug import Replay
-from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.reduce.search import Judge, ReduceOptions, Reducer, State
 
@@ -48,7 +48,7 @@ class RecordedSearch:
     def __init__(
         self,
         graph: ModelGraph,
-        parts: Parts,
+        parts: PartCutter,
         judge: Judge,
         options: ReduceOptions,
         replay: Replay,
@@ -76,7 +76,7 @@ class RecordedSearch:
         self.reduction.steps, self.reduction.replayed = len(self._reducer.judged), self._replay.taken
         return self.reduction
 
-    def _step(self, part: Part) -> State:
+    def _step(self, part: ModelPart) -> State:
         index = len(self._reducer.judged)
         self._on_stage(f"step {index}: {part.size} operators")
         state = {"num_nodes": part.size, "inputs": list(part.inputs), "outputs": list(part.outputs)}

@@ -14,7 +14,7 @@ from polycmp.plan import Plan, to_words, without_written_files
 from polycmp.report import Problem, backend_failure
 from polycmp.runs import resolve
 from polycmp_locate.reduce.judging import BackendJudge, WholeModelRuns, needs_outputs
-from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
 from polycmp_locate.reduce.reduction import Reduction, recording_problem
 from polycmp_locate.reduce.saving import save_case
 from polycmp_locate.reduce.search import ReduceOptions
@@ -74,7 +74,7 @@ def reduce_with_backends(
         judge, graph = BackendJudge(failure, resolved), failure.reference.graph
         fixed = needs_outputs(plan.compare) and options.outputs
         options = replace(options, outputs=False) if fixed else options
-        reduction = RecordedSearch(graph, Parts(graph), judge, options, replay, on_stage).run()
+        reduction = RecordedSearch(graph, PartCutter(graph), judge, options, replay, on_stage).run()
         reduction.sentence = failure.sentence
         reduction.notes += ["the outputs stay as they are, since postprocessing reads them"] if fixed else []
         if failure.iteration:
@@ -111,7 +111,7 @@ def _write(
         reduction.notes.append(f"the script in {output_files.folder} was run and did not show the fault")
 
 
-def _write_part(reduction: Reduction, what: str, judge: BackendJudge, part: Part, model: Model, path: str) -> None:
+def _write_part(reduction: Reduction, what: str, judge: BackendJudge, part: ModelPart, model: Model, path: str) -> None:
     tensors = judge.tensors(part.inputs)
     if tensors is not None:
         remark = write_model(model, judge.failure.candidate.part(tensors, part.outputs), path)

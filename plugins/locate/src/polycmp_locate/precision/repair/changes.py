@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp_locate.precision.repair.result import Change
+from polycmp_locate.precision.repair.result import Correction
 
 if TYPE_CHECKING:
     from polycmp_locate.precision.mixed import Layer, Mixer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FORM_OPERATORS = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
 
 
-def changes_of(mixer: Mixer, layer: Layer) -> list[Change]:
+def changes_of(mixer: Mixer, layer: Layer) -> list[Correction]:
     """Return the differences of a layer that was taken from the source.
 
     Args:
@@ -32,26 +32,26 @@ def changes_of(mixer: Mixer, layer: Layer) -> list[Change]:
             changes += _attributes(one, two)
             changes += _weights(mixer, layer, one, two)
             changes += _order(mixer, one, two)
-    return changes or [Change("graph", layer.label, "taken from the source")]
+    return changes or [Correction("graph", layer.label, "taken from the source")]
 
 
-def _operators(layer: Layer, reduced_nodes: Sequence[Any], source_nodes: Sequence[Any]) -> Iterator[Change]:
+def _operators(layer: Layer, reduced_nodes: Sequence[Any], source_nodes: Sequence[Any]) -> Iterator[Correction]:
     reduced_counts = Counter(node.op_type for node in reduced_nodes)
     source_counts = Counter(node.op_type for node in source_nodes)
     for kind, count in (source_counts - reduced_counts).items():
-        yield Change("graph", layer.label, f"{_many(count, kind)} was missing")
+        yield Correction("graph", layer.label, f"{_many(count, kind)} was missing")
     for kind, count in (reduced_counts - source_counts).items():
-        yield Change("graph", layer.label, f"{_many(count, kind)} too many")
+        yield Correction("graph", layer.label, f"{_many(count, kind)} too many")
     same_order = [node.op_type for node in reduced_nodes] == [node.op_type for node in source_nodes]
     if reduced_counts == source_counts and not same_order:
-        yield Change("graph", layer.label, "its operators stood in another order")
+        yield Correction("graph", layer.label, "its operators stood in another order")
 
 
 def _many(count: int, kind: str) -> str:
     return f"a {kind}" if count == 1 else f"{count} {kind}"
 
 
-def _attributes(reduced_node: Any, source_node: Any) -> Iterator[Change]:
+def _attributes(reduced_node: Any, source_node: Any) -> Iterator[Correction]:
     import onnx
 
     reduced_attributes, source_attributes = (
@@ -64,9 +64,9 @@ def _attributes(reduced_node: Any, source_node: Any) -> Iterator[Change]:
             continue
         old, new = (None if item is None else onnx.helper.get_attribute_value(item) for item in (one, two))
         if "perm" in name or reduced_node.op_type in _FORM_OPERATORS:
-            yield Change("graph", label, f"{name} {_plain(old)} -> {_plain(new)}")
+            yield Correction("graph", label, f"{name} {_plain(old)} -> {_plain(new)}")
         else:
-            yield Change("hyperparameter", label, f"{name} {_plain(old)} -> {_plain(new)}")
+            yield Correction("hyperparameter", label, f"{name} {_plain(old)} -> {_plain(new)}")
 
 
 def _is_tensor(item: Any) -> bool:
@@ -81,7 +81,7 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _weights(mixer: Mixer, layer: Layer, reduced_node: Any, source_node: Any) -> Iterator[Change]:
+def _weights(mixer: Mixer, layer: Layer, reduced_node: Any, source_node: Any) -> Iterator[Correction]:
     inputs = set(mixer.exact_inputs) & set(layer.inputs)
     for place, (one, two) in enumerate(zip(reduced_node.input, source_node.input, strict=False)):
         old, new = mixer.reduced_weight(one), mixer.exact_weight(two)
@@ -89,17 +89,17 @@ def _weights(mixer: Mixer, layer: Layer, reduced_node: Any, source_node: Any) ->
             continue
         text = difference(old, new)
         if text.startswith("channels") and inputs and place > 0:
-            yield Change("input", sorted(inputs)[0], f"{text} in the weight of {_label(source_node)}")
+            yield Correction("input", sorted(inputs)[0], f"{text} in the weight of {_label(source_node)}")
         elif text:
             small = new.size <= 8 and new.dtype.kind in "iu"
-            yield Change("hyperparameter" if small else "parameter", _label(source_node), f"weight {two!r}: {text}")
+            yield Correction("hyperparameter" if small else "parameter", _label(source_node), f"weight {two!r}: {text}")
 
 
-def _order(mixer: Mixer, reduced_node: Any, source_node: Any) -> Iterator[Change]:
+def _order(mixer: Mixer, reduced_node: Any, source_node: Any) -> Iterator[Correction]:
     """Yield a change where the two inputs of an operator were exchanged."""
     pairs = [mixer.pairs.get(name, name) for name in source_node.input]
     if len(pairs) == 2 and list(reduced_node.input) == pairs[::-1] and pairs[0] != pairs[1]:
-        yield Change("graph", _label(source_node), "its inputs were exchanged")
+        yield Correction("graph", _label(source_node), "its inputs were exchanged")
 
 
 def difference(old: Any, new: Any) -> str:

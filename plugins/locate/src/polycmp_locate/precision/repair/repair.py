@@ -17,7 +17,7 @@ from polycmp_locate.precision.rank.search import SmallestSet, guided
 from polycmp_locate.precision.rank.setup import Cases, Setup, Stage
 from polycmp_locate.precision.rank.trials import Trials
 from polycmp_locate.precision.repair.changes import changes_of
-from polycmp_locate.precision.repair.result import Change, Repair, Suspect
+from polycmp_locate.precision.repair.result import Correction, Repair, Suspect
 from polycmp_locate.precision.repair.suspects import errors_alone, is_suspect
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _search(order: Sequence[int], suspects: Sequence[int], trials: Trials, ratio
     return guided(inexact or order, trials.passes, max(2 * len(suspects), 1))
 
 
-def _open_inputs(setup: Setup, cases: Cases) -> list[Change]:
+def _open_inputs(setup: Setup, cases: Cases) -> list[Correction]:
     """Declare the source's input shapes where the model's own refuse the feed; return the changes."""
     import onnx
 
@@ -111,7 +111,7 @@ def _open_inputs(setup: Setup, cases: Cases) -> list[Change]:
             continue
         old, new = _shape(value), _shape(source[value.name])
         value.type.tensor_type.shape.CopyFrom(source[value.name].type.tensor_type.shape)
-        changes.append(Change("input", value.name, f"shape {old} -> {new}"))
+        changes.append(Correction("input", value.name, f"shape {old} -> {new}"))
     if changes:
         outputs = {value.name: value for value in setup.exact.graph.output}
         for value in model.graph.output:
