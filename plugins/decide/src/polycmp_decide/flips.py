@@ -38,7 +38,7 @@ _FIRST_REACH = 2.0**-24
 
 
 def make_flips(options: FlipOptions, following: FeedbackContext, resolved: Resolved) -> Flips:
-    """Make the feedback that walks to ties.
+    """Create the feedback that walks to ties.
 
     Raises:
         UsageError: Options contradict each other, or there are no two backends.

@@ -60,7 +60,7 @@ class Columns:
 
 
 def split(resolved: Resolved) -> ErrorShares | None:
-    """Make the observer of a run of three backends with two models; None of other runs."""
+    """Create the observer of a run of three backends with two models; None for other runs."""
     backends = resolved.backends
     is_such = len(backends) == 3 and len({item.model.path for item in backends}) == 2
     return ErrorShares(backends, resolved.plan.compare.map_output) if is_such else None

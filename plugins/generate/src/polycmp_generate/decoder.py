@@ -176,7 +176,7 @@ class Decoder:
 
 
 def _feed_rules(resolved: Resolved) -> Iterable[str]:
-    """Return the rules of `--feed`, an option of the data loader that goes on from outputs."""
+    """Return the rules of `--feed`, an option of the data loader that feeds outputs back."""
     return [text for options in resolved.plan.data.followers.values() for text in getattr(options, "feed", ())]
 
 

@@ -17,7 +17,7 @@ _LAYER = re.compile(r"(?:^|[^a-z])(?:layer|block|h)s?[._/:-]?(\d+)", re.IGNORECA
 
 
 def watch_rounds(resolved: Resolved) -> FirstRound:
-    """Make the observer, which is silent if names hold no rounds and layers."""
+    """Create the observer, which is silent if names hold no rounds and layers."""
     del resolved
     return FirstRound()
 

@@ -30,18 +30,18 @@ def make_loader(source: str, options: None) -> Callable[[], str]:
 
 
 def make_transformers(model: ModelHandle, options: TransformersOptions, *, name: str) -> Runner:
-    """Make the runner of the backend `transformers`."""
+    """Create the runner of the backend `transformers`."""
     return TransformersRunner(model.load("decoder"), options, name)
 
 
 def make_genai(model: ModelHandle, options: None, *, name: str) -> Runner:
-    """Make the runner of the backend `genai`."""
+    """Create the runner of the backend `genai`."""
     del options
     return GenaiRunner(model.load("decoder"), name)
 
 
 def make_openvino(model: ModelHandle, options: OpenvinoOptions, *, name: str) -> Runner:
-    """Make the runner of the backend `openvino_genai`."""
+    """Create the runner of the backend `openvino_genai`."""
     return OpenvinoRunner(model.load("decoder"), options, name)
 
 

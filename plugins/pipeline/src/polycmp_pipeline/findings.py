@@ -60,7 +60,7 @@ class ValueVerdict:
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """Difference of a stage's results where each side goes on with its own.
+    """Difference of a stage's results where each side feeds on its own earlier results.
 
     Attributes:
         text: In words.

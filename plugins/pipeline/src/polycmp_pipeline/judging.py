@@ -177,7 +177,7 @@ def _over(name: str, items: Sequence[Item], count: str) -> ValueVerdict:
 def compare_end_to_end(
     judge: ItemJudge, candidate: Sequence[Values | None], reference: Sequence[Values], free_failure: str = ""
 ) -> EndToEnd:
-    """Compare the results of both sides where each goes on with its own.
+    """Compare the results of both sides where each feeds on its own earlier results.
 
     Args:
         judge: Judges items.

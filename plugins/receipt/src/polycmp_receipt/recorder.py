@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def record(resolved: Resolved, options: ReceiptOptions) -> ReceiptRecorder:
-    """Make the observer that writes a receipt."""
+    """Create the observer that writes a receipt."""
     return ReceiptRecorder(resolved, options.file)
 
 
@@ -60,7 +60,7 @@ class ReceiptRecorder(RunObserver):
                 _add(known.setdefault(name, hashlib.sha256()), {name: array})
 
     def finish(self, outcome: Outcome, /) -> None:
-        """Make the receipt, and write it.
+        """Write the receipt.
 
         Raises:
             FileError: It cannot be written.

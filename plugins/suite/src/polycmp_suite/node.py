@@ -86,7 +86,7 @@ def execute(
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder that only this user can write; another user may have made one of its name in a shared place.
+    """Create a folder that only this user can write; another user may own one of that name in a shared place.
 
     Raises:
         FileError: Another user made it, or others may write into it.

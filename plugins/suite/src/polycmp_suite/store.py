@@ -53,7 +53,7 @@ class Run:
 
     @property
     def may_go_on(self) -> bool:
-        """Whether the run is unfinished and began less than a day ago, so that a process may still run it."""
+        """Whether the run is unfinished and began less than a day ago: a process may still work on it."""
         return not self.finished and time.time() - self.order[1] < _DAY
 
     @property

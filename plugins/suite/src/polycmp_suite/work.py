@@ -140,7 +140,7 @@ class _Work:
         return self._report(run, session, begun)
 
     def _make_environments(self, cases: Iterable[Case]) -> None:
-        """Make the environments that cases need before their time counts; a case reports what cannot be made."""
+        """Create the environments of the cases before their time counts; a case reports an environment that fails."""
         if self._how.executor != "local":  # each machine has its own
             return
         releases = dict.fromkeys(pair for case in cases for pair in case.environments)

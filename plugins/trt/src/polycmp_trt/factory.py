@@ -185,7 +185,7 @@ def network_from_source(source: OnnxSource | NetworkLoader, options: Options) ->
 
 
 class OnnxFromLoader(OnnxLoader):
-    """Passes on an ONNX model of a loader that does not say itself what it makes, such as another plugin's.
+    """Passes on the ONNX model of a loader without a declared model type, such as another plugin's.
 
     Args:
         model: A callable that returns the model.

@@ -61,7 +61,7 @@ class Converters:
         return self.names.index(installed) if installed in self.names else len(self.names) - 1
 
     def prepare(self, place: int) -> None:
-        """Make the environment of a release, and run its command to write the model.
+        """Create the environment of a release, and run its command to write the model.
 
         Raises:
             NotInstallableError: It cannot be installed, or its command fails.

@@ -80,7 +80,7 @@ class Releases:
         return self.names.index(installed) if installed in self.names else len(self.names) - 1
 
     def prepare(self, place: int) -> None:
-        """Make the environment of a release."""
+        """Create the environment of a release."""
         self.interpreter(place)
 
     def interpreter(self, place: int) -> str:

@@ -136,7 +136,7 @@ class Installer:
         self._find_links = [word for item in find_links for word in ("--find-links", _absolute(item))]
 
     def make(self, folder: Path, interpreter: str) -> Done:
-        """Make an empty environment."""
+        """Create an empty environment."""
         if self._uv:
             # uv takes the settings that lie in the current folder, package indexes too; this one is nobody else's.
             words = [self._uv, "venv", "--quiet", "--python", interpreter, str(folder)]

@@ -27,7 +27,7 @@ OTHERS_STATE = " on the reference's state"
 
 
 def make_steps(options: StepsOptions, following: FeedbackContext, resolved: Resolved) -> StepFeedback:
-    """Make the feedback of outputs into inputs.
+    """Create the feedback of outputs into inputs.
 
     Raises:
         UsageError: Options contradict each other or the models.

@@ -179,7 +179,7 @@ def absorbed(quantised: ModelSide, codes: str, exact: ModelSide, activation: Gra
 
 
 def _passing(steps: Quantisation, exact: ModelSide, activation: GraphNode) -> float | None:
-    """Return a number that codes represent and the activation would cut; None if there is none."""
+    """Return a number within the range of the codes that the activation would clip; None if there is none."""
     low, high = _bounds(exact, activation)
     half = float(np.max(steps.scale)) / 2.0  # the nearest step to a bound may lie beyond it
     if steps.ends[0] < low - half:

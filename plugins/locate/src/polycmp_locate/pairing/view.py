@@ -48,7 +48,7 @@ def align(
     known_pairs: Mapping[str, str] | None = None,
     ends: Set[str] = frozenset(),
 ) -> Aligned:
-    """Give two backends graphs of the same operators between tensors of the same names.
+    """Align the graphs of two backends: the same operators between tensors of the same names.
 
     Args:
         candidate: The backend to judge.

@@ -135,7 +135,7 @@ class CaseProcess:
             os.killpg(self._process.pid, number)
 
     def _answered(self) -> Ended | None:
-        """Return the end of a job whose process goes on; a process of no further use is killed."""
+        """Return the end of a job whose process stays; a process that cannot be used again is killed."""
         if self._channel is None:
             return None
         try:

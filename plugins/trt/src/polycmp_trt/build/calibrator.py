@@ -91,7 +91,7 @@ class _Calibration:
         self.num_batches = 0
 
     def set_input_metadata(self, input_metadata: TensorMetadata) -> None:
-        """Take the metadata of the network's inputs, so that data can be made for them and checked.
+        """Set the metadata of the network's inputs, by which data is created and checked.
 
         `CreateConfig` does this. Real-valued inputs become float32, which is what TensorRT calibrates with.
         """
@@ -109,7 +109,7 @@ class _Calibration:
         self.error = None
 
     def free(self) -> None:
-        """Give the device memory back; may be called twice."""
+        """Free the device memory; may be called twice."""
         self._views = {}
         buffers, self._buffers = self._buffers, {}
         if not buffers:

@@ -77,7 +77,7 @@ class RefitEngine(Loader["trt.ICudaEngine"]):
 
 
 def _set_weights(refitter: trt.Refitter, path: Path) -> Iterator[Array]:
-    """Hand the weights of a model to a refitter, by name; yield them, as they must be kept until it is done.
+    """Set the weights of a model in a refitter, by name; yield them, as they must stay alive until it is done.
 
     TensorRT 8.6 has no refitter that reads ONNX itself. Its parser gives weights the names that they have in the model.
     """

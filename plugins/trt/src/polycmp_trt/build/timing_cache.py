@@ -93,7 +93,7 @@ def read_timing_cache(source: FileLike) -> bytes:
 
 
 def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> None:
-    """Give a builder configuration the timings of a file, or an empty cache that collects new ones.
+    """Set the timing cache of a builder configuration: from a file, or an empty one that collects new timings.
 
     A cache of another device or release cannot be used; a warning is logged and the build times everything.
 
@@ -160,7 +160,7 @@ def _merged(config: trt.IBuilderConfig, cache: trt.ITimingCache, path: Path) -> 
 
 
 def _takes(config: trt.IBuilderConfig, cache: trt.ITimingCache) -> bool:
-    """Return whether a cache is of this device and release: an empty cache can take over what it holds."""
+    """Check whether a cache is of this device and release: an empty cache can merge its timings."""
     return _merge(config.create_timing_cache(b""), cache)
 
 

@@ -83,7 +83,7 @@ class GraphLauncher:
             raise BackendError("cannot run as a CUDA graph", whose=self._whose, why=why, hint=_HINT)
 
     def forget(self) -> None:
-        """Give all graphs back."""
+        """Destroy all graphs."""
         for graph in self._graphs.values():
             if graph:
                 self._api.destroy(graph)
@@ -118,7 +118,7 @@ class GraphLauncher:
 def launcher(
     context: trt.IExecutionContext, is_own: bool, listener: Any, bindings: Sequence[Binding], whose: str
 ) -> GraphLauncher:
-    """Make the launcher that runs a context as a CUDA graph.
+    """Create the launcher that runs a context as a CUDA graph.
 
     Args:
         context: The execution context.

@@ -1,4 +1,4 @@
-"""Device memory for programs that drive TensorRT themselves and want no CUDA package besides."""
+"""Device memory for programs that drive TensorRT themselves, without a CUDA package."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DeviceArray(DeviceView):
         return self._buffer.capacity
 
     def resize(self, shape: Iterable[int]) -> DeviceArray:
-        """Give it another shape and return it; its content is lost where more memory is needed than it holds.
+        """Change the shape and return the array; its content is lost where it has to grow.
 
         Raises:
             BackendError: There is not enough memory.
@@ -65,7 +65,7 @@ class DeviceArray(DeviceView):
         return self
 
     def free(self) -> None:
-        """Give the memory back; may be called twice."""
+        """Free the memory; may be called twice."""
         with current(self.device or 0), errors_as("giving device memory back", "cuda"):
             self._buffer.free()
         self.ptr, self.shape, self._pending_copy = 0, (), None

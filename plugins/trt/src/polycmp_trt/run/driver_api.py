@@ -56,7 +56,7 @@ class DeviceAllocation:
         return int(self._address)
 
     def free(self) -> None:
-        """Give it back, in the context that it was made in."""
+        """Free the memory, in the context that allocated it."""
         self._api.call("cuMemFree", self._address)
 
 
@@ -74,11 +74,11 @@ class Context:
         self.handle = api.call("cuDevicePrimaryCtxRetain", device)
 
     def push(self) -> None:
-        """Make it current for this thread."""
+        """Make the context current for this thread."""
         self._api.call("cuCtxPushCurrent", self.handle)
 
     def pop(self) -> None:
-        """Make the one before it current again."""
+        """Make the previous context current again."""
         self._api.call("cuCtxPopCurrent")
 
     def detach(self) -> None:
@@ -165,7 +165,7 @@ class CudaEvent:
         weakref.finalize(self, _in_context, api, self._context, "cuEventDestroy", self.raw)
 
     def record(self, stream: CudaStream) -> None:
-        """Make it the moment at which what a stream was given until now is done."""
+        """Record the event at the end of the work that a stream has queued."""
         self._record(self.raw, stream.raw)
 
     def time_since(self, earlier: CudaEvent) -> float:
@@ -192,7 +192,7 @@ class DriverApi:
         self._copy_out = self.prepared("cuMemcpyDtoHAsync")
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of CUDA's driver and return what it gives, which is None for most.
+        """Call a function of CUDA's driver and return its result, which is None for most.
 
         Raises:
             MemoryError: There is not enough memory.

@@ -393,7 +393,7 @@ class TrtRunner(Runner):
             self._activations.free()
 
     def deactivate_impl(self) -> None:
-        """Give back buffers, stream and context, and the engine if it is the runner's own."""
+        """Free the buffers, stream and context, and the engine if the runner owns it."""
         if self._ran:
             self.last_inference_time()
         with errors_as("cannot release its memory", self.name), current(self.device):

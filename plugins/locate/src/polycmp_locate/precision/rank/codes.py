@@ -74,7 +74,7 @@ def steps_of(mixer: Mixer, name: str, expected: Any, candidate: Any) -> tuple[fl
 
 
 def _step(mixer: Mixer, node: Any, array: Any) -> tuple[Any, Any, int] | None:
-    """Return step, code of 0 and axis with which a node quantises a tensor; None if it does not, or in blocks."""
+    """Return the step, zero point and axis of a quantising node; None for other nodes, and for blocks."""
     if node.op_type == "DynamicQuantizeLinear":
         return (*dynamic_step(np.asarray(array)), 0)
     if node.op_type != "QuantizeLinear":
