@@ -78,7 +78,7 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         on_stage: Told what happens next.
     """
     candidate, reference = setting.candidate, setting.reference
-    twice = _made_twice(candidate.graph)
+    twice = _duplicate_output(candidate.graph)
     if twice:
         return Judged(verdict=FAILS, cause=ModelFailure(candidate.result.error or "", twice=twice))
     windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
@@ -115,25 +115,25 @@ def _runs_once_cut(candidate: PartitionedRun, reference: PartitionedRun, feed: F
 
 def _lost(graph: ModelGraph) -> str:
     """Return which operator of a file reads what nothing makes, in words; empty if none does."""
-    own = declared_graph(graph)
-    if own is None:
+    file_graph = declared_graph(graph)
+    if file_graph is None:
         return ""
-    known = {*own.inputs, *own.weights, *(name for node in own.nodes for name in node.outputs)}
-    lost = ((node, name) for node in own.nodes for name in node.inputs if name not in known)
+    known = {*file_graph.inputs, *file_graph.weights, *(name for node in file_graph.nodes for name in node.outputs)}
+    lost = ((node, name) for node in file_graph.nodes for name in node.inputs if name not in known)
     words = (f"{node.label} reads {name!r}, which no operator makes and no weight holds" for node, name in lost)
     return next(words, "")
 
 
-def _made_twice(graph: ModelGraph) -> str:
+def _duplicate_output(graph: ModelGraph) -> str:
     """Return which operator of a file makes a tensor that something else makes as well, in words; empty if none does.
 
     ONNX has one of each name, and a backend refuses such a file whole, whichever operator is asked about.
     """
-    own = declared_graph(graph)
-    if own is None:
+    file_graph = declared_graph(graph)
+    if file_graph is None:
         return ""
-    makers = {**dict.fromkeys(own.inputs, "an input"), **dict.fromkeys(own.weights, "a weight")}
-    for node in own.nodes:
+    makers = {**dict.fromkeys(file_graph.inputs, "an input"), **dict.fromkeys(file_graph.weights, "a weight")}
+    for node in file_graph.nodes:
         for name in filter(None, node.outputs):
             if name in makers:
                 return f"{node.label} makes {name!r}, which is also the name of what {makers[name]} gives"

@@ -61,7 +61,7 @@ def result_of(located: Located, *, explain: bool = False) -> Result:
         located.status,
         heading,
         sentence,
-        said=located.sentence,
+        full_sentence=located.sentence,
         title=located.candidate,
         typed=located.command,
         seconds=located.seconds,

@@ -79,12 +79,12 @@ def pair_runs(
         else under_names(partitioned_run, aligned.reference_graph)
         for partitioned_run in partitioned_runs
     ]
-    own_runs = {run.label: run for run in partitioned_runs}
-    under = dict(zip(own_runs, ordered, strict=True))
+    runs_by_label = {run.label: run for run in partitioned_runs}
+    under = dict(zip(runs_by_label, ordered, strict=True))
     candidate, believed = under[others[0].label], under[reference_run.label]
 
     def rounding(outputs: Tolerances) -> Tolerances:
-        measured = paired_rounding(candidate, believed, lambda run: perturbed(own_runs[run.label]), outputs)
+        measured = paired_rounding(candidate, believed, lambda run: perturbed(runs_by_label[run.label]), outputs)
         return outputs if measured is None else measured
 
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
