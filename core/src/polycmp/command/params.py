@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.option_aliases import complete_option, flags_of, former_option
+from polycmp.command.option_aliases import complete_option, flags_of
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.options.values import is_flag
@@ -82,9 +82,9 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
             if (
                 flag not in long_names and flag not in table.by_flag
             ):  # what is in the table comes here with `=` and a value
-                meant = _meant(word, queue, ctx, table)
-                if meant is not None:
-                    queue[:0] = meant
+                meant = _meant(word, ctx, table)
+                if meant:
+                    queue.insert(0, meant)
                     continue
                 _refuse(flag, ctx, table, words)
             result.append(long_names.get(word, word))
@@ -93,8 +93,8 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
     return _with_model(result, table, registry)
 
 
-def _meant(word: str, queue: list[str], ctx: click.Context, table: FlagTable) -> list[str] | None:
-    """Return the words that an unknown option stands for; None where it stands for none.
+def _meant(word: str, ctx: click.Context, table: FlagTable) -> str:
+    """Return the word that an unknown option stands for; empty where it stands for none.
 
     Raises:
         UsageError: It may stand for several.
@@ -103,15 +103,11 @@ def _meant(word: str, queue: list[str], ctx: click.Context, table: FlagTable) ->
     flag, equals, value = word.partition("=")
     options = flags_of(ctx, table)
     if not is_flag(flag) or flag in table.refused or any(flag in flags for flags, _ in options):
-        return None
-    former = former_option(word, queue, ctx)
-    if former is not None:
-        del queue[: former[1]]
-        return former[0]
+        return ""
     if flag.startswith("--"):
         _refuse_missing(flag, registry_of(ctx))
     full = complete_option(flag, options, ctx)
-    return [f"{full}{equals}{value}"] if full else None
+    return f"{full}{equals}{value}" if full else ""
 
 
 def _use(target: Target, flag: str, queue: list[str]) -> list[str]:

@@ -128,7 +128,7 @@ class Registry:
     @cached_property
     def runners(self) -> Mapping[str, Contributed[RunnerSpec]]:
         """Backends by name, without the hidden ones."""
-        return {name: item for name, item in self._by_name("runner").items() if not item.spec.hidden}
+        return self._shown("runner")
 
     @cached_property
     def loaders(self) -> Mapping[str, Contributed[LoaderSpec]]:
@@ -147,8 +147,8 @@ class Registry:
 
     @cached_property
     def commands(self) -> Mapping[str, Contributed[CommandSpec]]:
-        """Commands by their words, joined by spaces."""
-        return self._by_name("command")
+        """Commands by their words, joined by spaces, without the hidden ones."""
+        return self._shown("command")
 
     @cached_property
     def reports(self) -> Mapping[str, Contributed[ReportSpec]]:
@@ -190,6 +190,9 @@ class Registry:
     def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
         return MappingProxyType(self._names.owners[kind])
 
+    def _shown(self, kind: Kind) -> Mapping[str, Contribution]:
+        return {name: item for name, item in self._by_name(kind).items() if not is_hidden(item)}
+
     def find_runner(self, name: str) -> Contributed[RunnerSpec]:
         """Find a backend.
 
@@ -212,7 +215,7 @@ class Registry:
 
     def find_command(self, name: str) -> Contributed[CommandSpec]:
         """Find a command by its words, joined by spaces; errors as in `find_runner`."""
-        return self._find("command", name, self.commands)
+        return self._find("command", name, self._by_name("command"))
 
     def find_report(self, suffix: str) -> Contributed[ReportSpec]:
         """Find the report that writes files of a suffix; errors as in `find_data_loader`."""

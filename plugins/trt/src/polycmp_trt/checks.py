@@ -57,7 +57,7 @@ def check_names(options: Options) -> None:
     """
     default = Options()
     given = {name for name in (*_NAMES, *_FEATURES) if getattr(options, name) != getattr(default, name)}
-    if options.precision_constraints != "none":
+    if options.constraints != "none":
         given.add("precision_constraints")
     if not given:
         return

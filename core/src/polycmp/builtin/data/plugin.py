@@ -25,6 +25,9 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     for words, summary, target, group in _COMMANDS:
         purpose = "compare" if words == "compare" else "files"
         yield CommandSpec(tuple(words.split()), summary, f"polycmp.builtin.data.{target}", group, purpose=purpose)
+    yield CommandSpec(
+        ("data", "to-input"), "Former name of `data merge`.", "polycmp.builtin.data.join:to_input_command", hidden=True
+    )
 
 
 @hookimpl
