@@ -19,7 +19,6 @@ from polycmp.errors import FileError, PluginError, UsageError, describe_exceptio
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.options.values import is_flag
 from polycmp.plugins import Registry
-from polycmp.plugins.known import known_names
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -165,6 +164,8 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
             registry.find_runner(word.partition(":")[0])
     from difflib import get_close_matches  # not needed but for slips
 
+    from polycmp.plugins.known import known_names
+
     installed = {item.name for item in registry.contributions if item.kind == "runner"}
     missing = sorted(known_names().backends.keys() - installed)
     if missing and not get_close_matches(flag, flags, n=1, cutoff=_SLIP):
@@ -181,6 +182,8 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
     Raises:
         PluginError: A plugin that is not there brings the flag; the error names its package.
     """
+    from polycmp.plugins.known import known_names
+
     if flag in known_names().options:
         raise PluginError(f"the package that brings {flag} is not installed", hint=known_names().options[flag])
     name = flag.removeprefix("--").replace("-", "_")

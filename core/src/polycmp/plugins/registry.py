@@ -26,7 +26,6 @@ from polycmp.plugins.discovery import (
     PluginRecord,
     discover,
 )
-from polycmp.plugins.known import known_names, next_step, not_found
 from polycmp.plugins.names import NameOwners, is_hidden, with_notes
 from polycmp.plugins.tools import make_tools
 from polycmp.plugins.validation import new_manager, validate
@@ -249,6 +248,8 @@ class Registry:
                 f"the {WORDS[kind]} {name!r} is contributed by {who}, so neither gets the name",
                 hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
+        from polycmp.plugins.known import not_found
+
         self._raise_reason(kind, name)
         shown = {key: item for key, item in table.items() if not is_hidden(item)}
         runners = self.equipped(shown.values()) if kind == "runner" else ()
@@ -257,6 +258,8 @@ class Registry:
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
+        from polycmp.plugins.known import known_names, next_step
+
         for record in self._checked:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
             would = record.name == known_names().brought.get(kind, {}).get(name, ("", ""))[0]

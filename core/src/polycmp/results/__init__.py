@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from polycmp.results.formats import (
-    ARRAYS,
-    INPUTS,
-    OUTPUTS,
-    TEXT_SUFFIX,
-    Formats,
-    FormatWriter,
-    Stored,
-    StoredRun,
-    format_code,
-)
-from polycmp.results.named import ALONE, iterations_of
+from typing import TYPE_CHECKING
+
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
-from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
 from polycmp.results.runs import IterationResult, LazyArray
+from polycmp.spec import lazy_names
+
+if TYPE_CHECKING:
+    from polycmp.results.formats import (
+        ARRAYS,
+        INPUTS,
+        OUTPUTS,
+        TEXT_SUFFIX,
+        Formats,
+        FormatWriter,
+        Stored,
+        StoredRun,
+        format_code,
+    )
+    from polycmp.results.named import ALONE, iterations_of
+    from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
 
 __all__ = [
     "ALONE",
@@ -43,3 +48,16 @@ __all__ = [
     "texts_as_objects",
     "unpack",
 ]
+
+if not TYPE_CHECKING:  # files of inputs and outputs, which few runs read or write
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "formats": (
+                *("ARRAYS", "INPUTS", "OUTPUTS", "TEXT_SUFFIX"),
+                *("Formats", "FormatWriter", "Stored", "StoredRun", "format_code"),
+            ),
+            "named": ("ALONE", "iterations_of"),
+            "packing": ("STRING", "pack", "read_npy_header", "texts_as_objects", "unpack"),
+        },
+    )

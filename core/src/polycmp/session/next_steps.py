@@ -12,7 +12,6 @@ from polycmp._commands import NextStep
 from polycmp.compare import OutputComparison
 from polycmp.plan import Plan, to_command
 from polycmp.plan.defaults import DEFAULT_DATA_LOADER
-from polycmp.plugins import known_names
 from polycmp.results.outcome import Outcome
 from polycmp.spec import Verdict
 
@@ -38,6 +37,8 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
         yield NextStep(f"{plan.command} --data-loader {_REAL}", "Compare on small real inputs.")
     elif plan.backends:
         if made_up:
+            from polycmp.plugins import known_names
+
             _, install = known_names().brought["data_loader"][_REAL]
             yield NextStep(install, "Small real inputs, which a run takes where they show more.")
         others = replace(plan, data=replace(plan.data, files=("FILE",), script=""))
