@@ -13,12 +13,10 @@ if TYPE_CHECKING:
         ARRAYS,
         INPUTS,
         OUTPUTS,
-        TEXT_SUFFIX,
         Formats,
         FormatWriter,
         Stored,
         StoredRun,
-        format_code,
     )
     from polycmp.results.named import ALONE, iterations_of
     from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
@@ -29,7 +27,6 @@ __all__ = [
     "INPUTS",
     "OUTPUTS",
     "STRING",
-    "TEXT_SUFFIX",
     "BackendResult",
     "FormatWriter",
     "Formats",
@@ -41,7 +38,6 @@ __all__ = [
     "StoredRun",
     "Timing",
     "describe_environment",
-    "format_code",
     "iterations_of",
     "pack",
     "read_npy_header",
@@ -54,8 +50,8 @@ if not TYPE_CHECKING:  # files of inputs and outputs, which few runs read or wri
         __name__,
         {
             "formats": (
-                *("ARRAYS", "INPUTS", "OUTPUTS", "TEXT_SUFFIX"),
-                *("Formats", "FormatWriter", "Stored", "StoredRun", "format_code"),
+                *("ARRAYS", "INPUTS", "OUTPUTS"),
+                *("Formats", "FormatWriter", "Stored", "StoredRun"),
             ),
             "named": ("ALONE", "iterations_of"),
             "packing": ("STRING", "pack", "read_npy_header", "texts_as_objects", "unpack"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from polycmp.errors import UsageError
 from polycmp.options import changed_options
@@ -15,14 +14,10 @@ from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.runs.tolerances import is_measured
+from polycmp.runs.windows import MANY_OUTPUTS, Windows, all_in_memory_note, open_windows
 from polycmp.session.names import check_names
 from polycmp.tensors import DataSource
 
-if TYPE_CHECKING:
-    from polycmp.runs.windows import Windows
-
-#: From this many outputs of one model on, it is worth loading it as a graph to see whether they fit the memory.
-MANY_OUTPUTS = 8
 #: Names that a message shows.
 _SHOWN = 3
 
@@ -89,8 +84,6 @@ def prepare(
         return Prepared(runs, resolved.source, checked, pairing)
     if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
-    from polycmp.runs.windows import all_in_memory_note, open_windows
-
     tolerance = f"--tolerance {compare.tolerance}" if compare.tolerance and not is_measured(compare) else ""
     windows, notes = None, list[str]()
     if not memory.all_for and (not tolerance or may_need_pairs(resolved.backends)):

@@ -187,17 +187,10 @@ concat_command: BackendCommand = data_command(
     params=[_FILES, output_option(_OUTPUT)],
     shown=["polycmp data concat first.json second.npz -o all.safetensors"],
 )
-merge_command: BackendCommand = data_command(
-    "merge",
-    _merge,
-    "Merge the tensors of several files or folders into one set of inputs, iteration by iteration.",
-    params=[_FILES, output_option(_OUTPUT)],
-    shown=["polycmp data merge inputs.json outputs.npz -o together.json"],
-)
-to_input_command: BackendCommand = data_command(
-    "to-input",
-    _to_input,
-    "Former name of `polycmp data merge`.",
-    params=[_FILES, output_option(_OUTPUT)],
-    shown=["polycmp data merge inputs.json outputs.npz -o together.json"],
-)
+_MERGING: Mapping[str, Any] = {
+    "text": "Merge the tensors of several files or folders into one set of inputs, iteration by iteration.",
+    "params": [_FILES, output_option(_OUTPUT)],
+    "shown": ["polycmp data merge inputs.json outputs.npz -o together.json"],
+}
+merge_command: BackendCommand = data_command("merge", _merge, **_MERGING)
+to_input_command: BackendCommand = data_command("to-input", _to_input, **_MERGING)  # its former name
