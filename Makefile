@@ -15,8 +15,8 @@ FRAMEWORKS := openvino torch tf generate
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
-COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks plugins/record
-MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
+COMMON := core plugins/samples plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks plugins/record
+MEASURED := './core[safetensors]' ./plugins/samples ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
 BENCH := .cache/bench-polycmp
 # Tests start hundreds of processes of polycmp: its modules are compiled once, also where the environment says otherwise.
 # Each process of tests has a core: further threads of NumPy's OpenBLAS would do nothing there but spin after they start.

@@ -65,8 +65,23 @@ def test_a_comparison_imports_no_more_than_it_needs(site, flag, tmp_path, monkey
     assert status == 0
     needed = "import click, pluggy, numpy.random, onnxruntime, rich.text, sys; print(*sys.modules)"
     theirs = set(site.python("-c", needed).stdout.split())
-    needless = {"tomllib", "tomli", "difflib", "rich.console", "polycmp.results.files"}
+    needless = {
+        *("tomllib", "tomli", "difflib", "rich.console"),
+        *("polycmp.results.files", "polycmp.results.formats", "polycmp.plugins.known", "polycmp.plan.schema"),
+        *("polycmp.runs.lacking", "polycmp.session.plain_outputs", "polycmp.session.upstream"),
+    }
     assert not names & (needless - theirs)
+
+
+def test_the_reference_imports_the_operators_of_the_model(site, tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+              sums (float[4] x) => (float[4] y) <int64 axis = {0}> { y = CumSum(x, axis) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "sums.onnx")
+    status, names = modules_after(site, "run", str(tmp_path / "sums.onnx"), "-b", "onnx", "--quiet")
+    assert status == 0
+    modules = {name.rpartition(".")[2] for name in names if name.startswith("polycmp_onnx.operators.")}
+    assert "versions" in modules
+    assert not modules & {"microsoft", "learning", "recurrent", "pooling"}
 
 
 @pytest.mark.parametrize("args", [["--help"], ["inspect", "--help"], ["plugins", "--help"]])
@@ -110,7 +125,7 @@ def test_help_of_run_imports_light_modules_and_nothing_heavy(site):
     assert status == 0
     assert "fake_light" in names
     assert not names & HEAVY
-    assert not names & {"rich", "fake_heavy"}
+    assert not names & {"rich", "fake_heavy", "polycmp.plan.plan", "polycmp.plan.build"}
 
 
 def test_run_that_cannot_begin_imports_no_heavy_part_of_any_backend(site):

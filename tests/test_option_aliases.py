@@ -103,12 +103,14 @@ def test_inputs_out_of_outputs(polycmp, model):
 
 def test_options_of_earlier_builders(polycmp, model):
     """They are read where TensorRT is not there, too: what fails is the backend, not the command line."""
-    words = ("--obey-precision-constraints", "--explicit-precision")
-    for more in ((), ("--gen-script", "script.py")):
-        done = polycmp("run", "m.onnx", "--onnxrt", "--trt", "--fp16", *words, *more)
-        assert done.status in {0, 3}
-        assert "--obey-precision-constraints of earlier versions: --precision-constraints obey" in done.err
-        assert "--explicit-precision of earlier versions: nothing is left of it to do" in done.err
+    words = ("run", "m.onnx", "--onnxrt", "--trt", "--fp16", "--explicit-precision")
+    assert polycmp(*words).status in {0, 3}
+    for option, settings in (
+        ("--obey-precision-constraints", "CreateConfig(precision_constraints='obey', profiling"),
+        ("--strict-types", "CreateConfig(precision_constraints='prefer', direct_io=True, profiling"),
+    ):
+        done = polycmp(*words, option, "--gen-script", "script.py")
+        assert (done.status, settings in Path("script.py").read_text()) == (0, True), done.err
 
 
 @pytest.mark.parametrize("words", [("-p", "float32"), ("--precision", "fp32"), ("--precision=float32",)])

@@ -253,7 +253,7 @@ def test_the_core_alone_names_the_package_that_writes_a_report(core_alone, words
 @pytest.fixture(scope="module")
 def tensorrt_alone(wheels, tmp_path_factory) -> Environment:
     """What `polycmp-trt[cu12]` brings where NVIDIA's own libraries are not to be had: wheels, and no compiler."""
-    names = ("polycmp", "polycmp-locate", "polycmp-onnx", "polycmp-trt")
+    names = ("polycmp", "polycmp-locate", "polycmp-onnx", "polycmp-samples", "polycmp-trt")
     environment = Environment(tmp_path_factory.mktemp("trt"), [wheels[name] for name in names], list(names))
     site = next((environment.folder / "venv" / "lib").glob("python*/site-packages"))
     link_distributions({"cuda-bindings", "cuda-pathfinder"}, site)

@@ -123,7 +123,7 @@ LIMITS = tuple(
         ("polycmp.compare.channels", "FEWEST_IN_CHANNEL", "numbers that make a channel or a row"),
         ("polycmp.session.sensitivity", "_LESS", "factor of inputs that are one number"),
         ("polycmp.session.sensitivity", "_LEAST_MOVE", "share by which an output has to move with its weights"),
-        ("polycmp.session.sensitivity", "_MATRIX", "bytes of the smallest weight of a network"),
+        ("polycmp.session.upstream", "_MATRIX", "bytes of the smallest weight of a network"),
         (f"{_LOCATE}.decisions", "JUMP", "growth of an error in one operator that is looked at"),
         (f"{_LOCATE}.decisions", "_SELECTION_MARGIN", "units of operators that round nothing"),
         (f"{_LOCATE}.decisions", "_ONCE_MARGIN", "units of operators of coarse types that round once"),

@@ -20,7 +20,7 @@ FOLDER = Path(os.environ.get("HISTORY_ENVS", ROOT / ".cache" / "truth-history"))
 #: The parts of this tree that a worker needs, or a suite that runs there.
 _OURS = (
     *("core", "plugins/bisect", "plugins/checks", "plugins/locate", "plugins/onnx", "plugins/onnxrt"),
-    *("plugins/openvino", "plugins/report", "plugins/suite", "plugins/tf", "plugins/torch"),
+    *("plugins/openvino", "plugins/report", "plugins/samples", "plugins/suite", "plugins/tf", "plugins/torch"),
 )
 #: What these need, and what released tools import.
 _SHARED = (

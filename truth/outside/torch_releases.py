@@ -21,7 +21,10 @@ from truth.history.environments import FOLDER, ROOT, Environment, NotMadeError, 
 _CASES = Path("truth", "outside", "torch_compile_cases")
 _PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 #: What of this tree is installed there.
-_OURS = ("core", "plugins/torch", "plugins/checks", "plugins/bisect", "plugins/locate", "plugins/onnx")
+_OURS = (
+    *("core", "plugins/samples", "plugins/torch", "plugins/checks", "plugins/bisect", "plugins/locate"),
+    "plugins/onnx",
+)
 _PACKAGES = (
     *("ca-certificates", "g++", "libsleef-dev", "libtorch-dev", "python3-dev", "python3-setuptools"),
     *("python3-torch", "python3-venv"),

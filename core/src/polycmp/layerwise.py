@@ -13,9 +13,7 @@ from polycmp.builtin.judging.structure import (
 )
 from polycmp.builtin.layerwise.observable import a_few, real_numbers
 from polycmp.builtin.layerwise.open import (
-    MANY_OUTPUTS,
     GivenNames,
-    Graphs,
     Paired,
     open_partitioned_runs,
     open_precise_run,
@@ -28,7 +26,6 @@ from polycmp.builtin.layerwise.partition import (
     crossing,
     memory_budget,
     plan_segments,
-    tensor_sizes,
 )
 from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
 from polycmp.builtin.layerwise.segment_runner import MakeRunner
@@ -36,11 +33,9 @@ from polycmp.builtin.layerwise.variants import Switches, Variants
 from polycmp.builtin.layerwise.windows import Window, Windows, can_run_side_by_side, comparable
 
 __all__ = [
-    "MANY_OUTPUTS",
     "MOST_WEIGHTS",
     "GivenNames",
     "GraphCuts",
-    "Graphs",
     "JoinParts",
     "MakeRunner",
     "Paired",
@@ -66,6 +61,5 @@ __all__ = [
     "same_structure",
     "static_tensors",
     "tensor_outputs",
-    "tensor_sizes",
     "tensors_behind",
 ]

@@ -14,7 +14,6 @@ from polycmp.errors import ModelError, OthersCode, did_you_mean
 from polycmp.files import refuse_pipe
 from polycmp.loader import Loader
 from polycmp.options.values import split_script
-from polycmp.plugins.known import explain_kind, explain_model
 from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
@@ -274,6 +273,8 @@ class Model:
                 f"several loaders read {path}: {', '.join(sorted(item.spec.name for item in claims))}",
                 hint="choose one with --model-type NAME",
             )
+        from polycmp.plugins.known import explain_model
+
         suffixes = sorted(
             {
                 name
@@ -294,6 +295,8 @@ def _by_kind(readers: list[Contributed[LoaderSpec]], kind: str, registry: Regist
     also = [] if named else [item for item, tools in registry.equipped(readers) if kind in tools.aliases]
     if named or also:
         return (named or also)[0]
+    from polycmp.plugins.known import explain_kind
+
     kinds = [item.spec.kind for item in readers]
     raise ModelError(
         f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, kinds), hint=explain_kind(kind)

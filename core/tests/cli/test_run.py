@@ -71,6 +71,13 @@ def test_how_it_is_compared(polycmp, tmp_path, words, status):
     assert done.status == status, done.out + done.err
 
 
+def test_a_run_that_could_not_fail_names_the_package_of_real_inputs(polycmp, tmp_path):
+    small(tmp_path / "m.toy")
+    (tmp_path / "c.py").write_text("def compare_outputs(result, other):\n    return {name: True for name in result}\n")
+    done = polycmp("run", "m.toy", "-b", "toy", "-b", "plain", "--compare-func-script", "c.py")
+    assert (done.status, "pip install polycmp-samples" in done.out) == (3, True), done.out + done.err
+
+
 def test_outputs_of_other_names_and_shapes(polycmp, tmp_path):
     write(tmp_path / "m.toy", [node("Identity", "x", "y")], inputs=FOUR)
     write(tmp_path / "o.toy", [node("Add", "x k", "z")], {"k": {"dtype": "float32", "shape": [1, 4], "values": 0}},
@@ -236,6 +243,7 @@ def test_logging(run, tmp_path):
         (("m.xyz", "-b", "toy", "--model-type", "toy"), 3, "m.xyz is no toy"),
         (("m.toy", "-b", "tony"), 3, "did you mean 'toy'"),
         (("m.toy", "-b", "onnx"), 3, "pip install polycmp-onnx"),
+        (("m.toy", "-b", "toy", "--data-loader", "sample"), 3, "pip install polycmp-samples"),
         (("m.toy", "-b", "needy"), 3, "a_library_that_nobody_has"),
         (("m.toy", "-b", "toy:dtype=float8"), 2, "float8"),
         (("m.toy", "-b", "toy:thread=2"), 2, "did you mean 'threads'"),

@@ -257,6 +257,16 @@ class TestDuplicates:
         assert any("command 'fake show all' refused" in note for note in notes["inner"])
         assert notes["beside"] == ()
 
+    def test_a_hidden_command_is_found_and_not_listed(self, site):
+        source = "from polycmp.spec import CommandSpec, hookimpl\n@hookimpl\ndef polycmp_commands():\n"
+        site.plugin("shy", source + "    yield CommandSpec(('fake', 'former'), '', 'a:b', hidden=True)\n")
+        registry = Registry.discover({})
+        assert "fake former" not in registry.commands
+        assert registry.find_command("fake former").plugin == "shy"
+        with pytest.raises(UsageError) as refused:
+            registry.find_command("fake forme")
+        assert "fake former" not in str(refused.value)
+
     def test_nobody_may_call_itself_polycmp(self, site):
         site.install("fake-usurper", {"polycmp": "fake_usurper"}, {"fake_usurper.py": runner("usurper")})
         registry = Registry.discover({})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, defs, helper
 from packaging.version import Version
 
+from polycmp_onnx.corrections import corrections
 from polycmp_onnx.reference import make_evaluator
 
 ort = pytest.importorskip("onnxruntime")
@@ -132,3 +133,13 @@ def test_unique_keeps_the_order_of_the_input_where_it_is_to(make_model, axis, ke
     for got, wanted in zip(make_evaluator(model).run(None, {"x": x}), expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
         assert got.dtype == wanted.dtype
+
+
+def test_each_operator_that_is_corrected_has_its_class_in_every_opset():
+    """Classes are named by text, and imported for the operators that a model has."""
+    operators = {schema.name for schema in defs.get_all_schemas_with_history() if not schema.domain}
+    nodes = [helper.make_node(name, [], []) for name in sorted(operators)]
+    for opset in range(7, defs.onnx_opset_version() + 1):
+        corrected = corrections(nodes, {"": opset})
+        assert {item.__name__ for item in corrected} <= operators
+        assert len(corrected) > 20

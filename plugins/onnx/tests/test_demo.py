@@ -57,7 +57,7 @@ def test_inputs_are_real_pictures():
 
 
 def test_without_other_packages_it_shows_what_is_there(monkeypatch, capsys):
-    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx")
+    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,samples")
     assert run(["demo", "."]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  polycmp ")]
     assert shown == [

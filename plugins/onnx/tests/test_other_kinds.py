@@ -15,7 +15,7 @@ __all__ = ["polycmp", "toybox"]
 @pytest.fixture(scope="module", autouse=True)
 def without_onnx():
     """Hide the libraries for models, and our other plugins."""
-    with core_alone_with("polycmp_onnx"):
+    with core_alone_with("polycmp_onnx", "polycmp_samples"):
         yield
 
 

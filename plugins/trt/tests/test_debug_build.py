@@ -57,6 +57,6 @@ def test_a_command_of_a_package_that_is_not_installed_says_what_to_install(polyc
 
 
 def test_it_needs_no_package_with_commands_for_searching(polycmp):
-    with core_alone_with("polycmp_trt", "polycmp_onnx"):
+    with core_alone_with("polycmp_trt", "polycmp_onnx", "polycmp_samples"):
         done = polycmp("debug", "build", "--help")
     assert (done.status, "--until" in done.out, "--check" in done.out) == (0, True, True), done.err

@@ -83,18 +83,17 @@ class CommandGroup(click.Group):
             UsageError: There is none.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from polycmp.command.option_aliases import note_later
             from polycmp.plugins.known import known_names
 
-            former = known_names().former["commands"].get(" ".join((*self.path, args[0])))
-            if former is not None:
-                note_later(ctx, f"{args[0]} of earlier versions: {former}")
-                return self.resolve_command(ctx, [former.rpartition(" ")[2], *args[1:]])
             name, longer = (" ".join((*self.path, *args[:count])) for count in (1, 2))
             # What a group brings may come from several packages: both words tell which one is missing.
             missing = longer if longer in known_names().brought["command"] else name
-            _registry(ctx).find_command(missing)  # raises with the reason
-        word, command, words = super().resolve_command(ctx, args)
+            hidden = _registry(ctx).find_command(missing)  # or it raises with the reason
+            command: click.Command | None = _registry(ctx).load(hidden, hidden.spec.target)
+            word: str | None = args[0]
+            words = args[1:]
+        else:
+            word, command, words = super().resolve_command(ctx, args)
         if command is not None:
             words = _completed(command, words, ctx)
             _refuse_empty_values(command, words, ctx)

@@ -28,12 +28,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polycmp.command.base import BackendCommand, BackendContext, check_calls, common_params, examples
-from polycmp.command.log import with_messages
 from polycmp.command.params import registry_of
 from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp.command.invocation import Invocation
+    from polycmp.command.log import with_messages
     from polycmp.command.permissions import GivenOption, code_named, given_options
 
 __all__ = [
@@ -52,5 +52,10 @@ __all__ = [
 
 if not TYPE_CHECKING:  # these are imported by the command that is called, not by a help text
     __getattr__, __dir__ = lazy_names(
-        __name__, {"invocation": ["Invocation"], "permissions": ["GivenOption", "code_named", "given_options"]}
+        __name__,
+        {
+            "invocation": ["Invocation"],
+            "log": ["with_messages"],
+            "permissions": ["GivenOption", "code_named", "given_options"],
+        },
     )

@@ -1,4 +1,4 @@
-"""Words that stand for options: their unique beginnings, and options of earlier versions of Polygraphy."""
+"""Words that stand for options: their unique beginnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import click
 
 from polycmp.errors import UsageError
 from polycmp.options import FlagTable
-from polycmp.plugins import known_names
 from polycmp.terminal import echo
 
 #: Key of the context for the remarks on what was taken for what, until messages have been set up.
@@ -26,25 +25,6 @@ def flags_of(ctx: click.Context, table: FlagTable | None = None) -> list[tuple[l
     options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
     flags = [([*param.opts, *param.secondary_opts], param.hidden) for param in options]
     return [*flags, *(([flag], False) for flag in (table.backends if table is not None else ()))]
-
-
-def former_option(word: str, following: Sequence[str], ctx: click.Context) -> tuple[list[str], int] | None:
-    """Return the words for an option of earlier versions, and how many of the words after it they stand for, too.
-
-    Args:
-        word: The option, perhaps with a value after `=`.
-        following: Words after it.
-        ctx: Context of the command.
-    """
-    command = " ".join(ctx.command_path.split()[1:])
-    former = {**known_names().former.get("", {}), **known_names().former.get(command, {})}
-    flag, equals, value = word.partition("=")
-    for text, taken in ((f"{flag} {value}", 0), (f"{flag} {next(iter(following), '')}", 1), (flag, 0)):
-        if (bool(equals) and taken) or text not in former:
-            continue
-        note_later(ctx, f"{text} of earlier versions: {former[text] or 'nothing is left of it to do'}")
-        return former[text].split(), taken
-    return None
 
 
 def complete_option(flag: str, options: Iterable[tuple[list[str], bool]], ctx: click.Context) -> str:

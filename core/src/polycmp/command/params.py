@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.option_aliases import complete_option, flags_of, former_option
+from polycmp.command.option_aliases import complete_option, flags_of
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.options.values import is_flag
 from polycmp.plugins import Registry
-from polycmp.plugins.known import known_names
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -82,9 +81,9 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
             if (
                 flag not in long_names and flag not in table.by_flag
             ):  # what is in the table comes here with `=` and a value
-                meant = _meant(word, queue, ctx, table)
-                if meant is not None:
-                    queue[:0] = meant
+                meant = _meant(word, ctx, table)
+                if meant:
+                    queue.insert(0, meant)
                     continue
                 _refuse(flag, ctx, table, words)
             result.append(long_names.get(word, word))
@@ -93,8 +92,8 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
     return _with_model(result, table, registry)
 
 
-def _meant(word: str, queue: list[str], ctx: click.Context, table: FlagTable) -> list[str] | None:
-    """Return the words that an unknown option stands for; None where it stands for none.
+def _meant(word: str, ctx: click.Context, table: FlagTable) -> str:
+    """Return the word that an unknown option stands for; empty where it stands for none.
 
     Raises:
         UsageError: It may stand for several.
@@ -103,15 +102,11 @@ def _meant(word: str, queue: list[str], ctx: click.Context, table: FlagTable) ->
     flag, equals, value = word.partition("=")
     options = flags_of(ctx, table)
     if not is_flag(flag) or flag in table.refused or any(flag in flags for flags, _ in options):
-        return None
-    former = former_option(word, queue, ctx)
-    if former is not None:
-        del queue[: former[1]]
-        return former[0]
+        return ""
     if flag.startswith("--"):
         _refuse_missing(flag, registry_of(ctx))
     full = complete_option(flag, options, ctx)
-    return [f"{full}{equals}{value}"] if full else None
+    return f"{full}{equals}{value}" if full else ""
 
 
 def _use(target: Target, flag: str, queue: list[str]) -> list[str]:
@@ -169,6 +164,8 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
             registry.find_runner(word.partition(":")[0])
     from difflib import get_close_matches  # not needed but for slips
 
+    from polycmp.plugins.known import known_names
+
     installed = {item.name for item in registry.contributions if item.kind == "runner"}
     missing = sorted(known_names().backends.keys() - installed)
     if missing and not get_close_matches(flag, flags, n=1, cutoff=_SLIP):
@@ -185,6 +182,8 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
     Raises:
         PluginError: A plugin that is not there brings the flag; the error names its package.
     """
+    from polycmp.plugins.known import known_names
+
     if flag in known_names().options:
         raise PluginError(f"the package that brings {flag} is not installed", hint=known_names().options[flag])
     name = flag.removeprefix("--").replace("-", "_")

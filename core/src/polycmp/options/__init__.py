@@ -15,7 +15,6 @@ from polycmp.options.schema import option_schema
 from polycmp.options.table import FlagTable, Key, Target
 from polycmp.options.text import read_plain, words_of
 from polycmp.options.values import (
-    bracketed,
     check_at_least_one,
     check_values,
     dimension_text,
@@ -55,7 +54,6 @@ __all__ = [
     "OptionField",
     "OptionValues",
     "Target",
-    "bracketed",
     "changed_options",
     "check_at_least_one",
     "check_values",

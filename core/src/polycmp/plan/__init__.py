@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from polycmp.plan.backends import option_texts, options_from_texts, plan_backends, spec_texts
-from polycmp.plan.build import core_values, without_written_files
-from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
-from polycmp.plan.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
-from polycmp.plan.schema import BACKENDS, DIALECT, backend_schema, key_schemas, run_file_schema, table_schema
-from polycmp.plan.sections import DataSection, LogSection
-from polycmp.plan.text import from_values, to_command, to_values, to_words
+from typing import TYPE_CHECKING
+
+from polycmp.spec import lazy_names
+
+if TYPE_CHECKING:
+    from polycmp.plan.backends import option_texts, options_from_texts, plan_backends, spec_texts
+    from polycmp.plan.build import core_values, without_written_files
+    from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
+    from polycmp.plan.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
+    from polycmp.plan.schema import BACKENDS, DIALECT, backend_schema, key_schemas, run_file_schema, table_schema
+    from polycmp.plan.sections import DataSection, LogSection
+    from polycmp.plan.text import from_values, to_command, to_values, to_words
 
 __all__ = [
     "BACKENDS",
@@ -38,3 +43,17 @@ __all__ = [
     "to_words",
     "without_written_files",
 ]
+
+if not TYPE_CHECKING:  # a help text needs the options alone, and makes no plan
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "backends": ("option_texts", "options_from_texts", "plan_backends", "spec_texts"),
+            "build": ("core_values", "without_written_files"),
+            "defaults": ("DEFAULT_COMPARE", "DEFAULT_DATA_LOADER"),
+            "plan": ("BackendPlan", "Choice", "ComparePlan", "DataPlan", "FilesPlan", "Plan"),
+            "schema": ("BACKENDS", "DIALECT", "backend_schema", "key_schemas", "run_file_schema", "table_schema"),
+            "sections": ("DataSection", "LogSection"),
+            "text": ("from_values", "to_command", "to_values", "to_words"),
+        },
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polycmp.plugins.discovery import (
     BUILTIN,
     BUILTIN_PLUGINS,
@@ -13,10 +15,13 @@ from polycmp.plugins.discovery import (
     PluginRecord,
     discover,
 )
-from polycmp.plugins.known import explain_kind, explain_suffix, known_names
 from polycmp.plugins.names import FlagOwner, assign_flags, flag_of
 from polycmp.plugins.registry import Registry, missing_modules
 from polycmp.plugins.validation import validate
+from polycmp.spec import lazy_names
+
+if TYPE_CHECKING:
+    from polycmp.plugins.known import explain_kind, explain_suffix, known_names
 
 __all__ = [
     "BUILTIN",
@@ -38,3 +43,6 @@ __all__ = [
     "missing_modules",
     "validate",
 ]
+
+if not TYPE_CHECKING:  # only answers to those who lack something need them
+    __getattr__, __dir__ = lazy_names(__name__, {"known": ["explain_kind", "explain_suffix", "known_names"]})

@@ -25,9 +25,6 @@ class KnownNames(NamedTuple):
         kinds, suffixes, folder_marks: The backend whose package knows a kind of model, a suffix of files, or a folder
             by the name of a file in it.
         options: By option of `run` whose name has no plugin's prefix: the command that installs its package.
-        former: Words of earlier versions of Polygraphy, with those that mean the same today: options by command (empty
-            for all of them), and commands under `commands`.
-        elsewhere: Commands of Polygraphy that have another name here or none: why, and what to do instead.
     """
 
     brought: Mapping[str, Mapping[str, tuple[str, str]]]
@@ -37,8 +34,6 @@ class KnownNames(NamedTuple):
     suffixes: Mapping[str, str]
     folder_marks: Mapping[str, str]
     options: Mapping[str, str]
-    former: Mapping[str, Mapping[str, str]]
-    elsewhere: Mapping[str, tuple[str, str]]
 
 
 @lru_cache
@@ -66,8 +61,6 @@ def known_names() -> KnownNames:
         of_backends("suffixes"),
         of_backends("folder_marks"),
         {flag: f"pip install {package}" for flag, package in _turned(content["options"]).items()},
-        content["former"],
-        {name: (why, instead) for name, (why, instead) in content["elsewhere"].items()},
     )
 
 
@@ -136,9 +129,6 @@ def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     what, brought = f"there is no command {name!r}", known_names().brought["command"]
     if name in brought:
         return PluginError(what, why="the package that brings it is not installed", hint=brought[name][1])
-    if name in known_names().elsewhere:
-        why, instead = known_names().elsewhere[name]
-        return UsageError(what, why=why, hint=instead)
     group = name.rpartition(" ")[0]
     return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from polycmp.plugins.discovery import BUILTIN_PLUGINS, KINDS, WORDS, Contribution, Kind, PluginRecord
-from polycmp.spec import RunnerSpec
+from polycmp.spec import CommandSpec, RunnerSpec
 from polycmp.spec.former import instead_of
 
 
@@ -93,7 +93,7 @@ def _fields(item: Contribution) -> tuple[dataclasses.Field[object], ...]:
 
 def is_hidden(contribution: Contribution) -> bool:
     """Return whether only those who ask for something by name are to know of it."""
-    return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
+    return isinstance(contribution.spec, (CommandSpec, RunnerSpec)) and contribution.spec.hidden
 
 
 class NameOwners:
@@ -129,7 +129,7 @@ class NameOwners:
                 self.owners[kind][name] = (builtin or claimants)[0]
 
     def all_owners(self) -> Iterator[Contribution]:
-        """Yield everything that can be asked for by name, hidden backends included."""
+        """Yield everything that can be asked for by name, what is hidden included."""
         for owners in self.owners.values():
             yield from owners.values()
 

@@ -26,7 +26,6 @@ from polycmp.plugins.discovery import (
     PluginRecord,
     discover,
 )
-from polycmp.plugins.known import known_names, next_step, not_found
 from polycmp.plugins.names import NameOwners, is_hidden, with_notes
 from polycmp.plugins.tools import make_tools
 from polycmp.plugins.validation import new_manager, validate
@@ -128,7 +127,7 @@ class Registry:
     @cached_property
     def runners(self) -> Mapping[str, Contributed[RunnerSpec]]:
         """Backends by name, without the hidden ones."""
-        return {name: item for name, item in self._by_name("runner").items() if not item.spec.hidden}
+        return self._shown("runner")
 
     @cached_property
     def loaders(self) -> Mapping[str, Contributed[LoaderSpec]]:
@@ -147,8 +146,8 @@ class Registry:
 
     @cached_property
     def commands(self) -> Mapping[str, Contributed[CommandSpec]]:
-        """Commands by their words, joined by spaces."""
-        return self._by_name("command")
+        """Commands by their words, joined by spaces, without the hidden ones."""
+        return self._shown("command")
 
     @cached_property
     def reports(self) -> Mapping[str, Contributed[ReportSpec]]:
@@ -190,6 +189,9 @@ class Registry:
     def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
         return MappingProxyType(self._names.owners[kind])
 
+    def _shown(self, kind: Kind) -> Mapping[str, Contribution]:
+        return {name: item for name, item in self._by_name(kind).items() if not is_hidden(item)}
+
     def find_runner(self, name: str) -> Contributed[RunnerSpec]:
         """Find a backend.
 
@@ -212,7 +214,7 @@ class Registry:
 
     def find_command(self, name: str) -> Contributed[CommandSpec]:
         """Find a command by its words, joined by spaces; errors as in `find_runner`."""
-        return self._find("command", name, self.commands)
+        return self._find("command", name, self._by_name("command"))
 
     def find_report(self, suffix: str) -> Contributed[ReportSpec]:
         """Find the report that writes files of a suffix; errors as in `find_data_loader`."""
@@ -246,6 +248,8 @@ class Registry:
                 f"the {WORDS[kind]} {name!r} is contributed by {who}, so neither gets the name",
                 hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
+        from polycmp.plugins.known import not_found
+
         self._raise_reason(kind, name)
         shown = {key: item for key, item in table.items() if not is_hidden(item)}
         runners = self.equipped(shown.values()) if kind == "runner" else ()
@@ -254,6 +258,8 @@ class Registry:
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
+        from polycmp.plugins.known import known_names, next_step
+
         for record in self._checked:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
             would = record.name == known_names().brought.get(kind, {}).get(name, ("", ""))[0]

@@ -12,8 +12,9 @@ A command makes a `Result`; a report, contributed through the hook `polycmp_repo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polycmp._commands import NextStep, Repeat
-from polycmp.report.along import AlongGraph, Measure, Place
 from polycmp.report.formatting import (
     Excerpt,
     backend_failure,
@@ -25,7 +26,6 @@ from polycmp.report.formatting import (
     table_text,
 )
 from polycmp.report.joining import merge_tables, mergeable_tables
-from polycmp.report.presenting import result_as_html, result_as_text, save_result
 from polycmp.report.result import (
     BAD,
     Bar,
@@ -48,6 +48,11 @@ from polycmp.report.result import (
     Verdict,
     verdict_of,
 )
+from polycmp.spec import lazy_names
+
+if TYPE_CHECKING:
+    from polycmp.report.along import AlongGraph, Measure, Place
+    from polycmp.report.presenting import result_as_html, result_as_text, save_result
 
 __all__ = [
     "BAD",
@@ -89,3 +94,12 @@ __all__ = [
     "table_text",
     "verdict_of",
 ]
+
+if not TYPE_CHECKING:  # drawings along a model, and results of Python programs
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "along": ["AlongGraph", "Measure", "Place"],
+            "presenting": ["result_as_html", "result_as_text", "save_result"],
+        },
+    )

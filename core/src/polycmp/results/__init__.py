@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from polycmp.results.formats import (
-    ARRAYS,
-    INPUTS,
-    OUTPUTS,
-    TEXT_SUFFIX,
-    Formats,
-    FormatWriter,
-    Stored,
-    StoredRun,
-    format_code,
-)
-from polycmp.results.named import ALONE, iterations_of
+from typing import TYPE_CHECKING
+
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
-from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
 from polycmp.results.runs import IterationResult, LazyArray
+from polycmp.spec import lazy_names
+
+if TYPE_CHECKING:
+    from polycmp.results.formats import (
+        ARRAYS,
+        INPUTS,
+        OUTPUTS,
+        Formats,
+        FormatWriter,
+        Stored,
+        StoredRun,
+    )
+    from polycmp.results.named import ALONE, iterations_of
+    from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
 
 __all__ = [
     "ALONE",
@@ -24,7 +27,6 @@ __all__ = [
     "INPUTS",
     "OUTPUTS",
     "STRING",
-    "TEXT_SUFFIX",
     "BackendResult",
     "FormatWriter",
     "Formats",
@@ -36,10 +38,22 @@ __all__ = [
     "StoredRun",
     "Timing",
     "describe_environment",
-    "format_code",
     "iterations_of",
     "pack",
     "read_npy_header",
     "texts_as_objects",
     "unpack",
 ]
+
+if not TYPE_CHECKING:  # files of inputs and outputs, which few runs read or write
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "formats": (
+                *("ARRAYS", "INPUTS", "OUTPUTS"),
+                *("Formats", "FormatWriter", "Stored", "StoredRun"),
+            ),
+            "named": ("ALONE", "iterations_of"),
+            "packing": ("STRING", "pack", "read_npy_header", "texts_as_objects", "unpack"),
+        },
+    )

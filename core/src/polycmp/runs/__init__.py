@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polycmp._inputs import PlanSource, RenamedFeeds, SampleFeeds, SampleFinder, Silent, asked_shapes, renamed_source
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.buffer_reuse import sharing_memory
-from polycmp.runs.compare_functions import make_functions, takes_any_shape
+from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
-from polycmp.runs.input_readers import compare_readers
-from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
 from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
-from polycmp.runs.networks import CompareNetworks, NetworkDifferences, open_networks
-from polycmp.runs.observers import ActiveObserver, Observers, Outputs, RunStep
+from polycmp.runs.observers import Observers, Outputs, RunStep
 from polycmp.runs.pairing import (
     InputPairing,
     Structure,
@@ -21,16 +20,22 @@ from polycmp.runs.pairing import (
     renamed_input_notes,
     unmatched_input_notes,
 )
-from polycmp.runs.resolution import MakeSampleFinder, Resolved, open_sample_finder, resolve
+from polycmp.runs.resolution import MakeSampleFinder, Resolved, resolve
 from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.runs.tolerances import Tolerances, is_measured, open_tolerances
-from polycmp.runs.trial import Arrays, Trial, open_trial
-from polycmp.runs.windows import MakeWindows, Windows, all_in_memory_note, open_windows
-from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments, open_workers
+from polycmp.runs.windows import MANY_OUTPUTS, MakeWindows, Windows, all_in_memory_note, open_windows
+from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments
+from polycmp.spec import lazy_names
+
+if TYPE_CHECKING:
+    from polycmp.runs.input_readers import compare_readers
+    from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
+    from polycmp.runs.networks import CompareNetworks, NetworkDifferences
+    from polycmp.runs.trial import Arrays, Trial, open_trial
 
 __all__ = [
-    "ActiveObserver",
+    "MANY_OUTPUTS",
     "Alone",
     "Arrays",
     "BackendRun",
@@ -78,18 +83,25 @@ __all__ = [
     "open_environments",
     "open_feedback",
     "open_feeds",
-    "open_networks",
-    "open_sample_finder",
     "open_tolerances",
     "open_trial",
     "open_windows",
-    "open_workers",
     "outputs_alone",
     "renamed_input_notes",
     "renamed_source",
     "resolve",
     "run_steps",
     "sharing_memory",
-    "takes_any_shape",
     "unmatched_input_notes",
 ]
+
+if not TYPE_CHECKING:  # few runs need these
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "input_readers": ["compare_readers"],
+            "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
+            "networks": ["CompareNetworks", "NetworkDifferences"],
+            "trial": ["Arrays", "Trial", "open_trial"],
+        },
+    )

@@ -69,11 +69,6 @@ def make_functions(plan: ComparePlan, registry: Registry) -> Mapping[str, Compar
     return PlannedFunctions(replace(plan, script=""), registry).by_name
 
 
-def takes_any_shape(plan: ComparePlan, registry: Registry) -> bool:
-    """Return whether all functions of a plan judge arrays of different shapes."""
-    return PlannedFunctions(plan, registry).any_shape
-
-
 def relaxed_tolerances(loader: Contributed[DataLoaderSpec], compare: ComparePlan, registry: Registry) -> list[str]:
     """Return notes on what counts as equal with a data loader and would not otherwise."""
     tools = registry.tools(loader)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from polycmp.data.dimensions import merge_inputs
 from polycmp.data.input_pairs import GIVEN, Alike, InputPairs, fits, pair_inputs, renamed
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.runs.input_readers import compare_readers
 from polycmp.tensors import TensorMetadata, format_shape
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ class InputPairing:
         data = resolved.plan.data
 
         def structure(one: str, two: str) -> Alike | None:
+            from polycmp.runs.input_readers import compare_readers
+
             graphs = [resolved.backend(label).model.graph() for label in (one, two)]
             return None if graphs[0] is None or graphs[1] is None else compare_readers(graphs[0], graphs[1])
 

@@ -17,7 +17,6 @@ from polycmp.model import Model, ModelSettings
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.runs.compare_functions import PlannedFunctions
-from polycmp.runs.networks import CompareNetworks, open_networks
 from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.runs.sizes import ShapeSearch
 from polycmp.runs.workers import make_workers
@@ -25,6 +24,7 @@ from polycmp.tensors import DataSource, Feed, ModelDescription, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
+    from polycmp.runs.networks import CompareNetworks
     from polycmp.spec import DataLoaderSpec, RunnerSpec
 
 
@@ -166,6 +166,8 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
 
 
 def _comparing_once(registry: Registry) -> CompareNetworks | None:
+    from polycmp.runs.networks import open_networks
+
     compare = open_networks(registry)
     return None if compare is None else cast("CompareNetworks", cache(compare))
 

@@ -15,13 +15,13 @@ from polycmp._inputs import SizedInputs
 from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
 from polycmp.data.input_pairs import pair_inputs, renamed
 from polycmp.errors import DataError
-from polycmp.runs.trial import Arrays, Trial, open_trial
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 
 if TYPE_CHECKING:
     from polycmp.model import Model
     from polycmp.plugins import Registry
     from polycmp.runs.resolved_backend import ResolvedBackend
+    from polycmp.runs.trial import Arrays, Trial
     from polycmp.spec import SizeHint
 
 _LOG = logging.getLogger("polycmp.data")
@@ -69,6 +69,8 @@ class ShapeSearch:
         dimensions = open_dimensions(inputs)
         if not dimensions:
             return SizedInputs(inputs)
+        from polycmp.runs.trial import open_trial
+
         hints = self._hints(inputs, dimensions)
         usual = filled(inputs, {key: dim.usual for key, dim in dimensions.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in dimensions.values()):

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from polycmp.runs.tolerances import Tolerances
     from polycmp.tensors import Source
 
+#: From this many outputs of a model on, its tensors may not fit the memory, and it is worth loading as a graph to see.
+MANY_OUTPUTS = 8
+
 
 class Windows(Protocol):
     """Runs the models of several backends window by window, so that few tensors are held at a time.

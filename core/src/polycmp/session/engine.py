@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp import sentences
 from polycmp.compare.blindness import blind_pair, without_elements
-from polycmp.compare.validity import find_invalid
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.errors import PolycmpError
 from polycmp.plan import BackendPlan, Plan
@@ -21,7 +20,6 @@ from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import relaxed_tolerances
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import FeedbackContext, FeedbackObserver, open_feedback
-from polycmp.runs.lacking import with_lacking_outputs
 from polycmp.runs.loop import Schedule, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
@@ -32,13 +30,13 @@ from polycmp.runs.tolerances import is_measured, open_tolerances
 from polycmp.session.invented import invented_numbers, without_invented_nan
 from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
-from polycmp.session.plain_outputs import PlainOutputs
 from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
 from polycmp.session.sensitivity import Sensitivity
 from polycmp.tensors import Feed, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+    from polycmp.session.plain_outputs import PlainOutputs
 
 Outputs = Mapping[str, Any]
 
@@ -231,7 +229,11 @@ class _Session:
         self._sensitivity = Sensitivity(
             resolved, self._to_reference, final=self._final, several=several, in_windows=windows
         )
-        self._plain = PlainOutputs(resolved, outcome.reference, final, self._to_reference) if is_marked else None
+        self._plain: PlainOutputs | None = None
+        if is_marked:
+            from polycmp.session.plain_outputs import PlainOutputs
+
+            self._plain = PlainOutputs(resolved, outcome.reference, final, self._to_reference)
         self._names_checked = prepared.names_checked
         self.outcome = outcome
 
@@ -355,6 +357,8 @@ class _Session:
         sides = [backends[label] for label in (pair.candidate, pair.reference)]
         if not may_need_pairs(sides):
             return pair
+        from polycmp.runs.lacking import with_lacking_outputs
+
         return with_lacking_outputs(pair, sides[0].model, sides[1].model, self._to_reference)
 
     def _observed(self, step: Step, reference: str) -> RunStep:
@@ -416,6 +420,8 @@ class _Session:
 
     def _invalid(self, step: RunStep) -> list[Invalid]:
         """Return the outputs that hold NaN or infinity as the runs made them: a change may hide what is not finite."""
+        from polycmp.compare.validity import find_invalid
+
         return [
             Invalid(label, item.output, step.index, item.nan, item.inf, item.first)
             for label, outputs in step.made.items()

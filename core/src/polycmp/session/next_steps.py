@@ -18,7 +18,7 @@ from polycmp.spec import Verdict
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-#: The data loader of real inputs, where a plugin brings it.
+#: The data loader of real inputs, which a package brings.
 _REAL = "sample"
 #: Tolerance where none was typed, and the error of the impostor that hides best: a tenth of every value.
 _DEFAULT, _LARGER = 1e-5, 0.1
@@ -36,6 +36,11 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
     elif plan.backends and made_up and _REAL in registry.data_loaders:
         yield NextStep(f"{plan.command} --data-loader {_REAL}", "Compare on small real inputs.")
     elif plan.backends:
+        if made_up:
+            from polycmp.plugins import known_names
+
+            _, install = known_names().brought["data_loader"][_REAL]
+            yield NextStep(install, "Small real inputs, which a run takes where they show more.")
         others = replace(plan, data=replace(plan.data, files=("FILE",), script=""))
         given = plan.data.files or plan.data.script
         yield NextStep(

@@ -14,12 +14,10 @@ from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.runs.tolerances import is_measured
-from polycmp.runs.windows import Windows, all_in_memory_note, open_windows
+from polycmp.runs.windows import MANY_OUTPUTS, Windows, all_in_memory_note, open_windows
 from polycmp.session.names import check_names
 from polycmp.tensors import DataSource
 
-#: From this many outputs of one model on, it is worth loading it as a graph to see whether they fit the memory.
-MANY_OUTPUTS = 8
 #: Names that a message shows.
 _SHOWN = 3
 

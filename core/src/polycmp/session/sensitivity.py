@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polycmp import sentences
 from polycmp.compare.impostors import same_but_rounding
-from polycmp.graph import GraphNode, ModelGraph, PerturbableGraph, weight_values
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Step, copy_feed
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
-from polycmp.runs.trial import quickest, with_plain_model
 from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
+
+if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
 
 Array = NDArray[Any]
 Outputs = Mapping[str, Any]
@@ -31,12 +32,6 @@ _LESS = 0.75
 _OTHER_TEXT = "\N{REPLACEMENT CHARACTER}"
 #: Matrices move by up to half a step of 8 bits, at random, to see whether outputs move by this share at least (choice).
 _STEPS, _AT_RANDOM, _LEAST_MOVE = "int8", 2, 2.0**-14
-#: Bytes of weights that are moved at most, those that are read last first.
-_MOST_WEIGHTS = 1 << 30
-#: Bytes of the smallest weight that counts as one of a network (choice).
-_MATRIX = 64
-#: Operators whose results follow from shapes, whatever the numbers are.
-_OF_SHAPES = frozenset({"Shape", "Size", "EyeLike"})
 _REAL, _WHOLE = frozenset({"float", "complex"}), frozenset({"integer", "bool"})
 
 
@@ -175,6 +170,8 @@ class Sensitivity:
         if self._first and not self._still(self._first):
             self._unmoved = {}
             return
+        from polycmp.runs.trial import quickest, with_plain_model
+
         last = self._resolved.backends[-1]
         for backend in (quickest(self._resolved.backends, self._resolved.registry), last):
             plain = with_plain_model(backend or last, last.model)
@@ -218,8 +215,10 @@ class Sensitivity:
             graph: Its model.
             again: Runs it.
         """
+        from polycmp.session.upstream import Upstream
+
         graph_names = {self._name(name): name for name in graph.outputs}
-        upstream = _Upstream(graph)
+        upstream = Upstream(graph)
         reads = {name: upstream.inputs(graph_names.get(name, name)) for name in still}
         # A fault of an operator shows in what it makes of these inputs, but not that of a table without their texts.
         texts = {name for name, array in _arrays(self._feed).items() if dtype_class(array.dtype) == "string"}
@@ -343,9 +342,12 @@ def _moved_by_weights(
         feed: The inputs.
         outputs: Its outputs for them.
     """
+    from polycmp.graph import PerturbableGraph
+    from polycmp.session.upstream import last_weights
+
     changed = None
     if outputs and isinstance(graph, PerturbableGraph) and backend.inside == "graph":
-        changed = graph.perturbed(dict.fromkeys(_last_weights(graph), _STEPS), _AT_RANDOM)
+        changed = graph.perturbed(dict.fromkeys(last_weights(graph), _STEPS), _AT_RANDOM)
     if changed is not None:
         with _running(backend, changed.mark(list(outputs))) as run:
             moved_outputs = run.infer_beside(feed)
@@ -356,56 +358,3 @@ def _moved_by_weights(
                 if not same_but_rounding(array, to_numpy(moved_outputs[name]), _LEAST_MOVE)
             }
     return {name for name, array in outputs.items() if _holds_several(array)}
-
-
-def _weight_sizes(graph: ModelGraph) -> dict[str, int]:
-    """Return the bytes of all that a model itself holds, by name."""
-    held = weight_values(graph, [node.outputs[0] for node in graph.nodes if node.op_type == "Constant"])
-    return {**graph.weights, **{name: array.nbytes for name, array in held.items()}}
-
-
-def _last_weights(graph: ModelGraph) -> list[str]:
-    """Return the names of the weights that are read last, as many as may be moved."""
-    chosen: dict[str, None] = {}
-    sizes = _weight_sizes(graph)
-    left = _MOST_WEIGHTS
-    for node in reversed(graph.nodes):
-        for name in node.inputs:
-            if name in sizes and name not in chosen and sizes[name] <= left:
-                chosen[name] = None
-                left -= sizes[name]
-    return list(chosen)
-
-
-class _Upstream:
-    """What the numbers in the tensors of a model are made from.
-
-    Args:
-        graph: The model.
-    """
-
-    def __init__(self, graph: ModelGraph) -> None:
-        self._makers: dict[str, GraphNode] = {name: node for node in graph.nodes for name in node.outputs}
-        self._fed = set(graph.inputs) - set(graph.weights)
-        self._matrices = {name for name, size in _weight_sizes(graph).items() if size >= _MATRIX}
-        self._known: dict[str, set[str]] = {}
-
-    def inputs(self, tensor: str) -> set[str]:
-        """Return the inputs whose numbers, and not only whose shapes, a tensor is made from."""
-        return self._names(tensor) & self._fed
-
-    def has_matrices(self, tensor: str) -> bool:
-        """Return whether a tensor is made from weights of some size, as trained ones are."""
-        return not self._matrices.isdisjoint(self._names(tensor))
-
-    def _names(self, tensor: str) -> set[str]:
-        if tensor not in self._known:
-            names, left = {tensor}, [tensor]
-            while left:
-                node = self._makers.get(left.pop())
-                if node is not None and node.op_type not in _OF_SHAPES:
-                    more = {name for name in node.inputs if name} - names
-                    names |= more
-                    left += more
-            self._known[tensor] = names
-        return self._known[tensor]

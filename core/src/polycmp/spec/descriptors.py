@@ -284,6 +284,7 @@ class CommandSpec:
             two different backends do not agree: `("locate",)`.
         purpose: The section of `polycmp --help` that it stands in, a key of `PURPOSES`; empty for the last one. Of a
             command of several words the first that has one counts.
+        hidden: In no list: there only for those who type it (former names, and what other tools call a command).
     """
 
     path: tuple[str, ...]
@@ -293,6 +294,7 @@ class CommandSpec:
     after_difference: bool = False
     after: tuple[str, ...] = ()
     purpose: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True)

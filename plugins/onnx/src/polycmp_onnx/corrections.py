@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from polycmp_onnx.operators import (
-    learning,
-    microsoft,
-    microsoft_attention,
-    microsoft_experts,
-    microsoft_quantised,
-    microsoft_sequences,
-)
+from polycmp_onnx.operators import LEARNING, MICROSOFT
 from polycmp_onnx.operators.standard import named, standard
 
-#: ONNX Runtime writes this one into ONNX's own domain.
-_FOREIGN = {"SimplifiedLayerNormalization": microsoft.SimplifiedLayerNormalization}
+#: ONNX Runtime writes this operator of its own into ONNX's domain.
+_FOREIGN = "SimplifiedLayerNormalization"
 
 
 def corrections(nodes: Iterable[Any], opsets: Mapping[str, int]) -> list[type[Any]]:
@@ -35,12 +28,28 @@ def corrections(nodes: Iterable[Any], opsets: Mapping[str, int]) -> list[type[An
 
 
 def _correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
-    """Return the class for an operator; None if ONNX's own is right."""
-    if domain == microsoft.DOMAIN:
-        modules = (microsoft, microsoft_attention, microsoft_experts, microsoft_quantised, microsoft_sequences)
-        return next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)
-    if domain == learning.DOMAIN:
+    """Return the class for an operator; None if ONNX's own is right. Those of a domain are imported where it occurs."""
+    if domain == MICROSOFT:
+        return _microsoft(op_type)
+    if domain == LEARNING:
+        from polycmp_onnx.operators import learning
+
         return learning.OPERATORS.get(op_type)
     if domain not in {"", "ai.onnx"}:
         return None
-    return _FOREIGN.get(op_type) or standard(op_type, opset)
+    if op_type == _FOREIGN:
+        return _microsoft(op_type)
+    return standard(op_type, opset)
+
+
+def _microsoft(op_type: str) -> type[Any] | None:
+    from polycmp_onnx.operators import (
+        microsoft,
+        microsoft_attention,
+        microsoft_experts,
+        microsoft_quantised,
+        microsoft_sequences,
+    )
+
+    modules = (microsoft, microsoft_attention, microsoft_experts, microsoft_quantised, microsoft_sequences)
+    return next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)

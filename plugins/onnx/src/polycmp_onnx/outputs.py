@@ -12,8 +12,6 @@ from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import NO_TENSOR, computed_tensors
 from polycmp_onnx.load import OnnxLoader, own_model
-from polycmp_onnx.shapes import value_types
-from polycmp_onnx.tidy import clean_up
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -78,6 +76,9 @@ class ModifyOutputs(OnnxLoader):
             UsageError: As when called.
             ModelError: The model has no outputs.
         """
+        from polycmp_onnx.shapes import value_types
+        from polycmp_onnx.tidy import clean_up
+
         names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
         known = value_types(model)
         values = [_value_info(known, name) for name in names]

@@ -162,11 +162,19 @@ _COMMANDS = (
         "Generate starter scripts.",
     ),
 )
+#: Commands that Polygraphy has for such models, and polycmp does not: they say why, and what to do instead.
+_REFUSED = {
+    "plugin autotune": "autotune_command",
+    "multi-device": "several_devices_command",
+    "template shard-hints": "several_devices_command",
+}
 
 
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
-    """Contribute the commands over ONNX models."""
+    """Contribute the commands over ONNX models, and those that it refuses in words."""
     for words, summary, target, group in _COMMANDS:
         purpose = {"demo": "compare", "check lint": "guard"}.get(words, "files")
         yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group, purpose=purpose)
+    for words, target in _REFUSED.items():
+        yield CommandSpec(tuple(words.split()), "Not in polycmp.", f"polycmp_onnx.tools.refused:{target}", hidden=True)

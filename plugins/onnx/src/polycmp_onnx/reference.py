@@ -14,9 +14,8 @@ from onnx.reference.op_run import OpFunction, RuntimeContextError
 from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import corrections
 from polycmp_onnx.graph import GraphView
-from polycmp_onnx.operators.microsoft import DOMAIN as MICROSOFT
+from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
-from polycmp_onnx.tidy import clean_up
 
 
 def make_evaluator(
@@ -58,6 +57,8 @@ def _without_dead_nodes(model: Any) -> Any:
     chosen, _ = view.ancestors(view.outputs)
     if len(chosen) == len(view.nodes):
         return model
+    from polycmp_onnx.tidy import clean_up
+
     copy = type(model)()
     copy.CopyFrom(model)
     clean_up(copy)

@@ -15,7 +15,6 @@ from polycmp.tensors import TensorMetadata, is_low_bit, to_numpy
 from polycmp_onnxrt.arrays import element_type, from_ort_value, plain_output, to_ort_value
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.plugin import Options, loader_arguments
-from polycmp_onnxrt.reasons import running_failed
 from polycmp_onnxrt.session import SessionFromOnnx, import_onnxruntime
 
 if TYPE_CHECKING:
@@ -105,6 +104,8 @@ class OnnxrtRunner(Runner):
         except BackendError:
             raise
         except Exception as error:
+            from polycmp_onnxrt.reasons import running_failed
+
             raise running_failed(error, whose=self.name) from error
         if self._nested:
             known = self._outputs_declared

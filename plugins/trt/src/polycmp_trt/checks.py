@@ -57,7 +57,7 @@ def check_names(options: Options) -> None:
     """
     default = Options()
     changed = {name for name in (*_NAMES, *_FEATURES) if getattr(options, name) != getattr(default, name)}
-    if options.precision_constraints != "none":
+    if options.constraints != "none":
         changed.add("precision_constraints")
     if not changed:
         return

@@ -51,7 +51,6 @@ _SAME = (
     "strip_plan",
     "use_dla",
     "allow_gpu_fallback",
-    "direct_io",
     "weight_streaming",
     "tactic_sources",
     "preview_features",
@@ -60,7 +59,6 @@ _SAME = (
     "max_aux_streams",
     "error_on_timing_cache_miss",
     "disable_compilation_cache",
-    "precision_constraints",
 )
 #: The same, where an empty text means that nothing was said.
 _NAMED = (
@@ -91,6 +89,8 @@ def _created(
         load_timing_cache=options.load_timing_cache or options.timing_cache or None,
         algorithm_selector=_selector(options),
         restricted=options.safety_restricted,
+        precision_constraints=options.constraints,
+        direct_io=options.direct_io or options.strict_types,
         memory_pool_limits=pools or None,
         **settings,
     )

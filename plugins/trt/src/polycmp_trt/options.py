@@ -69,6 +69,15 @@ class Options:
         choices=("prefer", "obey", "none"),
         alias="--precision-constraints",
     )
+    obey_precision_constraints: bool = opt(
+        False, help="The same as --precision-constraints obey.", alias="--obey-precision-constraints", hidden=True
+    )
+    strict_types: bool = opt(
+        False, help="The same as --precision-constraints prefer --direct-io.", alias="--strict-types", hidden=True
+    )
+    explicit_precision: bool = opt(
+        False, help="Accepted and ignored: no builder knows it any more.", alias="--explicit-precision", hidden=True
+    )
     layer_precisions: Mapping[str, str] = opt(
         {}, help="Precision per layer.", alias="--layer-precisions", metavar="LAYER:TYPE"
     )
@@ -289,6 +298,13 @@ class Options:
     build_only: bool = opt(False, help="Build and save the engine without running it.")
     cuda_graph: bool = opt(False, help="Run as a CUDA graph, recorded anew for other shapes or addresses.")
     device: int = opt(0, help="Number of the CUDA device.")
+
+    @property
+    def constraints(self) -> str:
+        """How strictly the builder follows the precisions set per layer, in whichever words that was said."""
+        if self.obey_precision_constraints:
+            return "obey"
+        return "prefer" if self.strict_types else self.precision_constraints
 
     def __post_init__(self) -> None:
         for groups in (self.min_shapes, self.opt_shapes, self.max_shapes):

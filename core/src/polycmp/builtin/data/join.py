@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,12 @@ def _merge(call: Invocation) -> int:
     return 0
 
 
+def _to_input(call: Invocation) -> int:
+    status = _merge(call)
+    logging.getLogger("polycmp").info("data to-input of earlier versions: data merge")
+    return status
+
+
 def _feeds(path: str) -> Iterator[Mapping[str, Any]]:
     """Return the iterations of a file of inputs, or of outputs: those of all its runs at once."""
     saved = open_saved(path)
@@ -180,10 +187,10 @@ concat_command: BackendCommand = data_command(
     params=[_FILES, output_option(_OUTPUT)],
     shown=["polycmp data concat first.json second.npz -o all.safetensors"],
 )
-merge_command: BackendCommand = data_command(
-    "merge",
-    _merge,
-    "Merge the tensors of several files or folders into one set of inputs, iteration by iteration.",
-    params=[_FILES, output_option(_OUTPUT)],
-    shown=["polycmp data merge inputs.json outputs.npz -o together.json"],
-)
+_MERGING: Mapping[str, Any] = {
+    "text": "Merge the tensors of several files or folders into one set of inputs, iteration by iteration.",
+    "params": [_FILES, output_option(_OUTPUT)],
+    "shown": ["polycmp data merge inputs.json outputs.npz -o together.json"],
+}
+merge_command: BackendCommand = data_command("merge", _merge, **_MERGING)
+to_input_command: BackendCommand = data_command("to-input", _to_input, **_MERGING)  # its former name

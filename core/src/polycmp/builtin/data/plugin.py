@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.builtin.data.samples.options import SampleOptions
-from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl
+from polycmp.spec import CommandSpec, hookimpl
 
 _DATA = "Combine input and output files; make inputs from images and arrays."
 _INSPECT = "Show what is in a model, or in a file of inputs or outputs."
@@ -25,15 +24,6 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     for words, summary, target, group in _COMMANDS:
         purpose = "compare" if words == "compare" else "files"
         yield CommandSpec(tuple(words.split()), summary, f"polycmp.builtin.data.{target}", group, purpose=purpose)
-
-
-@hookimpl
-def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
-    """Contribute real samples."""
-    yield DataLoaderSpec(
-        "sample",
-        "Two photographs, a page of text, speech, a sentence: what fits each input",
-        "polycmp.builtin.data.samples.loader:make_sample",
-        SampleOptions,
-        tools="polycmp.builtin.data.samples.tools:SampleTools",
+    yield CommandSpec(
+        ("data", "to-input"), "Former name of `data merge`.", "polycmp.builtin.data.join:to_input_command", hidden=True
     )

@@ -20,13 +20,20 @@ from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan
 from polycmp.results import BackendResult
 from polycmp.runner import Runner
-from polycmp.runs import BackendRun, Comparer, InputPairing, Resolved, ResolvedBackend, Tolerances, all_in_memory_note
+from polycmp.runs import (
+    MANY_OUTPUTS,
+    BackendRun,
+    Comparer,
+    InputPairing,
+    Resolved,
+    ResolvedBackend,
+    Tolerances,
+    all_in_memory_note,
+)
 
-__all__ = ["MANY_OUTPUTS", "Graphs", "Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
+__all__ = ["Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
 
 Graphs = Mapping[str, "ModelGraph | None"]
-#: From this many outputs on, tensors may not fit the memory.
-MANY_OUTPUTS = 8
 
 
 def open_partitioned_runs(

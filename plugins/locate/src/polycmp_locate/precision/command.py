@@ -280,6 +280,8 @@ precision_command = CheckingCommand(
         *common_params(two_models=True),
         click.Option(["-o", "--output"], metavar="FILE", help="File for the mixed model that passes."),
         check_option(),
+        # Earlier versions of Polygraphy asked for the type of the operators that are kept; there is but one.
+        click.Option(["-p", "--precision"], type=click.Choice(["float32", "fp32"]), hidden=True),
     ],
     help="Find the operators of an ONNX MODEL that must stay in float32 to meet the tolerance, or for a check to pass."
     + examples(

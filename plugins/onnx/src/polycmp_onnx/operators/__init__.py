@@ -3,3 +3,8 @@
 Each class says what was wrong, seen with onnx 1.23.2. The classes' names follow ONNX's convention `OPERATOR_VERSION`,
 by which `OpRun` finds the schema, and with it the default attributes, of that version.
 """
+
+from __future__ import annotations
+
+#: Domains of ONNX Runtime's operators and of ONNX's operators of machine learning.
+MICROSOFT, LEARNING = "com.microsoft", "ai.onnx.ml"

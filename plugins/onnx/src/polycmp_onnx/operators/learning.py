@@ -12,8 +12,6 @@ from polycmp_onnx.operators.forests import TreeEnsemble, TreeEnsembleClassifier,
 from polycmp_onnx.operators.scores import labels_of, real_type, transformed, with_second_class
 from polycmp_onnx.operators.support_vectors import SVMClassifier, SVMRegressor
 
-DOMAIN = "ai.onnx.ml"
-
 
 class ZipMap(OpRun):  # type: ignore[misc]
     """ZipMap: rows of scores as mappings from a class to its score."""

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
+from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.operators.standard import run_standard
-
-DOMAIN = "com.microsoft"
 
 
 class Microsoft(OpRun):  # type: ignore[misc]
     """An operator without a schema."""
 
-    op_domain = DOMAIN
+    op_domain = MICROSOFT
 
     def attribute(self, name: str, default: Any) -> Any:
         """Return an attribute of the node: there is no schema that would give a missing one its default."""

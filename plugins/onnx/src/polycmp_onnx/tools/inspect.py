@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,20 @@ from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, rea
 from polycmp_onnx.tools.model_command import ModelCommand
 
 if TYPE_CHECKING:
+    import click
+
     from polycmp.command import Invocation
     from polycmp.model import Model
     from polycmp.plugins import Contributed
     from polycmp.spec import LoaderSpec, LoaderTools
+#: What `--mode` of earlier versions of Polygraphy showed, as values of `--show`.
+_MODES: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "basic": ("layers",),
+    "attr": ("layers", "attrs"),
+    "attrs": ("layers", "attrs"),
+    "full": ("layers", "attrs", "weights"),
+}
 
 
 @dataclass(frozen=True)
@@ -182,7 +192,34 @@ def _figures(info: Mapping[str, Mapping[str, float]]) -> list[str]:
     return ["  Values", *(f"    {line}" for line in table_text(("tensor", *titles), rows).splitlines())]
 
 
-model_command = ModelCommand(
+class _InspectCommand(ModelCommand):
+    """Shows a model; takes the words of earlier versions of Polygraphy, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, `--mode basic` as `--show layers`. Of any other word `--mode` begins `--model-type`."""
+        return super().parse_args(ctx, _without_modes(args))
+
+
+def _without_modes(words: Sequence[str]) -> list[str]:
+    """Return the words with `--show` in place of `--mode`."""
+    kept: list[str] = []
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        flag, equals, mode = word.partition("=")
+        if flag == "--mode" and not equals:
+            mode = next(iter(queue), "")
+        if flag != "--mode" or mode not in _MODES:
+            kept.append(word)
+            continue
+        del queue[: not equals]
+        shown = ["--show", *_MODES[mode]] if _MODES[mode] else []
+        kept += shown
+        echo(f"--mode {mode} of earlier versions: {' '.join(shown) or 'nothing is left of it to do'}", err=True)
+    return kept
+
+
+model_command = _InspectCommand(
     "model",
     _model,
     without=("save", "save_external_data", "external_data_size_threshold", "no_save_all_tensors_to_one_file"),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polycmp.builtin.data.samples.fitting import fillings
-from polycmp.builtin.data.samples.loader import make_sample, remarks
-from polycmp.builtin.data.samples.options import PICTURES, SIZES, SampleOptions
 from polycmp.runs import Arrays, SampleFeeds, ShapeSearch, Silent, Trial, open_trial
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
+from polycmp_samples.fitting import fillings
+from polycmp_samples.loader import make_sample, remarks
+from polycmp_samples.options import PICTURES, SIZES, SampleOptions
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -6,11 +6,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.builtin.data.samples.loader import make_sample, remarks
-from polycmp.builtin.data.samples.options import SampleOptions
-from polycmp.builtin.data.samples.stored import picture, speech
 from polycmp.errors import DataError
 from polycmp.tensors import TensorEntry, TensorMetadata
+from polycmp_samples.loader import make_sample, remarks
+from polycmp_samples.options import SampleOptions
+from polycmp_samples.stored import picture, speech
 
 
 def entry(dtype, *shape, **more):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.data.samples import pictures, stored
-from polycmp.builtin.data.samples.options import PICTURES, SampleOptions
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, is_low_bit
+from polycmp_samples import pictures, stored
+from polycmp_samples.options import PICTURES, SampleOptions
 
 #: The fewest samples of a sound, and the names of inputs of that size that are none.
 SOUND, NO_SOUND = 256, re.compile(r"embed|feature|vector|hidden|token|score", re.IGNORECASE)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.data.samples.options import SCALES
-from polycmp.builtin.data.samples.stored import picture
 from polycmp.tensors import TensorEntry, dtype_class
+from polycmp_samples.options import SCALES
+from polycmp_samples.stored import picture
 
 #: Channels of a picture in colours, and of several such in one.
 COLOURS, STACKED = {3, 4}, {6, 9, 12}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from polycmp.builtin.data.samples.fitting import Filling, fillings
-from polycmp.builtin.data.samples.options import PICTURES, SampleOptions
 from polycmp.data import RandomOptions, make_random
 from polycmp.data import remarks as random_remarks
 from polycmp.errors import DataError
 from polycmp.tensors import LabelledFeed, TensorMetadata
+from polycmp_samples.fitting import Filling, fillings
+from polycmp_samples.options import PICTURES, SampleOptions
 
 
 def make_sample(options: SampleOptions) -> Callable[[TensorMetadata], Iterator[LabelledFeed]]:

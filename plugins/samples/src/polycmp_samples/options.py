@@ -1,4 +1,4 @@
-"""Options of the data loader `sample`. Light: `polycmp.builtin.data.plugin` imports it."""
+"""Options of the data loader `sample`. Light: `polycmp_samples.plugin` imports it."""
 
 from __future__ import annotations
 

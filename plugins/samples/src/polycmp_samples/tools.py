@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.data.samples.options import SIZES, SampleOptions
 from polycmp.spec import DataLoaderTools
+from polycmp_samples.options import SIZES, SampleOptions
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -21,12 +21,12 @@ class SampleTools(DataLoaderTools):
 
     def remarks(self, options: SampleOptions, inputs: TensorMetadata) -> Mapping[str, str]:
         """Return in words, for those inputs of which it is worth saying, what they hold and why."""
-        from polycmp.builtin.data.samples.loader import remarks
+        from polycmp_samples.loader import remarks
 
         return remarks(options, inputs)
 
     def steps_in(self, backends: Sequence[ResolvedBackend], registry: Registry) -> SampleFinder:
         """Return what looks for samples in place of random numbers that reach no output."""
-        from polycmp.builtin.data.samples.reach import SampleSearch
+        from polycmp_samples.reach import SampleSearch
 
         return SampleSearch(backends, registry)
