@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -14,7 +15,7 @@ from polycmp.plan import spec_texts
 from polycmp_bisect.environments.answers import kept_releases
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.environments.making import EnvironmentContents, Maker, own_python
-from polycmp_bisect.environments.own_packages import ours_for
+from polycmp_bisect.environments.own_packages import Ours, ours_for
 from polycmp_bisect.environments.packages import (
     PYTHON,
     installed_release,
@@ -85,11 +86,16 @@ class Releases:
 
     def interpreter(self, place: int) -> str:
         """Return the interpreter of a release's environment, which is made if need be."""
-        return str(self.maker.environment(self._wanted(place), ours_for(self.registry, self.backend.backend)))
+        return str(self.maker.environment(self._wanted(place), self._ours))
 
     def is_ready(self, place: int) -> bool:
         """Return whether the environment of a release is there."""
-        return self.maker.has(self._wanted(place), ours_for(self.registry, self.backend.backend))
+        return self.maker.has(self._wanted(place), self._ours)
+
+    @cached_property
+    def _ours(self) -> Ours:
+        """The packages of polycmp that every environment has."""
+        return ours_for(self.registry, self.backend.backend)
 
     def plan(self, place: int) -> Plan:
         """Return the run in which the backend has a release."""
