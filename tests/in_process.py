@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -73,13 +73,22 @@ def run_cases_here(patch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def logged(path: Path) -> Iterator[None]:
-    """Write what is printed to a file, also by native code."""
-    with path.open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+def logged(path: Path, errors: Path | None = None) -> Iterator[None]:
+    """Write what is printed to a file, also by native code.
+
+    Args:
+        path: The file.
+        errors: Another file for what goes to standard error.
+    """
+    with ExitStack() as stack:
+        log = stack.enter_context(path.open("w", encoding="utf-8"))
+        error_log = log if errors is None else stack.enter_context(errors.open("w", encoding="utf-8"))
+        stack.enter_context(redirect_stdout(log))
+        stack.enter_context(redirect_stderr(error_log))
         before = [os.dup(1), os.dup(2)]
         try:
-            for number in (1, 2):
-                os.dup2(log.fileno(), number)
+            for number, file in ((1, log), (2, error_log)):
+                os.dup2(file.fileno(), number)
             yield
         finally:
             for number, kept in zip((1, 2), before, strict=True):

@@ -22,16 +22,21 @@ class TestScript:
     @pytest.mark.parametrize(
         "words",
         [
-            ("-b", "onnxrt", "-b", "onnx"),
             ("-b", "onnxrt:threads=1,optimization=off", "-b", "onnxrt", "--iterations", 3, "--seed", 7),
-            ("-b", "onnxrt", "-b", "onnx", "--onnx-outputs", "*", "--input-shapes", "x:[3,8]"),
-            ("-b", "onnxrt", "-b", "onnx", "--compare", "l2", "cosine_similarity", "--l2-threshold", "1e-4"),
             ("-b", "onnxrt", "-b", "onnx", "--postprocess", "y:top-3", "--compare", "indices", "--validate"),
-            ("-b", "onnxrt", "-b", "onnx", "--fp-to-fp16", "--atol", "0.01"),
-            ("-b", "onnxrt", "-b", "pluginref", "--sequential-runners", "--warm-up", 1),
             ("-b", "onnxrt", "-b", "onnxrt:model=other.onnx"),
             ("-b", "onnxrt", "-b", "onnxrt:op_libs=/nowhere.so"),
             ("-b", "onnxrt", "-b", "onnxrt:name=x\n__import__('os')._exit(9)\n#"),
+            *(
+                pytest.param(words, marks=pytest.mark.corpus)
+                for words in (
+                    ("-b", "onnxrt", "-b", "onnx"),
+                    ("-b", "onnxrt", "-b", "onnx", "--onnx-outputs", "*", "--input-shapes", "x:[3,8]"),
+                    ("-b", "onnxrt", "-b", "onnx", "--compare", "l2", "cosine_similarity", "--l2-threshold", "1e-4"),
+                    ("-b", "onnxrt", "-b", "onnx", "--fp-to-fp16", "--atol", "0.01"),
+                    ("-b", "onnxrt", "-b", "pluginref", "--sequential-runners", "--warm-up", 1),
+                )
+            ),
         ],
     )
     def test_has_the_same_exit_status_as_the_command(self, polycmp, model, other, tmp_path, words):

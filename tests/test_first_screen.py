@@ -19,6 +19,10 @@ CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WORDS = ("-b", "onnxrt:model=new.onnx,name=new", "-b", "onnxrt", "--input-shapes", "sequence=11", "past=0")
 
 
+#: What fits the narrow one is tried on the wide one, too, with the corpus.
+WIDTHS = [60, pytest.param(80, marks=pytest.mark.corpus)]
+
+
 @pytest.fixture
 def folder(tmp_path):
     list(save_all(tmp_path, old=decoder(), new=decoder(forgets={1: slice(None)})))
@@ -73,7 +77,7 @@ def test_a_failure_fits_and_its_reason_has_the_full_width(folder, columns):
     assert below <= 22
 
 
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", WIDTHS)
 def test_a_run_that_passes(folder, columns):
     status, lines = screen(folder, columns, "run", "small.onnx", "-b", "onnxrt", "-b", "onnx")
     assert status == 0
@@ -83,7 +87,7 @@ def test_a_run_that_passes(folder, columns):
     assert lines[-1].startswith("PASSED: 1 output within tolerance")
 
 
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", WIDTHS)
 def test_a_run_that_errs(folder, columns):
     np.savez(folder / "x.npz", x=np.zeros((2, 7), np.float32))
     status, lines = screen(folder, columns, "run", "small.onnx", "-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz")
@@ -92,7 +96,7 @@ def test_a_run_that_errs(folder, columns):
     assert lines[-1].startswith("ERROR") or lines[-2].startswith("ERROR")
 
 
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", WIDTHS)
 def test_locate_breaks_no_name_in_the_middle_of_a_word(folder, columns):
     status, lines = screen(folder, columns, "locate", "old.onnx", *WORDS)
     assert status == 1

@@ -53,7 +53,9 @@ def test_the_version_imports_no_plugin_and_only_click(site):
     assert not names & {"rich", "packaging", "asyncio"}
 
 
-@pytest.mark.parametrize("flag", ["-b", "--backend", "--backend="])
+@pytest.mark.parametrize(
+    "flag", ["-b", *(pytest.param(flag, marks=pytest.mark.corpus) for flag in ("--backend", "--backend="))]
+)
 def test_a_comparison_imports_no_more_than_it_needs(site, flag, tmp_path, monkeypatch):
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
@@ -153,9 +155,9 @@ def test_heavy_code_is_imported_when_a_runner_is_asked_for(site, tmp_path):
     assert "nobody asked for it" in result.stderr + result.stdout
 
 
-@pytest.mark.parametrize("room", ["polycmp", "polycmp.spec", "polycmp.plugins", "polycmp.options", "polycmp.plan"])
-def test_rooms_that_light_code_uses_import_without_numpy(site, room):
-    result = site.python("-c", f"import sys, json, {room}; print(json.dumps(list(sys.modules)))")
+def test_rooms_that_light_code_uses_import_without_numpy(site):
+    rooms = "polycmp, polycmp.spec, polycmp.plugins, polycmp.options, polycmp.plan"
+    result = site.python("-c", f"import sys, json, {rooms}; print(json.dumps(list(sys.modules)))")
     assert not set(json.loads(result.stdout)) & HEAVY
 
 

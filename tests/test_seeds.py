@@ -23,6 +23,11 @@ GROUPS = [
     group for group in ([line for line in part.splitlines() if line[:1] != "#"] for part in TEXT.split("\n\n")) if group
 ]
 IDS = [f"{number}-{group[0][12:60]}" for number, group in enumerate(GROUPS)]
+#: Every fourth group; the others are the corpus's.
+CHOSEN = [
+    pytest.param(group, marks=() if number % 4 == 0 else pytest.mark.corpus, id=name)
+    for number, (group, name) in enumerate(zip(GROUPS, IDS, strict=True))
+]
 
 without_tensorrt = pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is here, so nothing lacks it")
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
@@ -39,7 +44,7 @@ def words_of(line: str) -> list[str]:
 
 
 @without_tensorrt
-@pytest.mark.parametrize("group", GROUPS, ids=IDS)
+@pytest.mark.parametrize("group", CHOSEN)
 def test_word_for_word_and_without_tensorrt_the_answer_is_which_package_is_missing(polycmp, tmp_path, group):
     if any("calibration_data.py" in line for line in group):
         needs_pictures()
@@ -120,7 +125,7 @@ def test_a_script_that_imports_what_is_absent_is_told_so_and_polygraphy_is_answe
         assert (done.status, "has no 'load_data'" in done.err) == (3, True), done.err
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=IDS)
+@pytest.mark.parametrize("group", CHOSEN)
 def test_everything_but_tensorrt_works(polycmp, tmp_path, group):
     """With the reference evaluator in TensorRT's place; TensorRT's own options then have nobody to use them."""
     if any("calibration_data.py" in line for line in group):

@@ -161,7 +161,9 @@ def test_progress_bars_of_libraries_are_drawn_for_v_only(slow, model, words, dra
     (slow.folder / "bars.py").write_text(textwrap.dedent(BARS))
     file = slow.folder / "slow_impl.py"
     file.write_text(file.read_text().replace("time.sleep(2)", "pass"))
-    done = slow.polycmp("run", model, "-b", "slow", "--data-loader-script", slow.folder / "bars.py", *words)
+    done = slow.python(
+        "-m", "polycmp", "run", model, "-b", "slow", "--data-loader-script", slow.folder / "bars.py", *words
+    )
     assert done.returncode == 0, done.stderr
     assert ("Loading weights" in done.stderr) == drawn
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from in_process import look_anew
+import pytest
+from in_process import logged, look_anew
+
+from polycmp.cli.main import run as run_command
+from polycmp.messages import restored_logging
+from polycmp.plugins import Registry
 
 CORE = "polycmp>=0.1.0.dev0,<0.2"
 #: Modules that end their process when they are imported, and that print where messages go.
@@ -71,8 +78,43 @@ class FakeSite:
         return {**clean, "PYTHONPATH": path, **extra}
 
     def polycmp(self, *args: object, cwd: Path | None = None, **extra: str) -> subprocess.CompletedProcess[str]:
-        """Run the command line with these distributions installed."""
-        return self.python("-m", "polycmp", *args, cwd=cwd, **extra)
+        """Run the command line with these distributions installed, in this process.
+
+        What only shows in a process of its own, such as its death, is tried with `python("-m", "polycmp", …)`.
+        """
+        words = [str(word) for word in args]
+        with self.installed_here(**extra) as patch, tempfile.TemporaryDirectory() as folder, restored_logging():
+            patch.setattr(sys, "argv", ["polycmp", *words])
+            if cwd is not None:
+                patch.chdir(cwd)
+            out, err = Path(folder, "out"), Path(folder, "err")
+            with logged(out, err):
+                status = run_command(words, Registry.discover())
+            return subprocess.CompletedProcess(words, status, out.read_text("utf-8"), err.read_text("utf-8"))
+
+    @contextmanager
+    def installed_here(self, **extra: str) -> Iterator[pytest.MonkeyPatch]:
+        """Let this process find these distributions, as one that was just started; their modules go afterwards.
+
+        Args:
+            extra: Further variables of the environment.
+        """
+        before = set(sys.modules)
+        with ExitStack() as stack:
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            stack.callback(self._forget, before)
+            patch.syspath_prepend(str(self.folder))
+            patch.delenv("POLYCMP_PLUGINS", raising=False)
+            for name, value in self.environ(**extra).items():
+                patch.setenv(name, value)
+            yield patch
+
+    def _forget(self, before: set[str]) -> None:
+        for name in sys.modules.keys() - before:
+            spec = getattr(sys.modules[name], "__spec__", None)
+            places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec is not None else []
+            if any(place.startswith(str(self.folder)) for place in places):
+                del sys.modules[name]
 
     def python(self, *args: object, cwd: Path | None = None, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run Python with these distributions installed."""

@@ -122,6 +122,7 @@ class Shelf:
     """What all tests share: wheels, an installed plugin, and the cache of environments."""
 
     def __init__(self, root: Path) -> None:
+        self._settings: dict[str, str] | None = None
         self.wheels, self.site, self.cache = root / "wheels", root / "site", root / "cache"
         self.wheels.mkdir(parents=True)
         for version, kind in RELEASES["toyrt"].items():
@@ -143,6 +144,13 @@ class Shelf:
             "Metadata-Version: 2.1\nName: polycmp-toyrt\nVersion: 1.0\nRequires-Dist: polycmp\n"
         )
         (about / "entry_points.txt").write_text("[polycmp]\ntoy = polycmp_toyrt.plugin\n")
+
+    def forget_other_settings(self) -> None:
+        """Have pip asked for its configuration again where its variables have changed, as a new process would."""
+        settings = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+        if settings != self._settings:
+            pip_settings.cache_clear()
+            self._settings = settings
 
 
 @dataclass(frozen=True)
@@ -175,7 +183,7 @@ class Place:
     def polycmp(self, *words: str) -> Done:
         """Run a command as a process of its own would, in this one."""
         self.capture.readouterr()
-        pip_settings.cache_clear()
+        self.shelf.forget_other_settings()
         status = run_command([*words], plugins_installed())
         done = Done(status, *self.capture.readouterr())
         assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr

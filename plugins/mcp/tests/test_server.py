@@ -188,7 +188,13 @@ CODE = {
 }
 
 
-def test_a_call_runs_no_code_and_installs_nothing_that_it_names(models):
+#: One for each way in which code can be named; each call starts a command.
+FEW = ("a model that is a script", "an interpreter", "a script in one word", "a library of any name",
+       "packages beside a release", "a command")  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [FEW, pytest.param(tuple(CODE), marks=pytest.mark.corpus)], ids=["a few", "all"])
+def test_a_call_runs_no_code_and_installs_nothing_that_it_names(models, names):
     """All in one server, which is started once; what ran would leave a file."""
     pytest.importorskip("polycmp_bisect")
     pytest.importorskip("polycmp_checks")
@@ -198,9 +204,9 @@ def test_a_call_runs_no_code_and_installs_nothing_that_it_names(models):
     (models / "list.txt").write_text("inputs.py\n")
     (models / "run.toml").write_text('data-loader-script = "inputs.py"\n')
     (models / "evil.bin").write_bytes(b"")
-    results = talk(models, *CODE.values())
+    results = talk(models, *(CODE[name] for name in names))
     wrong = {
-        what: refusal(found) for what, found in zip(CODE, results, strict=True) if "names code" not in refusal(found)
+        what: refusal(found) for what, found in zip(names, results, strict=True) if "names code" not in refusal(found)
     }
     assert wrong == {}
     assert not (models / "ran").exists()
@@ -230,7 +236,12 @@ def elsewhere(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("elsewhere")
 
 
-def test_a_call_writes_new_files_below_its_folder_only(models, elsewhere):
+#: One for each answer that a file to write can get.
+FEW_FILES = ("outside", "outside by a link", "over a file", "into a folder with files", "a folder of settings")
+
+
+@pytest.mark.parametrize("names", [FEW_FILES, pytest.param(None, marks=pytest.mark.corpus)], ids=["a few", "all"])
+def test_a_call_writes_new_files_below_its_folder_only(models, elsewhere, names):
     (models / "link").symlink_to(elsewhere)
     mine = models / "mine.txt"
     mine.write_text("mine")
@@ -252,6 +263,7 @@ def test_a_call_writes_new_files_below_its_folder_only(models, elsewhere):
         "a folder of settings": ["--log-file", ".config/autostart/x.desktop"],
         "beside": ["--save-onnx", "n.onnx", "--save-external-data"],
     }
+    refused = {name: refused[name] for name in names or refused}
     (models / "to_mine").symlink_to(mine)
     before = {path: path.read_bytes() for path in models.rglob("*") if path.is_file()}
     results = talk(models, *(("run", {**PAIR, "options": words}) for words in refused.values()))

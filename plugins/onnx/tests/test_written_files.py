@@ -417,7 +417,7 @@ def differing():
 def test_what_shows_a_fault_is_verified_and_says_so(polycmp):
     done = polycmp("debug", "reduce", *differing(), "-o", "part.onnx", "--save-repro", "case")
     assert "part.onnx is verified: ONNX's rules, onnxrt loads it" in done.out, done.err
-    done = polycmp("debug", "bundle", "case")
+    done = polycmp("debug", "bundle", "case", "--keep-weights")
     assert "the model is verified: ONNX's rules, onnxrt loads it" in done.out, done.err
 
 

@@ -92,7 +92,9 @@ class TestErrors:
 class TestPictures:
     """The files."""
 
-    @pytest.mark.parametrize("shape", [(), (8,), (1, 10), (3, 1200, 2000), (2, 3, 16, 16), (0,)])
+    @pytest.mark.parametrize(
+        "shape", [(), (8,), (1, 10), pytest.param((3, 1200, 2000), marks=pytest.mark.corpus), (2, 3, 16, 16), (0,)]
+    )
     def test_any_rank_and_size_is_drawn(self, tmp_path, shape):
         reference = RNG.standard_normal(shape).astype(np.float32)
         files = draw(tmp_path, np.asarray(reference + np.float32(1e-3)), reference)

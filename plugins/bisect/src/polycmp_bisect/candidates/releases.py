@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -23,7 +24,7 @@ from polycmp_bisect.environments.packages import (
     runtime_of,
     runtimes_of,
 )
-from polycmp_bisect.environments.polycmp_packages import polycmp_packages
+from polycmp_bisect.environments.polycmp_packages import PolycmpPackages, polycmp_packages
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan, Plan
@@ -85,11 +86,16 @@ class Releases:
 
     def interpreter(self, place: int) -> str:
         """Return the interpreter of a release's environment, which is made if it is missing."""
-        return str(self.maker.environment(self._contents(place), polycmp_packages(self.registry, self.backend.backend)))
+        return str(self.maker.environment(self._contents(place), self._polycmp_packages))
 
     def is_ready(self, place: int) -> bool:
         """Return whether the environment of a release exists."""
-        return self.maker.has(self._contents(place), polycmp_packages(self.registry, self.backend.backend))
+        return self.maker.has(self._contents(place), self._polycmp_packages)
+
+    @cached_property
+    def _polycmp_packages(self) -> PolycmpPackages:
+        """The packages of polycmp that every environment has."""
+        return polycmp_packages(self.registry, self.backend.backend)
 
     def plan(self, place: int) -> Plan:
         """Return the plan with the backend pinned to a release."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -34,7 +36,7 @@ def runtimes_of(registry: Registry, backend: str) -> list[tuple[str, str]]:
     modules = [name for item in contribution.spec.needs[:1] for name in item.split("|")]
     if not modules:
         raise PluginError(f"the backend {backend!r} does not say which package drives it", whose=contribution.label)
-    installed = metadata.packages_distributions()
+    installed = _packages_by_module(tuple(sys.path))
     named = [canonicalize_name(item.name) for item in requirements_of([contribution.distribution])]
     ranked: list[tuple[int, str, str]] = []
     for module in modules:
@@ -42,6 +44,12 @@ def runtimes_of(registry: Registry, backend: str) -> list[tuple[str, str]]:
         package = canonicalize_name(installed[top][0] if top in installed else top)
         ranked.append((0 if top in installed else 1 if package in named else 2, package, module))
     return [(package, module) for _, package, module in sorted(ranked, key=lambda item: item[0])]
+
+
+@lru_cache(maxsize=8)
+def _packages_by_module(_path: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    """Return the installed packages by the modules that they hold, which takes reading the list of files of each."""
+    return metadata.packages_distributions()
 
 
 def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:
