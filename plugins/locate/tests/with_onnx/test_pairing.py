@@ -11,12 +11,14 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
+from small_models import graph_model
 
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.pairing.names import pair_program
 from polycmp_locate.rounding.quantised import step_error
 from polycmp_onnx.model_graph import OnnxGraph
 
+RNG = np.random.default_rng(11)
 REPORT = ("--report", "found.json")
 
 
@@ -535,6 +537,34 @@ def test_operators_that_run_as_one_are_all_named_where_the_backend_fails_in_them
     slim = saved("slim.onnx", helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="m"), last)
     assert locate(polycmp, slim, good).status == 1
     assert "cannot run Gemm 'm' and Relu 'y' (nothing between them" in found_in(tmp_path)["sentence"]
+
+
+def attention(query: str, key: str, value: str, end: str) -> onnx.ModelProto:
+    """Return three products of one input, each with a bias, of which only what follows tells which is which."""
+    weights, nodes = [], []
+    for part in (query, key, value):
+        weights += [(f"{part}.weight", RNG.standard_normal((8, 8)).astype(np.float32))]
+        weights += [(f"{part}.bias", RNG.standard_normal(8).astype(np.float32))]
+        nodes.append(helper.make_node("MatMul", ["x", f"{part}.weight"], [f"{part}_product"]))
+        nodes.append(helper.make_node("Add", [f"{part}_product", f"{part}.bias"], [part]))
+    nodes += [
+        helper.make_node("Transpose", [key], [f"{key}_turned"], perm=[1, 0]),
+        helper.make_node("MatMul", [query, f"{key}_turned"], [f"{end}_scores"]),
+        helper.make_node("Softmax", [f"{end}_scores"], [f"{end}_weights"]),
+        helper.make_node("MatMul", [f"{end}_weights", value], [f"{end}_mixed"]),
+        helper.make_node("MatMul", [f"{end}_weights", key], [f"{end}_too"]),
+        helper.make_node("Add", [f"{end}_mixed", f"{end}_too"], ["y"]),
+    ]
+    return graph_model(nodes, [("x", TensorProto.FLOAT, [4, 8])], [("y", TensorProto.FLOAT, [4, 8])], weights)
+
+
+def test_products_of_one_input_are_told_apart_by_what_follows_whatever_their_weights_are_called(tmp_path):
+    save_model(attention("query", "key", "value", "attention"), tmp_path / "one.onnx")
+    save_model(attention("left", "right", "kept", "end"), tmp_path / "two.onnx")
+    pairing = paired(tmp_path / "one.onnx", tmp_path / "two.onnx")
+    assert pairing.share == 1.0
+    pairs = {match.candidate: match.reference for match in pairing.matches}
+    assert (pairs["query"], pairs["key"], pairs["value"]) == ("left", "right", "kept")
 
 
 def test_an_operator_that_reads_something_else_keeps_its_name(polycmp, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import partial
 from typing import TypeVar
 
@@ -84,6 +84,8 @@ class _Matching:
         self.absorbed: list[str] = []
         self.uncut: dict[str, str] = {}
         self.known_pairs: dict[str, str] = {}
+        names = [set(map(base_name, side.graph.weights)) for side in (candidate, reference)]
+        self.shared_names = frozenset(name for name in names[0] & names[1] if not is_counted(name))
 
     def run(self, known_pairs: Mapping[str, str]) -> Pairing:
         """Match all that can be matched."""
@@ -399,8 +401,8 @@ class _Matching:
         if not candidate_nodes or not reference_nodes:
             return
         for depth in range(1, _DEPTH + 1):
-            ones = _groups(candidate_nodes, partial(_behind_all, self.candidate, depth))
-            twos = _groups(reference_nodes, partial(_behind_all, self.reference, depth))
+            ones = _groups(candidate_nodes, partial(_behind_all, self.candidate, self.shared_names, depth))
+            twos = _groups(reference_nodes, partial(_behind_all, self.reference, self.shared_names, depth))
             pairs = [(ones[key][0], twos[key][0]) for key in ones if len(ones[key]) == 1 == len(twos.get(key, ()))]
             if pairs:
                 yield from pairs
@@ -521,37 +523,28 @@ class _Matching:
         return Match(name, shown[0], self.methods[root] if name == first and name not in shown else THROUGH)
 
 
-def _behind_all(side: ModelSide, depth: int, node: GraphNode) -> tuple[object, ...]:
+def _behind_all(side: ModelSide, names: Set[str], depth: int, node: GraphNode) -> tuple[object, ...]:
     """Return the readers of an operator's results, and their readers, as a value that can be compared."""
-    return tuple(behind(side, name, depth) for name in node.outputs)
+    return tuple(_behind(side, names, depth, name) for name in node.outputs)
 
 
-def behind(side: ModelSide, name: str, depth: int) -> tuple[object, ...]:
+def _behind(side: ModelSide, names: Set[str], depth: int, tensor: str) -> tuple[object, ...]:
     """Return the readers of a tensor, and their readers, as a value that can be compared.
 
     Args:
         side: The graph.
-        name: The tensor, as operators see it but for rounding.
+        names: Names of weights that both files have.
         depth: Number of operators to look at, one after another.
+        tensor: The tensor, as operators see it but for rounding.
     """
     if not depth:
         return ()
-    readers = side.readers.get(name, ())
-    return tuple(
-        sorted(
-            (
-                (side.kind(node), 0 if side.kind(node) in COMMUTATIVE else place, names(side, node),
-                 tuple(behind(side, output, depth - 1) for output in node.outputs))
-                for node, place in readers
-            ),
-            key=repr,
-        )
-    )  # fmt: skip
-
-
-def names(side: ModelSide, node: GraphNode) -> tuple[str, ...]:
-    """Return the names of an operator's weights that say what they are."""
-    return tuple(sorted({base for item in side.weights_of(node) if not is_counted(base := base_name(item))}))
+    readers = []
+    for node, place in side.readers.get(tensor, ()):
+        kind, weights = side.kind(node), names.intersection(map(base_name, side.weights_of(node)))
+        later = tuple(_behind(side, names, depth - 1, output) for output in node.outputs)
+        readers.append((kind, 0 if kind in COMMUTATIVE else place, tuple(sorted(weights)), later))
+    return tuple(sorted(readers, key=repr))
 
 
 def _type_of(side: ModelSide, name: str) -> str:
