@@ -60,8 +60,6 @@ _NOT_NEGATIVE = frozenset(
 )
 #: Operators into which, and out of which, converters move factors.
 _SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Neg"})
-#: A factor this near to 1 is none that a converter moves.
-_NEAR = 0.1
 #: Relative difference of settings that float16 may have made of one.
 _SETTING = 2.0**-9
 #: A code from which on a bias fills its 32 bits.
@@ -491,7 +489,7 @@ class _Comparison:
     def _is_moved_factor(self, item: _Off, beyond: Sequence[_Off]) -> bool:
         """Return whether an operator that scales was taken out or put in, or another constant has the inverse."""
         factor = item.deviation.factor
-        if abs(abs(factor) - 1) > _NEAR and self._scaling(self.mine) != self._scaling(self.other):
+        if self._scaling(self.mine) != self._scaling(self.other):
             return True
         others = [one.deviation.factor for one in beyond if one is not item and one.deviation.kind == FACTOR]
         return any(math.isclose(one * factor, 1.0, rel_tol=_SETTING) for one in others)

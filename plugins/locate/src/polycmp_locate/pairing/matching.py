@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -16,8 +16,6 @@ from polycmp_locate.pairing.side import COMMUTATIVE, CONTROL_FLOW, ModelSide, pl
 Key = TypeVar("Key")
 #: Number of operators after a tensor that tell it from others like it.
 _DEPTH = 4
-#: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
-_ENOUGH_PAIRED = 0.95
 
 
 def pair_graphs(
@@ -53,7 +51,7 @@ def pair_sides(candidate: ModelSide, reference: ModelSide, known_pairs: Mapping[
     """
     matching = _Matching(candidate, reference)
     pairing = matching.run(known_pairs or {})
-    if pairing.share >= _ENOUGH_PAIRED or not matching.resized:
+    if not matching.resized:
         return pairing
     # A file that keeps the sizes of its example inputs makes other shapes, and so does all that follows.
     without_sizes = _Matching(candidate, reference, sizes=False).run(known_pairs or {})
@@ -523,12 +521,12 @@ class _Matching:
         return Match(name, shown[0], self.methods[root] if name == first and name not in shown else THROUGH)
 
 
-def _behind_all(side: ModelSide, names: Set[str], depth: int, node: GraphNode) -> tuple[object, ...]:
+def _behind_all(side: ModelSide, names: frozenset[str], depth: int, node: GraphNode) -> tuple[object, ...]:
     """Return the readers of an operator's results, and their readers, as a value that can be compared."""
     return tuple(_behind(side, names, depth, name) for name in node.outputs)
 
 
-def _behind(side: ModelSide, names: Set[str], depth: int, tensor: str) -> tuple[object, ...]:
+def _behind(side: ModelSide, names: frozenset[str], depth: int, tensor: str) -> tuple[object, ...]:
     """Return the readers of a tensor, and their readers, as a value that can be compared.
 
     Args:
