@@ -144,7 +144,6 @@ LIMITS = tuple(
         (f"{_LOCATE}.network.deviation", "_FEW_CODES", "the same of codes"),
         (f"{_LOCATE}.network.deviation", "_FACTOR_OF_CODES", "distance of a factor of codes from 1"),
         (f"{_LOCATE}.network.deviation", "_NOTHING", "share of the largest number of a slice that holds nothing"),
-        (f"{_LOCATE}.network.deviation", "_ORDERED", "numbers whose order tells them from others"),
         (f"{_LOCATE}.pairing.matching", "_DEPTH", "operators around a tensor that tell it from others"),
         (f"{_LOCATE}.report.summed", "_WORTH", "error of outputs that is worth a word on the worst part"),
         (f"{_LOCATE}.report.words", "_COVERED", "share of an error that a cause has to cover"),

@@ -47,8 +47,6 @@ _FACTOR_OF_CODES = 2.0**-7
 _NOTHING = 2.0**-10
 #: Numbers that are compared at a time, and up to which the kind of a deviation is asked of a whole constant.
 _BLOCK, _LARGE = 1 << 18, 1 << 24
-#: Numbers from which on their order tells them from others.
-_ORDERED = 8
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def _emptied(mine: Constant, other: Constant) -> Deviation | None:
     if not mine.coded or not mine.values.size:
         return None
     along = [axis for axis, size in enumerate(mine.step.shape) if size > 1]
-    sliced = len(along) == 1 and mine.step.ndim == mine.values.ndim and mine.values.size >= _ORDERED * mine.step.size
+    sliced = len(along) == 1 and mine.step.ndim == mine.values.ndim and mine.values.size > mine.step.size
     rest = tuple(axis for axis in range(mine.values.ndim) if axis not in along) if sliced else None
     reach = np.abs(other.values.astype(np.float64)).max(axis=rest, keepdims=True)
     empty = ~mine.values.any(axis=rest, keepdims=True)
@@ -309,13 +307,13 @@ class _Judge:
 
     def _is_shifted(self) -> bool:
         gap = float(np.median(self.one - self.two))
-        return self.one.size > _ORDERED and np.isfinite(gap) and not self._off(self.two + gap).any()
+        return math.isfinite(gap) and not self._off(self.two + gap).any()
 
     def _placed(self) -> tuple[str, str] | None:
         """Return the kind and words of numbers that are the other's at other places; None where they are not."""
         if self.two.ndim == 2 and self.two.shape[0] == self.two.shape[1] and not self._off(self.two.T).any():
             return TRANSPOSED, "transposed"
-        if self.one.size < _ORDERED or np.corrcoef(self.one.reshape(-1), self.two.reshape(-1))[0, 1] > _IN_PLACE:
+        if np.corrcoef(self.one.reshape(-1), self.two.reshape(-1))[0, 1] > _IN_PLACE:
             return None
         order = np.argsort(self.one, axis=None)
         expected = np.empty(self.one.size)
