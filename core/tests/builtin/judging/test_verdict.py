@@ -232,3 +232,22 @@ def test_another_network_fails_from_the_noise_itself_on(network, word, times, is
     found = judge(Comparison(candidate, Values(REFERENCE)), floor(noise), network=network)
     assert found.word == (word if is_seen else "passed")
     assert (found.error <= found.bound) is (found.word == "passed")
+
+
+def test_scores_that_a_coarse_type_makes_one_number_each_are_not_dead():
+    """Most scores of a detector are nearly 1, where float16 has no other number."""
+    random = np.random.default_rng(0)
+    scores = (1 - random.random((1, 8, 50)) * 2e-4).astype(np.float32)
+    scores[:, :2] = random.random((1, 2, 50))
+    expected = Values(scores)
+    noise = floor(noise_between(scores.astype(np.float16), scores))
+    assert judge(Comparison(scores.astype(np.float16), expected), noise).word == "passed"
+
+
+def test_a_channel_that_lies_below_the_noise_of_the_others_is_not_judged_by_itself():
+    random = np.random.default_rng(0)
+    reference = random.standard_normal((1, 64, 100)).astype(np.float32)
+    reference[:, 7] *= 1e-3
+    candidate = reference + (random.standard_normal(reference.shape) * 2e-3).astype(np.float32)
+    found = judge(Comparison(candidate, Values(reference)), floor(noise_between(candidate, reference), "int8"))
+    assert found.word == "passed"
