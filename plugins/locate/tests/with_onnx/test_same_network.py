@@ -565,6 +565,19 @@ def test_a_limit_that_float16_cannot_hold_may_become_its_smallest_number(polycmp
     assert (done.status, "'min' of Clip" in done.out) == (status, bool(status)), done.out
 
 
+def test_a_limit_that_float16_rounds_is_the_same_setting(tmp_path):
+    weight = np.random.default_rng(0).random((8, 8)).astype(np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="product"),
+        helper.make_node("Clip", ["h", "least", "most"], ["y"], name="clip"),
+    ]
+    shapes = [("x", onnx.TensorProto.FLOAT, [2, 8])], [("y", onnx.TensorProto.FLOAT, [2, 8])]
+    limits = [("least", np.float32(-0.1)), ("most", np.float32(6.1))]
+    source = save_graph(tmp_path / "source.onnx", nodes, *shapes, [("w", weight), *limits])
+    half(source, tmp_path / "half.onnx")
+    assert compared(tmp_path / "half.onnx", source).findings == ()
+
+
 # --- `polycmp compare` of two model files
 
 
