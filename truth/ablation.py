@@ -108,6 +108,7 @@ LIMITS = tuple(
     Limit(*words)
     for words in (
         (f"{_JUDGING}.limits", "SAMPLES", "runs with moved tensors, from which rounding is measured", 16.0),
+        (f"{_JUDGING}.limits", "UNSEEN", "by how many times more it has to be so that one run decides"),
         (f"{_JUDGING}.limits", "MARGIN", "by how many times what was measured an error may be larger"),
         (f"{_JUDGING}.limits", "SMALL_SHARE", "share of the spread up to which an explained error passes"),
         (f"{_JUDGING}.limits", "RUINED_SHARE", "share of the spread from which on an output is of no use"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "RANDOM_OPERATORS",
     "Constant",
     "DeclaredGraph",
     "GraphNode",
@@ -26,6 +27,10 @@ __all__ = [
 ]
 
 
+#: Types of operators that draw random numbers, which no two backends have in common.
+RANDOM_OPERATORS = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
 #: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding. A weight
 #: may have steps of another size in each slice along its first axis.
 Rounding: TypeAlias = "str | float | tuple[float, ...]"

@@ -54,7 +54,7 @@ def test_a_limit_removes_what_was_not_used_for_longest(cache, polycmp):
         make(cache, name, 1, age=age * 100)
     done = polycmp("cache", "limit", "2M")
     assert done.out.splitlines()[0] == "removed old"
-    assert {item.name for item in cache.kept()} == {"new", "middle"}
+    assert {item.name for item in cache.environments()} == {"new", "middle"}
     assert polycmp("cache", "limit").out.startswith("2 MiB for ")
 
 
@@ -66,7 +66,7 @@ def test_what_is_in_use_stays(cache, polycmp):
         done = polycmp("cache", "remove", "busy")
         assert (done.status, done.out) == (3, "busy is in use, and stays\n")
     assert polycmp("cache", "remove", "busy").status == 0
-    assert cache.kept() == []
+    assert cache.environments() == []
 
 
 def test_what_was_used_again_is_not_the_oldest(cache):
@@ -95,7 +95,7 @@ def test_what_fails_while_it_is_made_is_gone(cache):
         (folder / "some").touch()
         raise KeyboardInterrupt
     assert not (cache.folder / "half").exists()
-    assert cache.kept() == []
+    assert cache.environments() == []
 
 
 def test_two_that_make_the_same_wait_for_each_other_and_make_it_once(cache):

@@ -83,29 +83,29 @@ def test_old_ones_that_cannot_load_the_model_are_not_all_tried(oldest):
 def test_nothing_is_judged_where_the_newest_ones_cannot_be():
     line = Line(30, 0, range(30))
     with pytest.raises(EndError) as error:
-        Search(line.judge).find(29, None, bad_given=False)
-    assert (error.value.found.state, error.value.tried, len(line.seen)) == ("skip", 2, 2)
+        Search(line.judge).find(29, None, is_bad_named=False)
+    assert (error.value.judgement.state, error.value.tried, len(line.seen)) == ("skip", 2, 2)
 
 
 def test_a_last_one_that_cannot_be_judged_gives_way_to_the_one_before_unless_it_was_named():
     line = Line(5, 2, broken=[4])
-    assert Search(line.judge).find(4, None, bad_given=False).first_bad == 2
+    assert Search(line.judge).find(4, None, is_bad_named=False).first_bad == 2
     with pytest.raises(EndError) as error:
         Search(line.judge).find(4, None)
-    assert error.value.found.state == "skip"
+    assert error.value.judgement.state == "skip"
 
 
 def test_a_named_end_that_is_not_what_it_was_said_to_be_is_refused():
     with pytest.raises(EndError) as error:
         Search(Line(5, 5).judge).find(4, None)
-    assert (error.value.index, error.value.wanted) == (4, "bad")
+    assert (error.value.index, error.value.expected) == (4, "bad")
     with pytest.raises(EndError) as error:
         Search(Line(5, 1).judge).find(4, 2)
-    assert (error.value.index, error.value.wanted) == (2, "good")
+    assert (error.value.index, error.value.expected) == (2, "good")
 
 
 def test_nothing_is_found_where_the_last_one_is_good():
-    found = Search(Line(5, 5).judge).find(4, None, bad_given=False)
+    found = Search(Line(5, 5).judge).find(4, None, is_bad_named=False)
     assert (found.first_bad, found.last_good) == (None, None)
 
 

@@ -10,7 +10,7 @@ from polycmp.tensors import TensorMetadata
 from polycmp_checks.invariants.batch import Batch, DoesNotApplyError, find_batch, take
 from polycmp_checks.invariants.bench import _grown as grown_axis
 from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
-from polycmp_checks.invariants.findings import Check, Findings, Subject
+from polycmp_checks.invariants.findings import BackendFindings, Check, InvariantFindings
 from polycmp_checks.invariants.settings import CheckSettings
 
 
@@ -125,7 +125,7 @@ def test_the_axis_of_an_output_is_the_only_one_that_grows_with_the_batch(one, mo
 )
 def test_what_the_statuses_come_to(statuses, error, exit_code):
     checks = [Check(f"c{index}", status) for index, status in enumerate(statuses)]
-    assert Findings([Subject("b", "b", error=error, checks=checks)]).exit_code == exit_code
+    assert InvariantFindings([BackendFindings("b", "b", error=error, checks=checks)]).exit_code == exit_code
 
 
 def test_programs_get_the_same_defaults_as_the_command_line():

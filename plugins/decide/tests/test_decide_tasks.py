@@ -10,7 +10,7 @@ import pytest
 
 from polycmp.errors import DataError, UsageError
 from polycmp_decide.coco import Picture
-from polycmp_decide.tasks import Setting, make_task
+from polycmp_decide.tasks import TaskOptions, make_task
 from polycmp_decide.tasks.decoders import Boxes, decode, overlaps
 
 
@@ -26,7 +26,7 @@ def totals(task, new, old, truths):
 
 
 def test_the_first_of_equal_scores_is_the_class_and_nan_is_none():
-    task = make_task("classify", Setting())
+    task = make_task("classify", TaskOptions())
     nan = np.nan
     assert task.predictions(only([[1.0, 3, 3], [nan, 0, 0]]), {}) == [1, -1]
     assert task.shown(-1) == "NaN"
@@ -36,24 +36,24 @@ def test_the_first_of_equal_scores_is_the_class_and_nan_is_none():
 
 def test_labels_that_are_no_class_are_told():
     with pytest.raises(DataError, match="'cat' is no class"):
-        make_task("classify", Setting()).truth("cat")
-    assert make_task("classify", Setting(classes=("dog", "cat"))).truth("cat") == 1
+        make_task("classify", TaskOptions()).truth("cat")
+    assert make_task("classify", TaskOptions(classes=("dog", "cat"))).truth("cat") == 1
 
 
 def test_several_outputs_that_may_be_meant_are_told():
-    task = make_task("classify", Setting())
+    task = make_task("classify", TaskOptions())
     outputs = {"a": np.zeros((1, 3)), "b": np.zeros((1, 5))}
     with pytest.raises(UsageError, match="a, b") as raised:
         task.predictions(outputs, {})
     assert raised.value.hint == "--output a"
-    assert make_task("classify", Setting("b")).predictions(outputs, {}) == [0]
+    assert make_task("classify", TaskOptions("b")).predictions(outputs, {}) == [0]
 
 
 # --- embed
 
 
 def test_a_vector_is_right_where_the_nearest_other_one_has_its_label():
-    task = make_task("embed", Setting())
+    task = make_task("embed", TaskOptions())
     good = task.predictions(only([[1.0, 0], [2, 0.1], [0, 1], [0.1, 3]]), {})
     bad = task.predictions(only([[1.0, 0], [0, 1], [0.1, 3], [2, 0.1]]), {})
     truths = ["a", "a", "b", "b"]
@@ -67,7 +67,7 @@ def test_nearest_vectors_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     vectors, labels = rng.normal(size=(300, 8)).astype(np.float32), rng.integers(0, 4, 300)
     nearest = neighbors.NearestNeighbors(metric="cosine").fit(vectors).kneighbors(n_neighbors=1, return_distance=False)
-    task = make_task("embed", Setting())
+    task = make_task("embed", TaskOptions())
     mine = task.predictions(only(vectors), {})
     found = task.scores(mine, mine, [str(label) for label in labels])
     assert found.new.tolist() == (labels[nearest[:, 0]] == labels).astype(float).tolist()
@@ -77,7 +77,7 @@ def test_nearest_vectors_are_those_of_scikit_learn():
 
 
 def test_places_without_a_label_do_not_count():
-    task = make_task("tokens", Setting())
+    task = make_task("tokens", TaskOptions())
     scores = np.eye(5)[[[1, 2, 3], [4, 4, 0]]]
     new = task.predictions(only(scores), {})
     truths = [task.truth("1 2 4"), task.truth("-100 4 -100")]
@@ -95,7 +95,7 @@ def test_ratios_of_pixels_are_those_of_scikit_learn(tmp_path):
     metrics = pytest.importorskip("sklearn.metrics")
     image = pytest.importorskip("PIL.Image")
     rng = np.random.default_rng(0)
-    task = make_task("segment", Setting())
+    task = make_task("segment", TaskOptions())
     scores = rng.random((4, 3, 8, 8))
     right = rng.integers(0, 3, (4, 8, 8))
     truths = []
@@ -111,7 +111,7 @@ def test_ratios_of_pixels_are_those_of_scikit_learn(tmp_path):
 
 
 def test_pixels_that_do_not_count_and_other_sizes():
-    task = make_task("segment", Setting())
+    task = make_task("segment", TaskOptions())
     small = task.predictions(only(np.array([[[0, 1], [1, 0]]])), {})
     right = np.repeat(np.repeat(np.array([[0, 1], [0, 255]]), 2, 0), 2, 1).astype(np.uint8)
     # Class 0: 4 of 8 pixels; class 1: 4 of 8.
@@ -122,30 +122,30 @@ def test_pixels_that_do_not_count_and_other_sizes():
 
 
 def test_characters_that_repeat_are_one_unless_the_blank_is_between_them():
-    task = make_task("ocr", Setting(classes=("a", "b", "l")))
+    task = make_task("ocr", TaskOptions(classes=("a", "b", "l")))
     classes = [1, 1, 0, 3, 3, 0, 3, 2]
     scores = np.eye(4)[classes]
     assert task.predictions(only(scores[None]), {}) == ["allb"]
     assert task.predictions(only(scores[:, None]), {}) == ["allb"]
-    named = make_task("asr", Setting(classes=("<pad>", "a", "|", "b")))
+    named = make_task("asr", TaskOptions(classes=("<pad>", "a", "|", "b")))
     assert named.predictions(only(np.eye(4)[[[1, 0, 2, 2, 3, 1]]]), {}) == ["a ba"]
 
 
 def test_errors_in_texts_are_counted_over_all_samples():
     pytest.importorskip("jiwer")
-    characters = make_task("ocr", Setting(classes=("a",)))
+    characters = make_task("ocr", TaskOptions(classes=("a",)))
     # kitten to sitting takes three, of six characters; nothing is wrong in the other six.
     found = characters.scores(["sitting", "bottle"], ["kitten", "bottle"], ["kitten", "bottle"])
     assert found.totals == (1 - 3 / 12, 1.0)
     assert found.new.tolist() == [0.5, 1.0]
-    words = make_task("asr", Setting(classes=("a",)))
+    words = make_task("asr", TaskOptions(classes=("a",)))
     assert totals(words, ["the cat"], ["the cat sat"], ["the cat sat"]) == (pytest.approx(2 / 3), 1.0)
     assert totals(words, ["more"], [""], [""]) == (0.0, 1.0)
 
 
 def test_another_number_of_characters_is_told():
     with pytest.raises(DataError, match="3 characters, and the model has 7 classes"):
-        make_task("ocr", Setting(classes=("a", "b", "c"))).predictions(only(np.zeros((1, 4, 7))), {})
+        make_task("ocr", TaskOptions(classes=("a", "b", "c"))).predictions(only(np.zeros((1, 4, 7))), {})
 
 
 # --- detect
@@ -206,7 +206,7 @@ def as_coco(truths, boxes, size=1000.0):
 def test_precision_is_that_of_coco(seed):
     library = pytest.importorskip("faster_coco_eval")
     truths, (exact, loose) = scene(seed)
-    task = make_task("detect", Setting())
+    task = make_task("detect", TaskOptions())
     found = task.scores(loose, exact, [task.truth(item) for item in truths])
     for mine, boxes in zip(found.totals, (loose, exact), strict=True):
         labels, predicted = as_coco(truths, boxes)
@@ -222,7 +222,7 @@ def test_precision_is_that_of_coco(seed):
 
 def test_a_picture_twice_counts_twice():
     truths, (exact, loose) = scene(1)
-    task = make_task("detect", Setting())
+    task = make_task("detect", TaskOptions())
     right = [task.truth(item) for item in truths]
     twice = task.scores([*loose, loose[2]], [*exact, exact[2]], [*right, right[2]])
     once = task.scores(loose, exact, right)

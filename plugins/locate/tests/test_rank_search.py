@@ -32,18 +32,18 @@ class Model:
 def test_guided_keeps_what_is_needed_and_nothing_else(needed):
     model = Model(*needed)
     found = guided(range(100), model.passes)
-    assert (found.kept, found.fewest) == (frozenset(needed), True)
+    assert (found.layers, found.fewest) == (frozenset(needed), True)
 
 
 @pytest.mark.parametrize("needed", list(combinations(range(7), 3)))
 def test_guided_finds_every_three_of_seven(needed):
-    assert guided(range(7), Model(*needed).passes).kept == frozenset(needed)
+    assert guided(range(7), Model(*needed).passes).layers == frozenset(needed)
 
 
 @pytest.mark.parametrize(("needed", "runs"), [(1, 3), (2, 5), (4, 10), (8, 19)])
 def test_guided_needs_few_runs_where_the_order_is_right(needed, runs):
     model = Model(*range(needed))
-    assert guided(range(200), model.passes).kept == frozenset(range(needed))
+    assert guided(range(200), model.passes).layers == frozenset(range(needed))
     assert model.runs <= runs
 
 
@@ -58,7 +58,7 @@ def test_of_layers_known_to_break_a_model_those_are_kept_that_are_needed(needed)
     model = Model(*needed)
     found = among([4, 9, 7], model.passes)
     assert found is not None
-    assert (found.kept, found.fewest) == (frozenset(needed), True)
+    assert (found.layers, found.fewest) == (frozenset(needed), True)
     assert model.runs <= 5
 
 
@@ -69,26 +69,26 @@ def test_without_a_needed_layer_among_those_that_are_known_nothing_is_found():
 
 
 def test_guided_says_that_not_even_all_are_enough():
-    assert guided(range(10), lambda kept: False).kept is None
+    assert guided(range(10), lambda kept: False).layers is None
 
 
 def test_guided_ends_with_the_best_so_far_where_no_more_runs_are_allowed():
     found = guided(range(100), Model(*range(0, 40, 2), limit=12).passes)
     assert not found.fewest
-    assert found.kept is not None
-    assert set(range(0, 40, 2)) <= found.kept
-    assert guided(range(100), Model(99, limit=3).passes).kept is None
+    assert found.layers is not None
+    assert set(range(0, 40, 2)) <= found.layers
+    assert guided(range(100), Model(99, limit=3).passes).layers is None
 
 
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize(("needed", "count"), [((), 0), ((0,), 1), ((4,), 5), ((2, 9), 10)])
 def test_in_order_keeps_the_first(needed, count, linear):
-    assert in_order(range(10), Model(*needed).passes, linear=linear).kept == frozenset(range(count))
+    assert in_order(range(10), Model(*needed).passes, linear=linear).layers == frozenset(range(count))
 
 
 @pytest.mark.parametrize("linear", [False, True])
 def test_in_order_says_that_not_even_all_are_enough(linear):
-    assert in_order(range(5), lambda kept: False, linear=linear).kept is None
+    assert in_order(range(5), lambda kept: False, linear=linear).layers is None
 
 
 # --- figures

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from polycmp.graph import GraphNode
-from polycmp_locate.pairing.unlike import unlike
+from polycmp_locate.pairing.attributes import attribute_differences
 
 
 def node(op, **attributes):
@@ -15,7 +15,7 @@ def node(op, **attributes):
 
 
 def said(mine, theirs):
-    return [(item.op_type, item.candidate, item.reference) for item in unlike(mine, theirs)]
+    return [(item.op_type, item.candidate, item.reference) for item in attribute_differences(mine, theirs)]
 
 
 def test_an_attribute_in_another_type_is_compared_by_its_values():

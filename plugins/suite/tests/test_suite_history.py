@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from polycmp_suite.changes import Past, compare, slower
+from polycmp_suite.changes import PastResult, compare, slower
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 GOOD = '[[case]]\nname = "good"\nmodel = "one.onnx"\n'
@@ -118,14 +118,14 @@ def test_noise_is_no_slowdown():
     ],
 )
 def test_errors_that_grew(before, now, kinds):
-    then = {"a": Past("a", "passed", max_error=before)}
-    changes = compare("before", then, {}, [Past("a", "passed", max_error=now)])
-    assert [change.kind for change in changes.found] == kinds
+    then = {"a": PastResult("a", "passed", max_error=before)}
+    changes = compare("before", then, {}, [PastResult("a", "passed", max_error=now)])
+    assert [change.kind for change in changes.changes] == kinds
 
 
 def test_cases_that_came_and_went():
-    changes = compare("before", {"old": Past("old", "passed")}, {}, [Past("new", "failed")])
-    assert [(change.kind, change.case, change.worse) for change in changes.found] == [
+    changes = compare("before", {"old": PastResult("old", "passed")}, {}, [PastResult("new", "failed")])
+    assert [(change.kind, change.case, change.worse) for change in changes.changes] == [
         ("new case", "new", True),
         ("gone", "old", False),
     ]

@@ -257,18 +257,18 @@ class TestWrites:
 class TestNodeFolder:
     def test_a_folder_that_others_may_write_into_is_refused(self, tmp_path):
         from polycmp.errors import FileError
-        from polycmp_suite.node import own_folder
+        from polycmp_suite.node import private_folder
 
         place = tmp_path / "shared"
         place.mkdir(mode=0o777)
         place.chmod(0o777)
         with pytest.raises(FileError, match="does not belong to this user alone"):
-            own_folder(place)
+            private_folder(place)
         (tmp_path / "link").symlink_to(tmp_path)
         with pytest.raises(FileError, match="does not belong to this user alone"):
-            own_folder(tmp_path / "link")
+            private_folder(tmp_path / "link")
         (tmp_path / "mine").mkdir(mode=0o755)
-        assert own_folder(tmp_path / "mine").stat().st_mode & 0o777 == 0o700
+        assert private_folder(tmp_path / "mine").stat().st_mode & 0o777 == 0o700
 
     def test_a_kept_file_that_was_replaced_is_fetched_again(self, tmp_path):
         from polycmp_report.identity import digest_of

@@ -9,7 +9,7 @@ from toymodels import chain
 
 from polycmp.results import Timing
 from polycmp_tune.latency import Latency
-from polycmp_tune.settings import Setting, fastest, pareto
+from polycmp_tune.settings import TunedSetting, fastest, pareto
 
 QUICK = ("--seconds", "0.01", "--rounds", "2")
 SLOW, FAST = "toy:name=slow,seconds=0.3", "toy:name=fast,seconds=0.1"
@@ -131,13 +131,13 @@ def latency(median, noise=0.0):
     ],
 )
 def test_settings_within_the_noise_may_be_as_fast(settings, expected):
-    made = [Setting(name, "passed", latency=latency(median, noise)) for name, median, noise in settings]
+    made = [TunedSetting(name, "passed", latency=latency(median, noise)) for name, median, noise in settings]
     assert [setting.label for setting in fastest(made)] == expected
 
 
 def test_a_setting_is_on_the_front_if_no_other_is_faster_and_nearer():
     rows = [("a", 1.0, 0.1), ("b", 2.0, 0.2), ("c", 3.0, 0.01), ("d", 4.0, 0.01)]
-    made = [Setting(name, "passed", error=error, latency=latency(median)) for name, median, error in rows]
+    made = [TunedSetting(name, "passed", error=error, latency=latency(median)) for name, median, error in rows]
     assert [setting.label for setting in pareto(made)] == ["a", "c"]
 
 

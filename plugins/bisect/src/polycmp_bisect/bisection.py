@@ -1,4 +1,4 @@
-"""The search from words to a result: what is searched over, who judges, what was found, and what to do about it."""
+"""The command's search: opening the candidates, judging them, and presenting the result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from polycmp_bisect.passes.pass_search import candidate_of, search_passes
 from polycmp_bisect.passes.result import result_of as passes_result
 from polycmp_bisect.passes.steps import passes_of, search_step
 from polycmp_bisect.result import Answer, compared_with_itself, result_of
-from polycmp_bisect.search import EndError, FlakyError, Judgement, Search, TurningPoint, looks_left
+from polycmp_bisect.search import EndError, FlakyError, Judgement, Search, TurningPoint, remaining_looks
 from polycmp_bisect.sentences import REDUCING, SHOWN_BY_RUN, not_the_same_twice
 from polycmp_bisect.writing import state_of
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.report import Result
     from polycmp.runs import ResolvedBackend
-    from polycmp_bisect.passes.pass_search import FoundPasses
+    from polycmp_bisect.passes.pass_search import PassSearchResult
     from polycmp_bisect.sections import BisectSection
 
 #: Word for the passes of a backend, after `--over`.
@@ -55,7 +55,7 @@ _EXAMPLE = "polycmp bisect MODEL -b onnxrt -b onnx --over onnxruntime"
 
 
 def bisect(call: Invocation, section: BisectSection) -> int:
-    """Search, show what was found, and return the exit status."""
+    """Search, show the result, and return the exit status."""
     call.needs_backends(_EXAMPLE)
     begun = time.monotonic()
     _refuse_stray_words(call, section)
@@ -74,8 +74,8 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         maker.tell = tell
         tell("asking for what there is to search over")
         candidates = open_candidates(call, section, plan, maker)
-        asked_bad = _named_bad(candidates, section)
-        bad = candidates.find(asked_bad) if asked_bad else candidates.first
+        named_bad = _named_bad(candidates, section)
+        bad = candidates.find(named_bad) if named_bad else candidates.first
         good = candidates.find(section.good) if section.good else None
         if good == bad:
             raise UsageError(f"{candidates.names[bad]} cannot be both good and bad", whose="--good, --bad")
@@ -85,7 +85,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
             candidates = Backwards(candidates)
             bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
         judge = Judge(
-            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(asked_bad),
+            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(named_bad),
             alone=_is_alone(plan, section),
         )  # fmt: skip
         step: tuple[str, ...] = call.params["step"]
@@ -100,14 +100,19 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         work = Work(candidates, judge, store, tell)
         maker.tell = work.say
         operator, page = Operator(), ""
-        with _kept_until_the_end(store, call):
-            turning_point = work.search(bad, good, bad_given=bool(asked_bad))
+        with _judgements_kept(store, call):
+            turning_point = work.search(bad, good, is_bad_named=bool(named_bad))
             if turning_point.first_bad is not None and not section.slower and not section.no_locate:
                 tell("looking for the operator that differs")
                 place = turning_point.first_bad
                 operator = locate(candidates.plan(place), call.registry, candidates.as_typed(place))
             answer = Answer(
-                candidates, turning_point, operator, len(maker.made), call.options.command, time.monotonic() - begun
+                candidates,
+                turning_point,
+                operator,
+                len(maker.new_names),
+                call.options.command,
+                time.monotonic() - begun,
             )
             if section.explain and turning_point.first_bad is not None:
                 tell(REDUCING)
@@ -122,7 +127,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
 
 
 def _named_bad(candidates: Candidates, section: BisectSection) -> str:
-    """Return the release or file that is said to be bad: by `--bad`, or as the candidate's `version=`.
+    """Return the release or file named as bad: by `--bad`, or as the candidate's `version=`.
 
     Raises:
         UsageError: These name two.
@@ -155,8 +160,8 @@ def _refuse_stray_words(call: Invocation, section: BisectSection) -> None:
 
 
 @contextmanager
-def _kept_until_the_end(store: JudgementStore, call: Invocation) -> Iterator[None]:
-    """Keep what was judged until a search has come to its end, and say how to go on where it is interrupted."""
+def _judgements_kept(store: JudgementStore, call: Invocation) -> Iterator[None]:
+    """Keep judgements until a search has ended; if it is interrupted, tell how to resume it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -167,7 +172,7 @@ def _kept_until_the_end(store: JudgementStore, call: Invocation) -> Iterator[Non
 
 
 def _check_files(plan: Plan) -> None:
-    """Refuse a run whose files are not there before anything is installed for it.
+    """Refuse a run with missing files before anything is installed for it.
 
     Raises:
         FileError: One is not there.
@@ -181,7 +186,7 @@ def _check_files(plan: Plan) -> None:
 
 
 def _is_alone(plan: Plan, section: BisectSection) -> bool:
-    """Return whether a run has nothing that it could be judged by but that it ends."""
+    """Return whether a run can only be judged by whether it ends."""
     judged = plan.files.load_outputs or plan.compare.validate or section.slower
     return len(plan.backends) < 2 and not judged
 
@@ -195,18 +200,18 @@ def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: fl
         alone=_is_alone(plan, section),
     )  # fmt: skip
     store = JudgementStore(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
-    with call.progress() as tell, _kept_until_the_end(store, call):
-        found = search_passes(backend, plan, judge, store, tell)
-        if found.guilty and found.cannot_run and not found.replaced and not section.no_locate:
+    with call.progress() as tell, _judgements_kept(store, call):
+        result = search_passes(backend, plan, judge, store, tell)
+        if result.guilty and result.cannot_run and not result.replaced and not section.no_locate:
             tell("looking for the operators that it does not run together")
-            graph, made = backend.model.graph(), locate(plan, call.registry).together
-            nodes = () if graph is None else tuple(node for node in graph.nodes if {*node.outputs} & {*made})
-            found = replace(found, together=nodes)
-        page = _page_of_passes(call, section, plan, backend, found, tell) if section.explain and found.guilty else ""
-    turned = found.plan
-    words = words_for("run", turned, call.registry) if turned is not None else None
+            graph, node_outputs = backend.model.graph(), locate(plan, call.registry).together
+            nodes = () if graph is None else tuple(node for node in graph.nodes if {*node.outputs} & {*node_outputs})
+            result = replace(result, together=nodes)
+        page = _page_of_passes(call, section, plan, backend, result, tell) if section.explain and result.guilty else ""
+    mended_plan = result.plan
+    words = words_for("run", mended_plan, call.registry) if mended_plan is not None else None
     run_words = shlex.join(["polycmp", *words]) if words else ""
-    return call.present(passes_result(found, run_words, call.options.command, time.monotonic() - begun, page=page))
+    return call.present(passes_result(result, run_words, call.options.command, time.monotonic() - begun, page=page))
 
 
 def _over_passes_of_step(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
@@ -219,9 +224,9 @@ def _over_passes_of_step(call: Invocation, section: BisectSection, plan: Plan, b
         lambda item: _run(call, item), "", slower=section.slower, failing_is_bad=True, alone=_is_alone(plan, section)
     )
     store = JudgementStore(plan, call.registry, further, resume=section.resume)
-    with call.progress() as tell, _kept_until_the_end(store, call):
-        found = search_step(step, names, plan, call.registry, judge, store, tell)
-    return call.present(passes_result(found, "", call.options.command, time.monotonic() - begun))
+    with call.progress() as tell, _judgements_kept(store, call):
+        result = search_step(step, names, plan, call.registry, judge, store, tell)
+    return call.present(passes_result(result, "", call.options.command, time.monotonic() - begun))
 
 
 def _page_of_passes(
@@ -229,7 +234,7 @@ def _page_of_passes(
     section: BisectSection,
     plan: Plan,
     backend: ResolvedBackend,
-    found: FoundPasses,
+    result: PassSearchResult,
     tell: Callable[[str], None],
 ) -> str:
     tell(REDUCING)
@@ -238,7 +243,7 @@ def _page_of_passes(
         package = runtime_of(call.registry, backend.plan.backend)[0]
         if backend.plan.version:
             python = open_environments(call.registry, "--explain")(backend.plan.backend, backend.plan.version)
-    story = story_of_passes(found, plan, package, python, call.options.command)
+    story = story_of_passes(result, plan, package, python, call.options.command)
     return explain(story, Path(section.explain), call.registry)
 
 
@@ -274,7 +279,7 @@ def _run(call: Invocation, plan: Plan) -> Result:
 
 @dataclass
 class Work:
-    """Judges candidates as the search asks for them, and keeps what it finds.
+    """Judges candidates for the search, and keeps the judgements.
 
     Attributes:
         candidates: The candidates.
@@ -282,7 +287,7 @@ class Work:
         store: Keeps judgements on the disk.
         tell: Told what happens next.
         seconds: Duration of each new look.
-        left: In words, how many are still to be looked at.
+        remaining: Description of the remaining range.
     """
 
     candidates: Candidates
@@ -290,9 +295,9 @@ class Work:
     store: JudgementStore
     tell: Callable[[str], None]
     seconds: list[float] = field(default_factory=list)
-    left: str = ""
+    remaining: str = ""
 
-    def search(self, bad: int, good: int | None, *, bad_given: bool) -> TurningPoint:
+    def search(self, bad: int, good: int | None, *, is_bad_named: bool) -> TurningPoint:
         """Search.
 
         Raises:
@@ -300,7 +305,7 @@ class Work:
         """
         names, what = self.candidates.names, self.candidates.what
         try:
-            return Search(self.look, self.narrowed).find(bad, good, bad_given=bad_given)
+            return Search(self.look, self.narrowed).find(bad, good, is_bad_named=is_bad_named)
         except FlakyError as error:
             raise BackendError(
                 not_the_same_twice(names[error.index], words_of(error.once), words_of(error.again)),
@@ -308,35 +313,35 @@ class Work:
                 hint="more --iterations, another tolerance, or threads=1 and deterministic options of the backend",
             ) from None
         except EndError as error:
-            name, found = names[error.index], error.found
-            if found.state == "skip" and error.tried > 1:
+            name, judgement = names[error.index], error.judgement
+            if judgement.state == "skip" and error.tried > 1:
                 raise BackendError(
                     f"none of the {error.tried} {what.replace(' ', 's ', 1)} that were tried could be judged",
-                    why=f"{name}: {found.reason}",
+                    why=f"{name}: {judgement.reason}",
                     hint=f"--bad {name} searches for the first {what} that cannot run the model",
                 ) from None
-            if found.state == "skip":
+            if judgement.state == "skip":
                 raise BackendError(
                     f"{name} could not be judged, and it is where the search begins",
-                    why=found.reason,
-                    hint=f"--{error.wanted} with another {what}",
+                    why=judgement.reason,
+                    hint=f"--{error.expected} with another {what}",
                 ) from None
             raise UsageError(
-                f"{name} is {found.state}, not {error.wanted}: {words_of(found)}",
-                whose=f"--{error.wanted}",
+                f"{name} is {judgement.state}, not {error.expected}: {words_of(judgement)}",
+                whose=f"--{error.expected}",
                 hint=SHOWN_BY_RUN,
             ) from None
 
     def narrowed(self, good: int, bad: int) -> None:
-        """Note where the search is."""
+        """Record the range in which the line turns."""
         names = self.candidates.names
         if good < 0:
-            self.left = f"looking for a good one before {names[bad]}"
+            self.remaining = f"looking for a good one before {names[bad]}"
             return
-        looks = looks_left(good, bad)
+        looks = remaining_looks(good, bad)
         spent = sum(self.seconds) / len(self.seconds) if self.seconds else 0.0
         about = f", about {looks * spent:.0f} s" if looks and spent else ""
-        self.left = f"between {names[good]} and {names[bad]}: {looks} to look at{about}"
+        self.remaining = f"between {names[good]} and {names[bad]}: {looks} to look at{about}"
 
     def look(self, place: int, look: int) -> Judgement:
         """Judge a candidate."""
@@ -352,11 +357,11 @@ class Work:
         return judgement
 
     def say(self, text: str) -> None:
-        """Tell what happens next, and how much is left."""
-        self.tell("; ".join(filter(None, [text, self.left])))
+        """Report the next action and the remaining range."""
+        self.tell("; ".join(filter(None, [text, self.remaining])))
 
     def _judge(self, place: int, name: str) -> Judgement:
-        kept = f"what was judged is kept ({len(self.store)})"
+        kept_words = f"what was judged is kept ({len(self.store)})"
         try:
             if not self.candidates.is_ready(place):
                 self.say(f"preparing {name}")
@@ -365,7 +370,7 @@ class Work:
             return Judgement("skip", f"{error.what}{f': {error.why}' if error.why else ''}")
         except UnreachableError as error:
             raise UnreachableError(
-                error.what, why=error.why, hint=f"{error.hint}; {kept}: go on with --resume"
+                error.what, why=error.why, hint=f"{error.hint}; {kept_words}: go on with --resume"
             ) from None
         self.say(f"judging {name}")
         return self.judge.judge(self.candidates.plan(place))

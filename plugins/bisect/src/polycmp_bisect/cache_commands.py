@@ -19,7 +19,7 @@ def list_command() -> None:
     from polycmp_bisect.environments.cache import Cache, age
 
     cache = Cache()
-    known = cache.kept()
+    known = cache.environments()
     for item in known:
         state = f"used {age(item.used)}" if item.complete else "not made to the end: removed when it is needed"
         echo(visible(f"{_megabytes(item.size):>9}  {item.name}  {state}"))
@@ -43,7 +43,7 @@ def remove_command(names: tuple[str, ...], everything: bool) -> int:
     from polycmp_bisect.environments.cache import Cache
 
     cache = Cache()
-    known = {item.name: item for item in cache.kept()}
+    known = {item.name: item for item in cache.environments()}
     if not names and not everything:
         raise UsageError("no environment named", hint="polycmp cache list; polycmp cache remove NAME, or --all")
     if unknown := [name for name in names if name not in known]:

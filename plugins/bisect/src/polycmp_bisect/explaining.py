@@ -1,4 +1,4 @@
-"""One page on what was found, fit to be posted as an issue: releases, operator, a workaround, a model and a script."""
+"""Page for an issue on the result: releases, operator, a workaround, a model and a script."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.plan import to_command
 from polycmp.process import module_words
 from polycmp_bisect.locating import words_for
-from polycmp_bisect.scripts import machine, releases_in, said_by, script_for
+from polycmp_bisect.scripts import last_line_of, machine, releases_in, script_for
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
 
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 _SCRIPT = "repro.py"
 
 
@@ -76,7 +76,7 @@ def explain(story: Story, folder: Path, registry: Registry) -> str:
     if script:
         with atomic_write(folder / _SCRIPT) as file:
             file.write(to_bytes(script))
-        outputs = {name: said_by(folder / _SCRIPT, python) for name, python in story.interpreters.items()}
+        outputs = {name: last_line_of(folder / _SCRIPT, python) for name, python in story.interpreters.items()}
     page = folder / "issue.md"
     with atomic_write(page) as file:
         file.write(to_bytes("\n".join(_lines(story, bundle, script, outputs, registry)) + "\n"))
@@ -95,10 +95,10 @@ def _bundle(plan: Plan, folder: Path, registry: Registry) -> str:
 
 
 def _polycmp(words: Sequence[str]) -> None:
-    """Run a command to its end; what it could not do is not there afterwards."""
+    """Run a polycmp command; a failure shows by the missing file alone."""
     with suppress(OSError, subprocess.SubprocessError):
         subprocess.run(
-            [*module_words("polycmp"), *words], capture_output=True, timeout=_PATIENCE, check=False,
+            [*module_words("polycmp"), *words], capture_output=True, timeout=_TIMEOUT, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 

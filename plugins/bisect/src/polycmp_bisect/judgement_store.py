@@ -1,4 +1,4 @@
-"""Judgements kept on the disk while a search goes on, so that an interrupted one continues where it was."""
+"""Judgements stored on the disk during a search, so that an interrupted one can continue."""
 
 from __future__ import annotations
 

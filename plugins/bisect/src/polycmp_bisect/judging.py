@@ -1,4 +1,4 @@
-"""One candidate becomes good, bad or skipped: its run is judged as `polycmp run` would, or by its time."""
+"""Judgement of candidates as good, bad or skipped: by the verdict of `polycmp run`, or by time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The share of the words of two messages that has to be in both for them to tell of one fault. Of ONNX Runtime's
 #: messages on one fusion, worded anew between releases, 0.57 to 0.61 were; of those on different faults at most 0.39.
-_ALIKE = 0.5
+_MIN_SHARED_WORDS = 0.5
 #: The detail of a judgement by time.
 TIME = "seconds"
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -70,7 +70,7 @@ class Judge:
         return judgement
 
     def note(self, judgement: Judgement) -> None:
-        """Take account of a judgement, also of one that was kept."""
+        """Update the state by a judgement, new or stored."""
         self.seen_bad = self.seen_bad or judgement.state == "bad"
         if self.named_bad and judgement.state == "bad" and judgement.seconds is None:
             self.failure = judgement.reason
@@ -135,9 +135,9 @@ def _worst(pairs: list[dict[str, Any]]) -> tuple[str, float | None, str]:
 
 
 def _is_alike(one: str, other: str) -> bool:
-    """Return whether two messages say nearly the same: most of their words are in both."""
-    mine, theirs = set(_WORD.findall(one)), set(_WORD.findall(other))
-    return bool(other) and len(mine & theirs) >= _ALIKE * len(mine | theirs)
+    """Return whether two messages share most of their words."""
+    words, other_words = set(_WORD.findall(one)), set(_WORD.findall(other))
+    return bool(other) and len(words & other_words) >= _MIN_SHARED_WORDS * len(words | other_words)
 
 
 def _short(text: str) -> str:

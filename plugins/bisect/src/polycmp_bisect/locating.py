@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
 
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def locate(plan: Plan, registry: Registry, typed: Plan | None = None) -> Operato
         try:
             subprocess.run(
                 [*module_words("polycmp"), *words, "--report", str(report), "--silent"],
-                capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+                capture_output=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
             )  # fmt: skip
             document = json.loads(report.read_text("utf-8"))
         except (OSError, ValueError, subprocess.SubprocessError):

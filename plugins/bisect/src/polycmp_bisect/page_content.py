@@ -16,7 +16,7 @@ from polycmp_bisect.sentences import only_together
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
-    from polycmp_bisect.passes.pass_search import FoundPasses
+    from polycmp_bisect.passes.pass_search import PassSearchResult
     from polycmp_bisect.result import Answer
 
 
@@ -29,7 +29,7 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
         over: The words of the command that say what is searched over; empty where the typed command alone says it.
         registry: The plugins.
     """
-    turning_point, line = answer.found, answer.candidates
+    turning_point, line = answer.turning_point, answer.candidates
     assert turning_point.first_bad is not None
     bad, good = line.names[turning_point.first_bad], answer.name(turning_point.last_good)
     mended = isinstance(line, Backwards)
@@ -72,7 +72,7 @@ def story_of(answer: Answer, base: Plan, over: Sequence[str], registry: Registry
     )
 
 
-def story_of_passes(passes: FoundPasses, plan: Plan, package: str, python: str, command: str) -> Story:
+def story_of_passes(passes: PassSearchResult, plan: Plan, package: str, python: str, command: str) -> Story:
     """Return the story of a search over passes that found some.
 
     Args:

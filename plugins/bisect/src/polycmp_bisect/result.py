@@ -23,21 +23,21 @@ _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped
 
 @dataclass(frozen=True)
 class Answer:
-    """All that was found.
+    """Result of a search.
 
     Attributes:
         candidates: The line that was searched.
-        found: The place where the line turns.
+        turning_point: The place where the line turns.
         operator: Answer of `locate` on the first bad one.
-        made: Number of environments that had to be made.
+        new_environments: Number of environments that had to be made.
         command: The command line as typed.
         seconds: Duration of the search.
     """
 
     candidates: Candidates
-    found: TurningPoint
+    turning_point: TurningPoint
     operator: Operator
-    made: int
+    new_environments: int
     command: str
     seconds: float
 
@@ -47,8 +47,8 @@ class Answer:
 
 
 def result_of(answer: Answer, *, page: str = "") -> Result:
-    """Return the result; `page` is the file with the text of an issue, if one was written."""
-    turning_point = answer.found
+    """Build the result for reports; `page` is the file with the text of an issue, if one was written."""
+    turning_point = answer.turning_point
     heading = NO_FAULT if turning_point.first_bad is None else FAILED if turning_point.last_good is None else FOUND
     return Result(
         command="bisect",
@@ -90,8 +90,8 @@ def compared_with_itself(candidates: Candidates, place: int, command: str, secon
 
 
 def sentence_of(answer: Answer) -> str:
-    """Return the one sentence that says it all."""
-    turning_point, names, what = answer.found, answer.candidates.names, answer.candidates.what
+    """Describe the result in one sentence."""
+    turning_point, names, what = answer.turning_point, answer.candidates.names, answer.candidates.what
     looked = len(turning_point.judged)
     if turning_point.first_bad is None:
         place = next(reversed(turning_point.judged))
@@ -125,7 +125,7 @@ def sentence_of(answer: Answer) -> str:
 
 
 def _slower_words(bad: Judgement, good: Judgement) -> str:
-    """Return by how much one that is judged by time is slower."""
+    """Describe by how much a candidate is slower."""
     if not (bad.seconds and good.seconds):
         return bad.reason
     passes = "its results pass, but it" if bad.reason else "it"
@@ -135,7 +135,7 @@ def _slower_words(bad: Judgement, good: Judgement) -> str:
 
 def document_of(answer: Answer) -> dict[str, Any]:
     """Return the JSON document."""
-    turning_point = answer.found
+    turning_point = answer.turning_point
     return {
         "schema": 1,
         "verdict": "passed" if turning_point.first_bad is None else "failed",
@@ -154,7 +154,7 @@ def document_of(answer: Answer) -> dict[str, Any]:
             }
             for place, item in turning_point.judged.items()
         },
-        "prepared": answer.made,
+        "prepared": answer.new_environments,
         "locate": answer.operator.document or None,
         "sentence": sentence_of(answer),
         "command": answer.command,
@@ -163,7 +163,7 @@ def document_of(answer: Answer) -> dict[str, Any]:
 
 
 def _content(answer: Answer) -> Iterator[Block]:
-    turning_point, names = answer.found, answer.candidates.names
+    turning_point, names = answer.turning_point, answer.candidates.names
     ordered = sorted(turning_point.judged.items(), reverse=isinstance(answer.candidates, Backwards))
     timed = any(item.detail == TIME for item in turning_point.judged.values())
     rows = tuple(
@@ -196,9 +196,11 @@ def _content(answer: Answer) -> Iterator[Block]:
             summary=sentence_of(answer),
             ends=(points[0].name, points[-1].name),
         )
-    if answer.made:
-        what = "environment" if answer.made == 1 else "environments"
-        yield Note(f"{answer.made} {what} made for this search; polycmp cache list shows what is kept", label="")
+    if answer.new_environments:
+        what = "environment" if answer.new_environments == 1 else "environments"
+        yield Note(
+            f"{answer.new_environments} {what} made for this search; polycmp cache list shows what is kept", label=""
+        )
     if answer.operator.command and turning_point.first_bad is not None:
         for command in answer.candidates.steps(turning_point.first_bad):
             tools = shlex.quote(str(Path(answer.candidates.interpreter(turning_point.first_bad)).parent))

@@ -1,4 +1,4 @@
-"""A script of a few lines that shows a fault with nothing but the runtime, for those who mend it."""
+"""Short script that shows a fault with nothing but the runtime, for its maintainers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from polycmp.process import code_words
 
-_PATIENCE = 300.0
+_TIMEOUT = 300.0
 #: Arrays are called ITERATION/NAME in saved inputs, and BACKEND/ITERATION/NAME in saved outputs.
 _READ = (
     'load = lambda path, at: {k.split("/", at)[at]: v for k, v in numpy.load(path).items() if "/" in k}\n'
@@ -43,18 +43,18 @@ def script_for(package: str) -> str:
     """Return the script for the runtime of a package; empty if none is known."""
     if package not in _LINES:
         return ""
-    module, run, found = _LINES[package]
+    module, run, output = _LINES[package]
     imported = "onnx.reference, onnx" if module == "onnx" else module
-    return f"import numpy, {imported}\n{_READ}\n{run}\n    {_SHOW.format(module=module, found=found)}\n"
+    return f"import numpy, {imported}\n{_READ}\n{run}\n    {_SHOW.format(module=module, found=output)}\n"
 
 
-def said_by(script: Path, python: str) -> str:
+def last_line_of(script: Path, python: str) -> str:
     """Return the last line that a script prints in an environment, or the error that it ends with."""
     code = f"from runpy import run_path; run_path({script.name!r}, run_name='__main__')"
     try:
         done = subprocess.run(
             code_words(code, python=python), cwd=script.parent, capture_output=True, text=True, errors="replace",
-            timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
@@ -71,7 +71,7 @@ def releases_in(python: str, packages: Iterable[str]) -> str:
     try:
         done = subprocess.run(
             [*code_words(code, python=python), *dict.fromkeys(packages)],
-            capture_output=True, text=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -1,4 +1,4 @@
-"""Finds the first of an ordered line that is bad, with few looks: strides back to a good one, then halves."""
+"""Search for the first bad candidate of an ordered line: strides back to a good one, then halves."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class FlakyError(Exception):
 
 
 class EndError(Exception):
-    """An end that the user named and that is not what it was said to be.
+    """A named end whose judgement is not the expected one.
 
     Attributes:
         index: Position in the line.
-        wanted: The judgement that the user gave.
-        found: The judgement that was found.
+        expected: The state that the user named.
+        judgement: The actual judgement.
         tried: Number of candidates that were looked at in its place, itself included.
     """
 
-    def __init__(self, index: int, wanted: State, found: Judgement, tried: int = 1) -> None:
+    def __init__(self, index: int, expected: State, judgement: Judgement, tried: int = 1) -> None:
         super().__init__(index)
-        self.index, self.wanted, self.found, self.tried = index, wanted, found, tried
+        self.index, self.expected, self.judgement, self.tried = index, expected, judgement, tried
 
 
 @dataclass
@@ -79,8 +79,8 @@ class TurningPoint:
     between: tuple[int, ...] = ()
 
 
-def looks_left(good: int, bad: int) -> int:
-    """Return how many candidates halving still has to look at, at most."""
+def remaining_looks(good: int, bad: int) -> int:
+    """Return the largest number of candidates that halving still has to look at."""
     return max(bad - good - 1, 0).bit_length()
 
 
@@ -100,20 +100,20 @@ class Search:
         self._tell = tell
         self._judged: dict[int, Judgement] = {}
 
-    def find(self, bad: int, good: int | None, *, bad_given: bool = True) -> TurningPoint:
+    def find(self, bad: int, good: int | None, *, is_bad_named: bool = True) -> TurningPoint:
         """Find the first bad candidate.
 
         Args:
             bad: The place of the one that is bad, or to begin with.
             good: The place of one that is good; None to look for it among those before.
-            bad_given: Whether it was said that `bad` is bad; else an earlier one takes its place if it cannot be
+            is_bad_named: Whether it was said that `bad` is bad; else an earlier one takes its place if it cannot be
                 judged.
 
         Raises:
             FlakyError: A candidate is good once and bad another time.
             EndError: An end is not what it was said to be, or could not be judged.
         """
-        end = self._bad_end(bad, bad_given)
+        end = self._bad_end(bad, is_bad_named)
         if end is None:
             return TurningPoint(judged=self._judged)
         start = self._good_end(end, good)
@@ -132,12 +132,12 @@ class Search:
                 raise FlakyError(place, judgement, again)
         return judgement
 
-    def _bad_end(self, bad: int, given: bool) -> int | None:
+    def _bad_end(self, bad: int, is_named: bool) -> int | None:
         for place in range(bad, max(bad - _IN_A_ROW, -1), -1):
             judgement = self._look(place, twice=True)
             if judgement.state == "bad":
                 return place
-            if given:
+            if is_named:
                 raise EndError(place, "bad", judgement)
             if judgement.state == "good":
                 return None

@@ -28,7 +28,7 @@ def not_the_same_twice(judged: str, once: str, again: str) -> str:
 
 
 def itself(what: str, name: str) -> str:
-    """Say that the reference is the candidate.
+    """Describe that the reference is the candidate.
 
     Args:
         what: Noun for the candidate: `release of onnxruntime`.

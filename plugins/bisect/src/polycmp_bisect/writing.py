@@ -12,7 +12,7 @@ from polycmp.errors import UsageError
 from polycmp_bisect.environments.errors import NotInstallableError
 
 #: Seconds that the command may take.
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 
 
 def check_step(step: Sequence[str], model: str) -> None:
@@ -30,7 +30,7 @@ def check_step(step: Sequence[str], model: str) -> None:
 
 
 def state_of(step: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the sizes and times of the files that a command names: what it writes depends on them."""
+    """Return the sizes and times of the files that a command names, on which its output depends."""
     files = [Path(word).stat() for word in step if Path(word).is_file()]
     return [(item.st_size, item.st_mtime_ns) for item in files]
 
@@ -55,7 +55,7 @@ def write_model(
     try:
         done = subprocess.run(
             words, env=dict(os.environ if environ is None else environ), capture_output=True, text=True,
-            errors="replace", timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            errors="replace", timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise NotInstallableError(f"{shlex.join(words)} of {name} did not end", why=str(error)) from None

@@ -57,11 +57,11 @@ def _calibrate(call: Invocation) -> int:
     call.begin(plan)
     seeds = call.section(CalibrateSection).seeds or (None if plan.data.iterations > 1 else _SEEDS)
     with call.progress() as on_stage:
-        found = measure(plan, call.registry, seeds, on_stage)
+        measurement = measure(plan, call.registry, seeds, on_stage)
     judging = to_command(without_written_files(plan), call.registry, ["--tolerance", path])
-    status = call.present(result_of(found, plan.command, judging))
-    if found.profile is not None:
-        found.profile.write(path)
+    status = call.present(result_of(measurement, plan.command, judging))
+    if measurement.profile is not None:
+        measurement.profile.write(path)
         echo(f"wrote {path}", err=True)
     return status
 

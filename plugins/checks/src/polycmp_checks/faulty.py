@@ -86,11 +86,11 @@ class FaultyRunner(Runner):
         known: Arrays = dict(feed_dict)
         reads = [name for name in node.inputs if name not in self._static]
         known.update(self._run("before", known, [name for name in reads if name not in known]))
-        given = {name: known[name] for name in reads}
-        made = self._faulty(node, given)
-        known.update(made)
-        behind = [name for name in graph.outputs if name not in known]
-        known.update(self._run("behind", known, behind))
+        arrays = {name: known[name] for name in reads}
+        outputs = self._faulty(node, arrays)
+        known.update(outputs)
+        remaining = [name for name in graph.outputs if name not in known]
+        known.update(self._run("behind", known, remaining))
         return {name: known[name] for name in graph.outputs}
 
     def deactivate_impl(self) -> None:
@@ -101,21 +101,21 @@ class FaultyRunner(Runner):
                 part.deactivate()
         del self._graph, self._node, self._static
 
-    def _faulty(self, node: GraphNode, given: Arrays) -> Arrays:
+    def _faulty(self, node: GraphNode, arrays: Arrays) -> Arrays:
         if self._fault not in {**ON_INPUT, **ON_OUTPUTS}:
             end_fatally(self._fault)
         if self._fault in ON_INPUT:
-            first = {name: given[name] for name in list(given)[:1]}
+            first = {name: arrays[name] for name in list(arrays)[:1]}
             changed = spoil(self._fault, first)
             self._note(node, first, changed)
-            return self._run("node", {**given, **changed}, node.outputs)
-        made = self._run("node", given, node.outputs)
-        changed = spoil(self._fault, made)
-        self._note(node, made, changed)
+            return self._run("node", {**arrays, **changed}, node.outputs)
+        outputs = self._run("node", arrays, node.outputs)
+        changed = spoil(self._fault, outputs)
+        self._note(node, outputs, changed)
         return changed
 
     def _run(self, part: str, known: Mapping[str, Any], outputs: Sequence[str]) -> Arrays:
-        """Run one part on what it needs of the known tensors."""
+        """Run one part on the tensors that it needs."""
         if not outputs:
             return {}
         needed = needed_tensors(self._graph, set(known), outputs)
@@ -126,8 +126,8 @@ class FaultyRunner(Runner):
             self._parts[part] = runner
             runner.activate()
             self.backend_version = self.backend_version or runner.backend_version
-        made = runner.infer(feed)
-        return {name: np.array(to_numpy(made[name])) for name in outputs}
+        results = runner.infer(feed)
+        return {name: np.array(to_numpy(results[name])) for name in outputs}
 
     def _note(self, node: GraphNode, before: Arrays, after: Arrays) -> None:
         changed = sum(_differing(before[name], after[name]) for name in before)
@@ -156,14 +156,14 @@ def find_node(graph: ModelGraph, at: str, *, required: bool = True) -> GraphNode
         UsageError: There is none, or several have the name.
     """
     by_name = [node for node in graph.nodes if node.name == at]
-    found = by_name or [node for node in graph.nodes if at in node.outputs]
-    if len(found) > 1:
-        tensors = ", ".join(name for node in found for name in node.outputs[:1])
+    nodes = by_name or [node for node in graph.nodes if at in node.outputs]
+    if len(nodes) > 1:
+        tensors = ", ".join(name for node in nodes for name in node.outputs[:1])
         raise UsageError(f"several operators are called {at!r}", hint=f"name what it makes instead: {tensors}")
-    if not found and required:
+    if not nodes and required:
         known = [name for node in graph.nodes for name in (node.name, *node.outputs) if name]
         raise UsageError(f"the model has no operator {at!r}", why=did_you_mean(at, known))
-    return found[0] if found else None
+    return nodes[0] if nodes else None
 
 
 def needed_tensors(graph: ModelGraph, border: set[str], outputs: Iterable[str]) -> set[str]:
@@ -211,10 +211,10 @@ def make_runner(model: Model, options: FaultyOptions, *, name: str) -> FaultyRun
     registry.require(contribution)
 
     def graph() -> ModelGraph:
-        found = model.graph()
-        if found is None:
+        model_graph = model.graph()
+        if model_graph is None:
             raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
-        return found
+        return model_graph
 
     def make(loader: Loader[Any]) -> Runner:
         runner: Runner = registry.load(contribution)(model.part(loader), inner, name=name)

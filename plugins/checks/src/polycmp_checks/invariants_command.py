@@ -78,12 +78,12 @@ def _check_usage(call: Invocation) -> None:
 
 
 def _with_infinities(options: OptionValues) -> OptionValues:
-    """Return the options with infinities equal unless the user says otherwise: here it is the same computation.
+    """Return the options with infinities equal by default, since both sides are the same computation.
 
     NaN is what it is for `run`: a backend that returns NaN everywhere agrees with itself, too.
     """
-    given = {"infinities_compare_equal": True, **options.of("compare_func", "simple")}
-    return options.replaced("compare_func", "simple", given)
+    simple = {"infinities_compare_equal": True, **options.of("compare_func", "simple")}
+    return options.replaced("compare_func", "simple", simple)
 
 
 def _how(call: Invocation, steps: bool) -> CheckSettings:
@@ -98,7 +98,7 @@ def _how(call: Invocation, steps: bool) -> CheckSettings:
         batch_axis=section.batch_axis,
         batch_dim=section.batch_dim,
         exact=section.exact,
-        shapes_given=bool(data.input_shapes or data.load_inputs or data.data_loader_script),
+        fixed_feed=bool(data.input_shapes or data.load_inputs or data.data_loader_script),
     )
 
 

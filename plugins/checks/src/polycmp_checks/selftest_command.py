@@ -46,12 +46,12 @@ def _selftest(call: Invocation) -> int:
 
     plan, section = _plan(call), call.section(SelftestSection)
     call.begin(plan)
-    found = []
+    selftests = []
     with call.progress() as on_stage:
         for backend in plan.backends:
             alone = replace(plan, backends=(backend,))
-            found.append(run_selftest(alone, call.registry, section.faults, section.at, on_stage))
-    return call.present(result_of(found, call.options.command))
+            selftests.append(run_selftest(alone, call.registry, section.faults, section.at, on_stage))
+    return call.present(result_of(selftests, call.options.command))
 
 
 def _plan(call: Invocation) -> Plan:

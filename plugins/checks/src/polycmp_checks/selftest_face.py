@@ -15,25 +15,25 @@ _STATES: dict[str, State] = {
 }  # fmt: skip
 
 
-def result_of(found: Sequence[SelfTest], command_line: str) -> Result:
+def result_of(selftests: Sequence[SelfTest], command_line: str) -> Result:
     """Build the result of the findings for reports.
 
     Args:
-        found: The self-test of each backend.
+        selftests: The self-test of each backend.
         command_line: The command line as typed.
     """
-    exit_code = max((item.exit_code for item in found), default=EXIT_OK)
-    heading, sentence = _verdict(found)
+    exit_code = max((item.exit_code for item in selftests), default=EXIT_OK)
+    heading, sentence = _verdict(selftests)
     return Result(
         command="selftest",
         verdict=_word(heading, exit_code),
         heading=heading,
         sentence=sentence,
-        title=" · ".join(item.label for item in found[:3]),
-        content=tuple(_table(item) for item in found),
-        facts=_facts(found),
+        title=" · ".join(item.label for item in selftests[:3]),
+        content=tuple(_table(item) for item in selftests),
+        facts=_facts(selftests),
         command_line=command_line,
-        document=_document(found, _word(heading, exit_code), exit_code, command_line),
+        document=_document(selftests, _word(heading, exit_code), exit_code, command_line),
     )
 
 
@@ -41,22 +41,22 @@ def _word(heading: str, exit_code: int) -> Verdict:
     return "undecided" if heading == UNDECIDED else verdict_of(exit_code)
 
 
-def _facts(found: Sequence[SelfTest]) -> tuple[Fact, ...]:
-    counts = _counts(found)
+def _facts(selftests: Sequence[SelfTest]) -> tuple[Fact, ...]:
+    counts = _counts(selftests)
     return (
-        Fact("backends", str(len(found))),
+        Fact("backends", str(len(selftests))),
         Fact("faults seen", f"{counts['seen']} / {sum(counts.values()) - counts['skipped']}"),
         Fact("cannot show here", str(counts["skipped"])),
     )
 
 
-def _document(found: Sequence[SelfTest], verdict: Verdict, exit_code: int, command_line: str) -> dict[str, Any]:
+def _document(selftests: Sequence[SelfTest], verdict: Verdict, exit_code: int, command_line: str) -> dict[str, Any]:
     return {
         "schema": 1,
         "verdict": verdict,
         "exit_code": exit_code,
         "command": command_line,
-        "selftest": {item.label: item.to_json() for item in found},
+        "selftest": {item.label: item.to_json() for item in selftests},
     }
 
 
@@ -76,21 +76,21 @@ def _table(item: SelfTest) -> Table:
     )
 
 
-def _counts(found: Sequence[SelfTest]) -> dict[str, int]:
-    statuses: list[str] = [trial.status for item in found for trial in item.trials]
+def _counts(selftests: Sequence[SelfTest]) -> dict[str, int]:
+    statuses: list[str] = [trial.status for item in selftests for trial in item.trials]
     return {status: statuses.count(status) for status in _STATES}
 
 
-def _verdict(found: Sequence[SelfTest]) -> tuple[str, str]:
-    """Return the verdict in capital letters, and what it comes to."""
-    count = _counts(found)
+def _verdict(selftests: Sequence[SelfTest]) -> tuple[str, str]:
+    """Return the heading and the sentence of the verdict."""
+    count = _counts(selftests)
     total = sum(count.values())
     skipped = f", {count['skipped']} cannot show in this model with these inputs" if count["skipped"] else ""
-    if any(item.agrees is None for item in found):
+    if any(item.agrees is None for item in selftests):
         return ERROR, "a backend failed without any fault injected"
     if count["error"]:
         return ERROR, f"{count['error']} of {total} faults could not be tried"
-    if not all(item.agrees for item in found):
+    if not all(item.agrees for item in selftests):
         return FAILED, "a backend does not agree with itself"
     if count["unseen"]:
         return FAILED, f"{count['unseen']} of {counted(total, 'fault')} went unnoticed{skipped}"

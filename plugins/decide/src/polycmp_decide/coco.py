@@ -17,7 +17,7 @@ from polycmp_decide.scores import Floats
 
 @dataclass(frozen=True)
 class Picture:
-    """What is in a picture.
+    """Boxes in a picture.
 
     Attributes:
         corners: Left, top, right and bottom of each box, as shares of the picture.
@@ -33,7 +33,7 @@ class Picture:
 
 
 def read_pictures(path: str) -> dict[str, Picture]:
-    """Return what is in each picture, by its name.
+    """Return the boxes in each picture, by its name.
 
     Raises:
         FileError: The file cannot be read.
@@ -60,16 +60,16 @@ def _pictures(content: Mapping[str, Any]) -> dict[str, Picture]:
     boxes: dict[Any, list[Mapping[str, Any]]] = {item["id"]: [] for item in content["images"]}
     for item in content["annotations"]:
         boxes[item["image_id"]].append(item)
-    found = {}
+    pictures = {}
     for image in content["images"]:
-        mine = boxes[image["id"]]
-        corners = np.array([item["bbox"] for item in mine], np.float64).reshape(-1, 4)
+        image_boxes = boxes[image["id"]]
+        corners = np.array([item["bbox"] for item in image_boxes], np.float64).reshape(-1, 4)
         corners[:, 2:] += corners[:, :2]
         size = np.array([image["width"], image["height"]] * 2, np.float64)
-        found[str(image["file_name"])] = Picture(
+        pictures[str(image["file_name"])] = Picture(
             corners / size,
-            tuple(names[item["category_id"]] for item in mine),
-            tuple(places[item["category_id"]] for item in mine),
-            np.array([bool(item.get("iscrowd", 0)) for item in mine], bool),
+            tuple(names[item["category_id"]] for item in image_boxes),
+            tuple(places[item["category_id"]] for item in image_boxes),
+            np.array([bool(item.get("iscrowd", 0)) for item in image_boxes], bool),
         )
-    return found
+    return pictures

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.plan import Plan
     from polycmp.report import NextStep
-    from polycmp_decide.engine import Findings
+    from polycmp_decide.decision_run import DecisionFindings
 
 
 def _decide(call: Invocation) -> int:
@@ -28,10 +28,10 @@ def _decide(call: Invocation) -> int:
             "needs SciPy", whose="decide", why=describe_exception(error), hint="pip install scipy"
         ) from error
     from polycmp_decide.decision import Demand
-    from polycmp_decide.engine import find
+    from polycmp_decide.decision_run import find
     from polycmp_decide.face import result_of
     from polycmp_decide.samples import open_samples
-    from polycmp_decide.tasks import Setting, make_task
+    from polycmp_decide.tasks import TaskOptions, make_task
 
     call.needs_backends("polycmp decide NEW OLD -b BACKEND --data pictures --labels labels.csv")
     section, options = call.section(DecideSection), call.options
@@ -45,7 +45,7 @@ def _decide(call: Invocation) -> int:
         )  # fmt: skip
     call.begin(plan)
     samples, classes = open_samples(plan, section)
-    task = make_task(section.task, Setting(section.output, classes, section.decoder))
+    task = make_task(section.task, TaskOptions(section.output, classes, section.decoder))
     demand = Demand(section.max_drop / 100, section.confidence / 100)
     with call.progress() as on_stage:
         findings = find(plan, call.registry, task, samples, demand, on_stage)
@@ -54,7 +54,7 @@ def _decide(call: Invocation) -> int:
     return call.present(result_of(findings, call.options.command, _next(call, plan, findings), folder))
 
 
-def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, ...]:
+def _next(call: Invocation, plan: Plan, findings: DecisionFindings) -> tuple[NextStep, ...]:
     """Return the command that looks inside the model, on the picture that lost most; none where there is none."""
     from polycmp.report import NextStep
     from polycmp_decide.sources import is_data_set
@@ -81,7 +81,7 @@ def _next(call: Invocation, plan: Plan, findings: Findings) -> tuple[NextStep, .
     return (NextStep(shlex.join(words), "Find the operator that is to blame, on the sample that lost most."),)
 
 
-def _two_specs(specs: Sequence[str], labels: Sequence[str], findings: Findings) -> Sequence[str]:
+def _two_specs(specs: Sequence[str], labels: Sequence[str], findings: DecisionFindings) -> Sequence[str]:
     """Return the backends to look into: of three sides the two between which most is lost."""
     if findings.host is None:
         return specs

@@ -1,4 +1,4 @@
-"""Whether a drop is more than chance, and what the samples at hand cannot tell."""
+"""Decision whether a drop is more than chance, and how large a drop the samples can show."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from polycmp_decide.scores import Floats, Places, Scores
 #: How often a drop that "can be seen" is: a choice, the one that is usual for sizes of samples.
 POWER = 0.8
 #: Resamples that are made at the same time, so that memory stays small.
-_TOGETHER = 100
+_BATCH = 100
 #: No more samples than this are asked for.
-_MOST = 10_000_000
+_MAX_SAMPLES = 10_000_000
 _SEED = 0
 
 Word = Literal["worse", "not worse", "undecided"]
@@ -24,7 +24,7 @@ Word = Literal["worse", "not worse", "undecided"]
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of the new side.
+    """Demand on the new side.
 
     Attributes:
         max_drop: The drop that is still well, as a share.
@@ -123,7 +123,7 @@ class _Means:
 
     def __init__(self, scores: Scores, alpha: float) -> None:
         self._scores, self._alpha = scores, alpha
-        self._found = self._bootstrap()
+        self._result = self._bootstrap()
 
     def p(self) -> float:
         """Return the share of exchanges of the two sides, sample by sample, that make as large a difference."""
@@ -134,14 +134,14 @@ class _Means:
         def difference(one: Places, two: Places, axis: int) -> Floats:
             return total(np.moveaxis(two, axis, -1)) - total(np.moveaxis(one, axis, -1))
 
-        found = permutation_test(
+        result = permutation_test(
             (places, places + len(places)), difference, permutation_type="samples", vectorized=True,
-            n_resamples=self._scores.resamples, batch=_TOGETHER, random_state=np.random.default_rng(_SEED),
+            n_resamples=self._scores.resamples, batch=_BATCH, random_state=np.random.default_rng(_SEED),
         )  # fmt: skip
-        return float(found.pvalue)
+        return float(result.pvalue)
 
     def interval(self) -> tuple[float, float]:
-        return float(self._found.confidence_interval.low), float(self._found.confidence_interval.high)
+        return float(self._result.confidence_interval.low), float(self._result.confidence_interval.high)
 
     def visible(self) -> float:
         from scipy.stats import t
@@ -149,7 +149,7 @@ class _Means:
         number = self._scores.number
         # The spread is estimated from the samples, and by the bootstrap a little too small.
         deviations = float(t.isf(self._alpha / 2, number - 1) + t.ppf(POWER, number - 1))
-        return min(deviations * float(self._found.standard_error) * math.sqrt(number / (number - 1)), 1.0)
+        return min(deviations * float(self._result.standard_error) * math.sqrt(number / (number - 1)), 1.0)
 
     def needed(self, drop: float) -> int:
         return _rounded(self._scores.number * (self.visible() / drop) ** 2) if drop else 0
@@ -163,17 +163,17 @@ class _Means:
             places = np.moveaxis(places, axis, -1)
             return total(places + number) - total(places)
 
-        def found(method: str) -> Any:
+        def interval_by(method: str) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it warns where the interval is NaN, which is looked at below
                 return bootstrap(
-                    (np.arange(number),), drop, vectorized=True, n_resamples=self._scores.resamples, batch=_TOGETHER,
+                    (np.arange(number),), drop, vectorized=True, n_resamples=self._scores.resamples, batch=_BATCH,
                     confidence_level=1.0 - self._alpha, method=method, random_state=np.random.default_rng(_SEED),
                 )  # fmt: skip
 
-        best = found("BCa")
+        best = interval_by("BCa")
         known = math.isfinite(best.confidence_interval.low) and math.isfinite(best.confidence_interval.high)
-        return best if known else found("percentile")
+        return best if known else interval_by("percentile")
 
 
 def mcnemar_p(lost: int, won: int) -> float:
@@ -266,7 +266,7 @@ def needed_samples(drop: float, changing: float, alpha: float) -> int:
     low, high = 1, 2
     while power(drop, high, changing, alpha) < POWER:
         low, high = high, high * 2
-        if high > _MOST:
+        if high > _MAX_SAMPLES:
             return 0
     while high - low > max(low // 200, 1):
         middle = (low + high) // 2
@@ -276,7 +276,7 @@ def needed_samples(drop: float, changing: float, alpha: float) -> int:
 
 def _rounded(number: float) -> int:
     """Return a number rounded up to two digits; 0 if it is too large to be taken."""
-    if not number <= _MOST:
+    if not number <= _MAX_SAMPLES:
         return 0
     unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
     return math.ceil(number / unit) * unit

@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Findings on the new side, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
-from polycmp_decide.engine import Findings, Part, Side
+from polycmp_decide.decision_run import DecisionFindings, DropShare, SidePredictions
 from polycmp_decide.sentences import answer, loss, points
 from polycmp_decide.sources import open_pictures, thumbnail_of
 
@@ -17,11 +17,13 @@ _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "unde
 _DRAWN = 100
 
 
-def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = "") -> Result:
+def result_of(
+    findings: DecisionFindings, command_line: str, steps: Sequence[NextStep] = (), pictures: str = ""
+) -> Result:
     """Build the result for reports.
 
     Args:
-        findings: What was found.
+        findings: The findings.
         command_line: The command line as typed.
         steps: Commands to type next.
         pictures: Folder or data set with the samples, where they are pictures; empty where they are not.
@@ -46,7 +48,7 @@ def result_of(findings: Findings, command_line: str, steps: Sequence[NextStep] =
     )  # fmt: skip
 
 
-def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
+def _blocks(findings: DecisionFindings, pictures: str) -> Iterator[Block]:
     sides = findings.sides
     for side in sides:
         if side.error:
@@ -71,20 +73,20 @@ def _blocks(findings: Findings, pictures: str) -> Iterator[Block]:
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 
 
-def _sentence(findings: Findings) -> str:
+def _sentence(findings: DecisionFindings) -> str:
     """Return the answer in one sentence, with whose loss it is where there are three sides; empty where one failed."""
     if findings.decision is None or findings.scores is None:
         return ""
-    said = answer(findings.decision, findings.scores, findings.demand)
-    return "; ".join([said, *map(loss, findings.parts)])
+    sentence = answer(findings.decision, findings.scores, findings.demand)
+    return "; ".join([sentence, *map(loss, findings.parts)])
 
 
-def _columns(findings: Findings) -> tuple[Column, ...]:
+def _columns(findings: DecisionFindings) -> tuple[Column, ...]:
     between = [Column(findings.host.label)] if findings.host is not None else []
     return (Column("Right"), Column("Old"), *between, Column("New"), Column("Change"))
 
 
-def _scores(findings: Findings) -> Facts:
+def _scores(findings: DecisionFindings) -> Facts:
     assert findings.scores is not None
     assert findings.decision is not None
     new, old = findings.scores.totals
@@ -100,7 +102,7 @@ def _scores(findings: Findings) -> Facts:
     return Facts(f"{findings.scores.number:,} samples", items)
 
 
-def _changed(findings: Findings) -> Iterator[Row]:
+def _changed(findings: DecisionFindings) -> Iterator[Row]:
     """Yield the samples on which the sides differ in their score, the largest loss first."""
     scores, task = findings.scores, findings.task
     assert scores is not None
@@ -109,27 +111,27 @@ def _changed(findings: Findings) -> Iterator[Row]:
         if change:
             sides = reversed(findings.sides)
             cells = (findings.truths[at], *(side.predictions[at] for side in sides))
-            told = Cell("lost" if change < 0 else "won", change) if scores.is_hit else Cell(points(change), change)
+            change_text = ("lost" if change < 0 else "won") if scores.is_hit else points(change)
             yield Row(
                 findings.samples.names[at], "info",
-                (*(task.shown(cell) for cell in cells), told),
+                (*(task.shown(cell) for cell in cells), Cell(change_text, change)),
             )  # fmt: skip
 
 
-def _document(findings: Findings) -> dict[str, Any]:
+def _document(findings: DecisionFindings) -> dict[str, Any]:
     decision, scores, task = findings.decision, findings.scores, findings.task
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         side: {"label": item.label, "version": item.version, "error": item.error or None}
         for side, item in _sides(findings)
     }
     if decision is None or scores is None:
-        return found
+        return document
     new, old = scores.totals
-    found["new"]["score"], found["old"]["score"] = new, old
+    document["new"]["score"], document["old"]["score"] = new, old
     if findings.shares is not None:
-        found["whose_loss"] = {part.name: _part(part) for part in findings.parts}
-        found["error_shares"] = findings.shares.document()
-    return found | {
+        document["whose_loss"] = {part.name: _part(part) for part in findings.parts}
+        document["error_shares"] = findings.shares.document()
+    return document | {
         "answer": decision.word, "measure": task.measure, "samples": scores.number, "lost": scores.lost,
         "won": scores.won, "p": decision.p,
         "drop": {"value": decision.drop, "low": decision.low, "high": decision.high},
@@ -147,7 +149,7 @@ def _document(findings: Findings) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: DropShare) -> dict[str, Any]:
     decision = part.decision
     return {
         "label": part.label, "drop": {"value": decision.drop, "low": decision.low, "high": decision.high},
@@ -155,6 +157,6 @@ def _part(part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sides(findings: Findings) -> tuple[tuple[str, Side], ...]:
+def _sides(findings: DecisionFindings) -> tuple[tuple[str, SidePredictions], ...]:
     host = (("host", findings.host),) if findings.host is not None else ()
     return (("new", findings.new), *host, ("old", findings.old))

@@ -1,4 +1,4 @@
-"""Inputs that flip: a walk from given inputs to a tie of the reference's decision, and what the others decide there.
+"""Inputs that flip: a walk from given inputs to ties of the reference's decision, where the others decide, too.
 
 On the line between two inputs of different decisions the tie is found by bisection, which needs no gradients. Where a
 backend's own tie lies on that line says how far its decisions are moved.
@@ -34,11 +34,11 @@ _TRIES = 8
 #: Halvings of a line: beyond these float32 holds no number between its ends.
 _HALVINGS = 40
 #: Share of a line within which a backend's own tie is looked for first.
-_NEAREST = 2.0**-24
+_FIRST_REACH = 2.0**-24
 
 
 def make_flips(options: FlipOptions, following: FeedbackContext, resolved: Resolved) -> Flips:
-    """Make what walks to ties.
+    """Create the feedback that walks to ties.
 
     Raises:
         UsageError: Options contradict each other, or there are no two backends.
@@ -60,7 +60,7 @@ def make_flips(options: FlipOptions, following: FeedbackContext, resolved: Resol
 
 @dataclass
 class Ties:
-    """What was found of a backend.
+    """Ties of a backend beside the reference's.
 
     Attributes:
         apart: Distance of its tie from the reference's, as a share of the inputs' range, for each tie.
@@ -95,12 +95,12 @@ class Flips:
         file = resolved.backend(self._reference).model.describe_file()
         self._finals = frozenset() if file is None else frozenset(file.outputs)
         self._output = options.output
-        self._made = 0
+        self._count = 0
         self._ties: dict[str, Ties] = {label: Ties() for label in labels if label != self._reference}
         self.notes: list[str] = []
 
     def join(self, runs: Sequence[BackendRun]) -> list[BackendRun]:
-        """Return the runs, which are asked beside the iterations, too."""
+        """Return the runs, which also infer outside the iterations."""
         self._infer = {run.label: run.infer_beside for run in runs}
         return list(runs)
 
@@ -116,8 +116,8 @@ class Flips:
                 stack.callback(run.deactivate)
                 run.activate()
                 self._infer[backend.label] = run.infer_beside
-            made = [copy_feed(feed) for feed in self.feeds(source, inputs)]
-        for feed in made:
+            feeds = [copy_feed(feed) for feed in self.feeds(source, inputs)]
+        for feed in feeds:
             yield [feed]
 
     def then(
@@ -128,32 +128,32 @@ class Flips:
         return given
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take in what both sides decide near a tie."""
+        """Count the decisions that differ near a tie."""
         if self._output not in outputs.get(self._reference, ()):  # a part of a model that does not make it
             return
-        self._made += 1
+        self._count += 1
         expected = self._choices(outputs[self._reference])
         for label, ties in self._ties.items():
             if self._output in outputs.get(label, ()):
                 ties.differing += not np.array_equal(self._choices(outputs[label]), expected)
 
-    def add(self, iteration: int, candidate: str, reference: str, found: Sequence[OutputComparison], /) -> None:
-        """Take in verdicts, which say nothing of decisions."""
+    def add(self, iteration: int, candidate: str, reference: str, comparisons: Sequence[OutputComparison], /) -> None:
+        """Ignore verdicts, which do not concern decisions."""
 
     def finish(self, outcome: Outcome, /) -> None:
         """Report the agreement near ties."""
         within = self._options.within
         for label, ties in self._ties.items():
-            if not self._made or not ties.apart:
+            if not self._count or not ties.apart:
                 continue
             outcome.notes += [
-                f"of {self._made:,} inputs within {within:g} of a tie, {label} decides "
-                f"{100 * ties.differing / self._made:.3g} % otherwise than {self._reference}; the smallest change of a "
-                f"given input that makes them disagree: {_change(ties.change)}",
+                f"of {self._count:,} inputs within {within:g} of a tie, {label} decides "
+                f"{100 * ties.differing / self._count:.3g} % otherwise than {self._reference}; the smallest change of "
+                f"a given input that makes them disagree: {_change(ties.change)}",
                 f"{_apart(ties.apart, label, self._reference)}; all as shares of the inputs' range",
             ]
             outcome.extra.setdefault("flips", {})[label] = {
-                "inputs": self._made, "within": within, "differing": ties.differing,
+                "inputs": self._count, "within": within, "differing": ties.differing,
                 "apart": [value if math.isfinite(value) else None for value in ties.apart],
                 "smallest_change": ties.change if math.isfinite(ties.change) else None,
             }  # fmt: skip
@@ -166,17 +166,19 @@ class Flips:
         Raises:
             DataError: A backend fails on the given inputs, or no change of them makes the reference decide otherwise.
         """
-        wanted = -(-self._options.number // _PER_TIE)
-        given = [copy_feed(feed) for feed in islice(open_feeds(source, inputs), _TRIES * wanted)]
-        if not given:
+        tie_count = -(-self._options.number // _PER_TIE)
+        initial_feeds = [copy_feed(feed) for feed in islice(open_feeds(source, inputs), _TRIES * tie_count)]
+        if not initial_feeds:
             return
-        span = _spans(given)
+        span = _spans(initial_feeds)
         if not span:
             raise DataError("no input of real numbers that could be changed", whose="--flips")
         random = np.random.default_rng(0)
-        drawn = (self._random_line(given[place % len(given)], span, random) for place in range(2 * wanted))
-        left = self._options.number
-        for line in chain(_lines(given), drawn):
+        drawn = (
+            self._random_line(initial_feeds[place % len(initial_feeds)], span, random) for place in range(2 * tie_count)
+        )
+        remaining = self._options.number
+        for line in chain(_lines(initial_feeds), drawn):
             tie = None if line is None else self._tie(line)
             if line is None or tie is None:
                 continue
@@ -184,20 +186,20 @@ class Flips:
             for label in self._ties:
                 self._compare_ties(label, line, start, at, span)
             reach = self._options.within / line.length(span)
-            for shift in random.uniform(-reach, reach, min(_PER_TIE, left)):
+            for shift in random.uniform(-reach, reach, min(_PER_TIE, remaining)):
                 yield line.at(at + float(shift))
-                left -= 1
-            if not left:
+                remaining -= 1
+            if not remaining:
                 return
-        if left == self._options.number:
+        if remaining == self._options.number:
             raise DataError(
                 f"{self._reference} decides alike on all given inputs, and on all that were tried beside them",
                 whose="--flips", hint="give inputs that are decided differently: --load-inputs FILE",
             )  # fmt: skip
-        self.notes.append(f"{self._options.number - left} inputs near ties; more given inputs lead to more")
+        self.notes.append(f"{self._options.number - remaining} inputs near ties; more given inputs lead to more")
 
     def _random_line(self, feed: Feed, span: Mapping[str, float], random: np.random.Generator) -> _Line | None:
-        """Return a line in a direction in which the reference decides otherwise within the inputs' range."""
+        """Return a line in a direction in which the reference's decision changes within the inputs' range."""
         start = self._decide(self._reference, feed)
         for _ in range(_TRIES):
             end = {
@@ -211,7 +213,7 @@ class Flips:
         return None
 
     def _tie(self, line: _Line) -> tuple[Choices, float] | None:
-        """Return what the reference decides at the start, and where that changes; None if it does not."""
+        """Return the reference's decision at the start, and the place where it changes; None if it does not."""
         start = self._decide(self._reference, line.at(0.0))
         if np.array_equal(self._decide(self._reference, line.at(1.0)), start):
             return None
@@ -227,24 +229,28 @@ class Flips:
             low, high = (middle, high) if alike else (low, middle)
         return low
 
-    def _compare_ties(self, label: str, line: _Line, start: Choices, at: float, span: Mapping[str, float]) -> None:
-        """Note how far a backend's tie lies from the reference's, and the change from an end that reaches both."""
-        ties, length, reach = self._ties[label], line.length(span), _NEAREST
+    def _compare_ties(
+        self, label: str, line: _Line, start: Choices, reference_tie: float, span: Mapping[str, float]
+    ) -> None:
+        """Record the distance of a backend's tie from the reference's, and the smallest change that reaches both."""
+        ties, length, reach = self._ties[label], line.length(span), _FIRST_REACH
 
         def alike(place: float) -> bool:
             return np.array_equal(self._decide(label, line.at(place)), start)
 
-        while reach < 1 and not (alike(max(at - reach, 0.0)) and not alike(min(at + reach, 1.0))):
+        while reach < 1 and not (alike(max(reference_tie - reach, 0.0)) and not alike(min(reference_tie + reach, 1.0))):
             reach *= 4
         if reach >= 1:  # on all of the line, or at one of its ends, it decides otherwise
             ties.apart.append(math.inf)
-            own = 1.0 if alike(0.0) else 0.0
+            candidate_tie = 1.0 if alike(0.0) else 0.0
         else:
-            own = self._bisect(label, line, start, max(at - reach, 0.0), min(at + reach, 1.0))
-            ties.apart.append(_Line(line.at(own), line.at(at)).length(span))
+            candidate_tie = self._bisect(
+                label, line, start, max(reference_tie - reach, 0.0), min(reference_tie + reach, 1.0)
+            )
+            ties.apart.append(_Line(line.at(candidate_tie), line.at(reference_tie)).length(span))
         if ties.apart[-1]:
-            first, last = sorted((own, at))
-            ties.change = min(ties.change, first * length, (1 - last) * length if line.ends_given else math.inf)
+            first, last = sorted((candidate_tie, reference_tie))
+            ties.change = min(ties.change, first * length, (1 - last) * length if line.is_end_given else math.inf)
 
     def _decide(self, label: str, feed: Feed) -> Choices:
         outputs = self._infer[label](feed)
@@ -253,7 +259,7 @@ class Flips:
         return self._choices(outputs)
 
     def _choices(self, outputs: Mapping[str, Any]) -> Choices:
-        """Return what outputs decide: the largest of each row, or what lies above the threshold."""
+        """Return the decisions of outputs: the largest of each row, or the elements above the threshold."""
         finals = {name: array for name, array in outputs.items() if not self._finals or name in self._finals}
         self._output = self._output or _only(finals or outputs)
         if self._output not in outputs:
@@ -289,12 +295,12 @@ class _Line:
     Attributes:
         start: The one end, a given input.
         end: The other.
-        ends_given: Whether the other end is a given input, too.
+        is_end_given: Whether the other end is a given input, too.
     """
 
     start: Feed
     end: Feed
-    ends_given: bool = False
+    is_end_given: bool = False
 
     def at(self, place: float) -> Feed:
         """Return the input at a place, 0 and 1 being the ends."""
@@ -308,7 +314,7 @@ class _Line:
         }
 
     def length(self, span: Mapping[str, float]) -> float:
-        """Return by how much an element changes at most between the ends, as a share of its input's range."""
+        """Return the largest change of an element between the ends, as a share of its input's range."""
         changes = [
             float(np.abs(self.end[name].astype(np.float64) - self.start[name]).max(initial=0.0)) / span[name]
             for name in span
@@ -316,22 +322,22 @@ class _Line:
         return max(changes)
 
 
-def _lines(given: Sequence[Feed]) -> Iterator[_Line]:
+def _lines(feeds: Sequence[Feed]) -> Iterator[_Line]:
     """Yield the lines between neighbours among inputs of the same shapes."""
-    for one, two in pairwise(given):
+    for one, two in pairwise(feeds):
         if all(one[name].shape == two[name].shape for name in one):
             moved = [name for name in one if is_floating(to_numpy(one[name]).dtype)]
             whole = all(name in moved or np.array_equal(one[name], two[name]) for name in one)
             yield _Line(one, {**one, **{name: two[name] for name in moved}}, whole)
 
 
-def _spans(given: Sequence[Feed]) -> dict[str, float]:
+def _spans(feeds: Sequence[Feed]) -> dict[str, float]:
     """Return the range of each input of real numbers."""
     spans = {}
-    for name, array in given[0].items():
+    for name, array in feeds[0].items():
         if not is_floating(to_numpy(array).dtype):
             continue
-        values = [np.asarray(feed[name]).astype(np.float64) for feed in given]
+        values = [np.asarray(feed[name]).astype(np.float64) for feed in feeds]
         span = max(float(value.max(initial=-math.inf)) for value in values)
         span -= min(float(value.min(initial=math.inf)) for value in values)
         if math.isfinite(span) and span > 0:
@@ -354,10 +360,10 @@ def _change(value: float) -> str:
 
 
 def _apart(apart: Sequence[float], label: str, reference: str) -> str:
-    """Return in words how far ties lie apart."""
-    found = [value for value in apart if math.isfinite(value)]
-    words = f"of {len(apart)} ties of {reference}, {label} has none at {len(apart) - len(found)}"
-    if not found:
+    """Describe the distance of ties."""
+    finite = [value for value in apart if math.isfinite(value)]
+    words = f"of {len(apart)} ties of {reference}, {label} has none at {len(apart) - len(finite)}"
+    if not finite:
         return words
-    far = f"ties of {label} and {reference} lie {float(np.median(found)):.2g} apart, at most {max(found):.2g}"
-    return far if len(found) == len(apart) else f"{far}; {words}"
+    far = f"ties of {label} and {reference} lie {float(np.median(finite)):.2g} apart, at most {max(finite):.2g}"
+    return far if len(finite) == len(apart) else f"{far}; {words}"

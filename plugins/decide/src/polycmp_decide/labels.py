@@ -1,4 +1,4 @@
-"""What is right of each sample: a column of a file, or the folder that a picture lies in."""
+"""Labels of samples: a column of a file, or the folder that a picture lies in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polycmp_decide.sources import list_pictures
 
 @dataclass(frozen=True)
 class Labels:
-    """What is right, in the order of a file.
+    """The labels, in the order of a file.
 
     Attributes:
         labels: The labels.

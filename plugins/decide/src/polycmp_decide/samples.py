@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from polycmp.errors import UsageError
-from polycmp_decide.engine import Samples
+from polycmp_decide.decision_run import Samples
 from polycmp_decide.labels import Labels, folder_classes, read_classes, read_labels
 from polycmp_decide.sources import DataSet, is_data_set, open_pictures
 

@@ -1,9 +1,9 @@
-"""What users read of an answer."""
+"""Sentences on a decision."""
 
 from __future__ import annotations
 
 from polycmp_decide.decision import Decision, Demand
-from polycmp_decide.engine import Part
+from polycmp_decide.decision_run import DropShare
 from polycmp_decide.scores import Scores
 
 
@@ -24,8 +24,8 @@ def answer(decision: Decision, scores: Scores, demand: Demand) -> str:
     return f"no evidence: {counts}; {with_these}{take}"
 
 
-def loss(part: Part, *, odds: bool = False) -> str:
-    """Return what the new file or the device loses, with the interval.
+def loss(part: DropShare, *, odds: bool = False) -> str:
+    """Describe the drop of the new file or the device, with the interval.
 
     Args:
         part: The part of the drop.

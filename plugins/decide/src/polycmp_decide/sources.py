@@ -79,14 +79,14 @@ class DataSet:
         is_saved = any(Path(path, mark).exists() for mark in marks)
         hint = f"ls {path}" if Path(path).exists() else "hf:DIR with a data set, or its name on the hub"
         with OthersCode(FileError, "cannot read this data set", whose=source, hint=hint):
-            found = datasets.load_from_disk(path) if is_saved else datasets.load_dataset(path)
-        if isinstance(found, dict):
-            splits = list(found)
-            if split not in found and (split or len(splits) > 1):
+            data_set = datasets.load_from_disk(path) if is_saved else datasets.load_dataset(path)
+        if isinstance(data_set, dict):
+            splits = list(data_set)
+            if split not in data_set and (split or len(splits) > 1):
                 what = f"there is no split {split!r}" if split else f"which of the splits {', '.join(splits)}?"
                 raise UsageError(what, whose=source, hint=f"{_PREFIX}{path}#{splits[-1]}")
-            found = found[split or splits[0]]
-        self._rows = found
+            data_set = data_set[split or splits[0]]
+        self._rows = data_set
         self._kinds = {"image": datasets.Image, "classes": datasets.ClassLabel}
 
     @property
@@ -96,7 +96,7 @@ class DataSet:
 
     @contextmanager
     def open(self, name: str) -> Iterator[Any]:
-        """Give the picture in a row.
+        """Open the picture in a row.
 
         Raises:
             DataError: There is no column of pictures, or there are several.
@@ -132,10 +132,10 @@ class DataSet:
 
     def _only(self, kind: str, words: str) -> str:
         columns = self._rows.features
-        found = [name for name, feature in columns.items() if isinstance(feature, self._kinds[kind])]
-        if len(found) == 1:
-            return str(found[0])
-        what = f"it has the columns {', '.join(found)}" if found else f"it has no column of {words}"
+        matching = [name for name, feature in columns.items() if isinstance(feature, self._kinds[kind])]
+        if len(matching) == 1:
+            return str(matching[0])
+        what = f"it has the columns {', '.join(matching)}" if matching else f"it has no column of {words}"
         raise DataError(
             what, whose=self._source, why=f"its columns are {', '.join(columns)}",
             hint="keep one of them: dataset.select_columns([...]).save_to_disk(DIR)",
@@ -183,10 +183,10 @@ def list_pictures(folder: str) -> list[str]:
         return [""]
     if not root.is_dir():
         raise FileError("no such folder", whose=folder, hint=f"ls {root.parent}")
-    found = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in _SUFFIXES]
-    if not found:
+    paths = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in _SUFFIXES]
+    if not paths:
         raise FileError("this folder holds no pictures", whose=folder, why=f"known: {', '.join(sorted(_SUFFIXES))}")
-    return sorted(found, key=_in_order)
+    return sorted(paths, key=_in_order)
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Whose error is it: a run of three backends tells what the file's makers did from what the device does.
+"""Shares of a new file and of a device in an error, from a run of three backends.
 
 The reference is the old model, one candidate is the new model on the reference's own backend, the other is the new
 model on the device. What the new file makes of it there is the first one's error; what the device adds is what the two
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polycmp.runs import Resolved, ResolvedBackend, RunStep
 
 #: From this correlation on two errors are said to add up, or to cancel.
-_CORRELATED = 0.5
+_MIN_CORRELATION = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Columns:
 
     @classmethod
     def of(cls, backends: Sequence[ResolvedBackend], reference: str) -> Columns | None:
-        """Return what three backends with two models are; None if they are something else.
+        """Return the roles of three backends with two models; None if they have other roles.
 
         Args:
             backends: The backends.
@@ -60,7 +60,7 @@ class Columns:
 
 
 def split(resolved: Resolved) -> ErrorShares | None:
-    """Make the observer of a run of three backends with two models; None of other runs."""
+    """Create the observer of a run of three backends with two models; None for other runs."""
     backends = resolved.backends
     is_such = len(backends) == 3 and len({item.model.path for item in backends}) == 2
     return ErrorShares(backends, resolved.plan.compare.map_output) if is_such else None
@@ -79,12 +79,12 @@ class ErrorShares(RunObserver):
         self._shares: OutputShares | None = None
 
     def start(self, outcome: Outcome, /) -> None:
-        """Find out which of the candidates runs the new model on the reference's backend; maybe none does."""
+        """Find the candidate that runs the new model on the reference's backend, if there is one."""
         columns = Columns.of(self._backends, outcome.reference)
         self._shares = None if columns is None else OutputShares(columns, self._names)
 
     def on_step(self, step: RunStep, /) -> None:
-        """Take in the errors of a step."""
+        """Add the errors of a step."""
         if self._shares is not None:
             self._shares.add(step.outputs)
 
@@ -111,7 +111,7 @@ class OutputShares:
         self._sums: dict[str, _Sums] = {}
 
     def add(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take in the errors of a step.
+        """Add the errors of a step.
 
         Args:
             outputs: Outputs by label of the run.
@@ -134,15 +134,17 @@ class OutputShares:
                 self._sums.setdefault(name, _Sums()).add(theirs - old, ours - theirs)
 
     @property
-    def _told(self) -> dict[str, _Sums]:
+    def _finite_sums(self) -> dict[str, _Sums]:
         return {name: sums for name, sums in self._sums.items() if sums.total and math.isfinite(sums.total)}
 
     def facts(self) -> Facts | None:
-        """Return the shares in words; None where there is no error to share."""
+        """Describe the shares; None if there is no error."""
         from polycmp.report import Fact, Facts
 
         columns = self._columns
-        items = tuple(Fact(name, sums.sentence(columns.host, columns.device)) for name, sums in self._told.items())
+        items = tuple(
+            Fact(name, sums.sentence(columns.host, columns.device)) for name, sums in self._finite_sums.items()
+        )
         lines = ("whose error:", *(f"  {fact.name}: {fact.value}" for fact in items))
         return Facts("Whose error", items, lines) if items else None
 
@@ -153,7 +155,7 @@ class OutputShares:
                 "file": sums.file_share, "device": 1 - sums.file_share, "correlation": sums.correlation,
                 "rms": {"file": sums.rms(sums.of_file), "device": sums.rms(sums.of_device)},
             }
-            for name, sums in self._told.items()
+            for name, sums in self._finite_sums.items()
         }  # fmt: skip
         return {"file": self._columns.host, "device": self._columns.device, "outputs": outputs}
 
@@ -182,7 +184,7 @@ class _Sums:
 
     @property
     def correlation(self) -> float:
-        """How far both errors go the same way, between -1 and 1."""
+        """Correlation of both errors, between -1 and 1."""
         scale = math.sqrt(self.of_file * self.of_device)
         return self.product / scale if scale else 0.0
 
@@ -191,13 +193,13 @@ class _Sums:
         return math.sqrt(squares / self.count)
 
     def sentence(self, host: str, device: str) -> str:
-        """Return the shares in words."""
-        file, mine = self.rms(self.of_file), self.rms(self.of_device)
+        """Describe the shares."""
+        file_rms, device_rms = self.rms(self.of_file), self.rms(self.of_device)
         words = (
-            f"the new file makes {100 * self.file_share:.0f} % of the error ({file:.2g} on average, on {host}), "
-            f"{device} {100 * (1 - self.file_share):.0f} % ({mine:.2g})"
+            f"the new file makes {100 * self.file_share:.0f} % of the error ({file_rms:.2g} on average, on {host}), "
+            f"{device} {100 * (1 - self.file_share):.0f} % ({device_rms:.2g})"
         )
-        if abs(self.correlation) >= _CORRELATED:
+        if abs(self.correlation) >= _MIN_CORRELATION:
             words += "; they add up" if self.correlation > 0 else "; they cancel in part"
         return words
 

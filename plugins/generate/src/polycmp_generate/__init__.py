@@ -1,1 +1,1 @@
-"""Whether a decoder writes worse than another one, token by token."""
+"""Check of whether a decoder writes worse than another one, token by token."""

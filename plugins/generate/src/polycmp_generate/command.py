@@ -11,7 +11,7 @@ from polycmp_generate.options import GenerateSection
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.report import NextStep
-    from polycmp_generate.engine import Findings
+    from polycmp_generate.generation import GenerationFindings
 
 #: The data loader that goes on from outputs, and how many steps it takes where nobody says (choice): a sentence or two.
 _STEPS, _LENGTH = "steps", 32
@@ -27,13 +27,13 @@ def _generate(call: Invocation) -> int:
             "needs SciPy", whose="generate", why=describe_exception(error), hint="pip install scipy"
         ) from error
     from polycmp.results.files import InputsWriter
-    from polycmp_generate.engine import find
     from polycmp_generate.face import result_of
+    from polycmp_generate.generation import find
     from polycmp_generate.prompts import open_text, read_prompts
 
     call.needs_backends("polycmp generate NEW OLD -b BACKEND --prompts prompts.txt --tokenizer DIR")
-    section, asked = call.section(GenerateSection), call.options.of("data_loader", _STEPS)
-    steps = {"number": _LENGTH, **asked}
+    section, typed_steps = call.section(GenerateSection), call.options.of("data_loader", _STEPS)
+    steps = {"number": _LENGTH, **typed_steps}
     if steps["number"] < 1:
         raise UsageError("how many tokens?", why="--steps 0 writes none", hint=f"--steps {_LENGTH}")
     plan = call.plan(options=call.options.replaced("data_loader", _STEPS, steps))
@@ -48,7 +48,7 @@ def _generate(call: Invocation) -> int:
     return call.present(result_of(findings, text, call.options.command, _next(call, findings, section.save_worst)))
 
 
-def _next(call: Invocation, findings: Findings, saved: str) -> tuple[NextStep, ...]:
+def _next(call: Invocation, findings: GenerationFindings, saved: str) -> tuple[NextStep, ...]:
     """Return the command that looks for the operator, from the inputs that were saved; none where there is none."""
     from polycmp.report import NextStep
 
@@ -60,8 +60,8 @@ def _next(call: Invocation, findings: Findings, saved: str) -> tuple[NextStep, .
     words += ["--load-inputs", saved]
     words += ["--steps", str(findings.worst_steps)] if findings.worst_steps else []
     for owner, field in (("steps", "state"), ("steps", "feed")):
-        given = call.options.of("data_loader", owner).get(field, ())
-        words += [f"--{field}", *given] if given else []
+        typed = call.options.of("data_loader", owner).get(field, ())
+        words += [f"--{field}", *typed] if typed else []
     shapes = call.options.of("core", "data").get("input_shapes", ())
     words += ["--input-shapes", *shapes] if shapes else []
     return (NextStep(shlex.join(words), "Find the operator that is to blame, on the worst prompt."),)

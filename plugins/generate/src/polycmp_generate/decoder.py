@@ -1,4 +1,4 @@
-"""A side that takes tokens and gives the logits of the next one: with a cache, or with the whole text at each step."""
+"""Decoder that takes tokens and returns the next one's logits: with a cache, or with the whole text at each step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Logits = npt.NDArray[np.floating[Any]]
 _TOKENS, _LOGITS, _MASK = "input_ids", "logits", "attention_mask"
 _POSITIONS = ("position_ids", "cache_position")
 #: How exporters call the number of places whose logits are wanted, 0 for all, and whether the cache holds anything.
-_WANTED, _GOES_ON = ("num_logits_to_keep", "logits_to_keep"), "use_cache_branch"
+_LOGIT_COUNTS, _USES_CACHE = ("num_logits_to_keep", "logits_to_keep"), "use_cache_branch"
 _RULE = re.compile(r"(.+)=(?:own_)?argmax\((.+)\)")
 _HINT = "--feed 'INPUT=argmax(OUTPUT)', with the input that takes tokens and the output that ranks them"
 
@@ -50,7 +50,7 @@ class Decoder:
         self._inputs = TensorMetadata()
         self._feedback: Feedback | None = None
         self._feed: Feed = {}
-        self._given: Feed = {}
+        self._next_inputs: Feed = {}
         self._outputs: Mapping[str, Any] = {}
         self._rows: list[list[int]] = []
         self._step = 0
@@ -68,17 +68,17 @@ class Decoder:
             raise SideError
         self._inputs = inputs
         self._tokens = self._tokens or _tokens_input(inputs, self.run.label)
-        if inputs.keys() - {self._tokens, _MASK, *_POSITIONS, *_WANTED}:
+        if inputs.keys() - {self._tokens, _MASK, *_POSITIONS, *_LOGIT_COUNTS}:
             self._feedback = open_feedback(FeedbackContext.of(self._resolved.plan), self._resolved)
 
     @property
     def notes(self) -> Sequence[str]:
         """Remarks on choices that the user did not make."""
-        return self._feedback.notes if self._feedback is not None and self._given else ()
+        return self._feedback.notes if self._feedback is not None and self._next_inputs else ()
 
     @property
     def has_cache(self) -> bool:
-        """Whether it goes on from a cache."""
+        """Whether it continues from a cache."""
         return self._feedback is not None
 
     def inputs_of(self, row: Sequence[int]) -> Feed:
@@ -102,7 +102,7 @@ class Decoder:
         return logits[0] if logits.shape[1] == len(row) else None
 
     def next(self, tokens: Sequence[int]) -> Logits:
-        """Go on with a token for each text, and return the logits of the next.
+        """Append a token to each text, and return the logits of the next.
 
         Args:
             tokens: A token for each text.
@@ -112,10 +112,10 @@ class Decoder:
         """
         if self._feedback is None:
             return self.begin([[*row, token] for row, token in zip(self._rows, tokens, strict=True)])
-        feed = dict(self._feedback.then(self._step, self._feed, self._outputs, self._outputs, self._given))
+        feed = dict(self._feedback.then(self._step, self._feed, self._outputs, self._outputs, self._next_inputs))
         feed[self._tokens] = np.array(tokens, _dtype(self._inputs[self._tokens]))[:, None]
-        if _GOES_ON in feed:
-            feed[_GOES_ON] = np.ones_like(feed[_GOES_ON])
+        if _USES_CACHE in feed:
+            feed[_USES_CACHE] = np.ones_like(feed[_USES_CACHE])
         self._step += 1
         return self._last(self._infer(feed))
 
@@ -123,22 +123,26 @@ class Decoder:
         self._rows, self._step = [list(row) for row in rows], 0
         feed: Feed = self._first(rows)
         if self._feedback is not None:
-            feed = self._given = next(iter(self._feedback.starts(lambda _: [feed], self._inputs)))[0]
+            feed = self._next_inputs = next(iter(self._feedback.starts(lambda _: [feed], self._inputs)))[0]
         return self._infer(feed)
 
     def _first(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
         """Return the inputs of texts."""
         tokens = np.array(rows)
         positions = np.arange(tokens.shape[1])
-        made = {
+        inputs = {
             self._tokens: tokens,
             _MASK: np.ones_like(tokens),
             "position_ids": np.broadcast_to(positions, tokens.shape),
             "cache_position": positions,
-            **{name: np.zeros(_shape(self._inputs[name])) for name in (*_WANTED, _GOES_ON) if name in self._inputs},
+            **{
+                name: np.zeros(_shape(self._inputs[name]))
+                for name in (*_LOGIT_COUNTS, _USES_CACHE)
+                if name in self._inputs
+            },
         }
         return {
-            name: values.astype(_dtype(self._inputs[name])) for name, values in made.items() if name in self._inputs
+            name: values.astype(_dtype(self._inputs[name])) for name, values in inputs.items() if name in self._inputs
         }
 
     def _infer(self, feed: Feed) -> Logits:
@@ -160,7 +164,7 @@ class Decoder:
 
     @property
     def unit(self) -> float:
-        """How coarse the type of the logits is, relative to a number."""
+        """Machine epsilon of the logits' type."""
         import ml_dtypes
 
         dtype = to_numpy(self._outputs[self._logits]).dtype
@@ -172,7 +176,7 @@ class Decoder:
 
 
 def _feed_rules(resolved: Resolved) -> Iterable[str]:
-    """Return what `--feed` says, which belongs to the data loader that goes on from outputs."""
+    """Return the rules of `--feed`, an option of the data loader that feeds outputs back."""
     return [text for options in resolved.plan.data.followers.values() for text in getattr(options, "feed", ())]
 
 

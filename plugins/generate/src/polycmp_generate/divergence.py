@@ -1,4 +1,4 @@
-"""How far the next token's probabilities are apart, and what that says of prompts that were not tried."""
+"""Divergence of the next token's probabilities, and its interval over prompts that were not tried."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Word = Literal["worse", "not worse", "undecided"]
 #: No more prompts than this are asked for.
-_MOST = 1_000_000
+_MAX_PROMPTS = 1_000_000
 
 
 def divergences(new: npt.ArrayLike, old: npt.ArrayLike) -> Floats:
@@ -32,13 +32,13 @@ def divergences(new: npt.ArrayLike, old: npt.ArrayLike) -> Floats:
     with np.errstate(all="ignore"):
         p, q = (log_softmax(np.asarray(logits, np.float64), axis=-1) for logits in (old, new))
         terms = np.where(np.isneginf(p), 0.0, np.exp(p) * (p - q))
-        found = np.maximum(terms.sum(-1), 0.0)
-    return np.asarray(np.where(np.isnan(found), math.inf, found))
+        sums = np.maximum(terms.sum(-1), 0.0)
+    return np.asarray(np.where(np.isnan(sums), math.inf, sums))
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of the new side.
+    """Demand on the new side.
 
     Attributes:
         max_kl: The divergence that is still well, in nats per token.
@@ -108,7 +108,7 @@ def interval(sums: Sequence[float], counts: Sequence[int], confidence: float) ->
 
 def _rounded(number: float) -> int:
     """Return a number rounded up to two digits; 0 if it is too large to be taken."""
-    if not number <= _MOST:
+    if not number <= _MAX_PROMPTS:
         return 0
     unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
     return math.ceil(number / unit) * unit

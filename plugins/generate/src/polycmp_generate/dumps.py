@@ -1,4 +1,4 @@
-"""Tensors of a decoder that were dumped round by round: in which round and layer two dumps part first."""
+"""Observer of a decoder's tensors dumped round by round: the first round and layer in which two dumps differ."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LAYER = re.compile(r"(?:^|[^a-z])(?:layer|block|h)s?[._/:-]?(\d+)", re.IGNORECA
 
 
 def watch_rounds(resolved: Resolved) -> FirstRound:
-    """Make the observer; it says nothing where names hold no rounds and layers."""
+    """Create the observer, which is silent if names hold no rounds and layers."""
     del resolved
     return FirstRound()
 
 
 def place_of(name: str) -> tuple[int, int] | None:
-    """Return the round and the layer that a tensor's name tells; None if it does not tell both."""
-    found = [pattern.search(name) for pattern in (_ROUND, _LAYER)]
-    numbers = [int(match[1]) for match in found if match is not None]
-    return (numbers[0], numbers[1]) if len(numbers) == len(found) else None
+    """Parse the round and the layer from a tensor's name; None if it lacks one of them."""
+    matches = [pattern.search(name) for pattern in (_ROUND, _LAYER)]
+    numbers = [int(match[1]) for match in matches if match is not None]
+    return (numbers[0], numbers[1]) if len(numbers) == len(matches) else None
 
 
 class FirstRound(RunObserver):
@@ -37,7 +37,7 @@ class FirstRound(RunObserver):
         self._places: set[tuple[int, int]] = set()
 
     def on_step(self, step: RunStep, /) -> None:
-        """Take in the verdicts."""
+        """Record the failed places."""
         for candidate, comparisons in step.compared.items():
             failed = self._failed.setdefault((candidate, step.reference), {})
             for comparison in comparisons:
@@ -49,7 +49,7 @@ class FirstRound(RunObserver):
                     failed.setdefault(place, comparison.output)
 
     def finish(self, outcome: Outcome, /) -> None:
-        """Note where they part first."""
+        """Add a note on the first place that differs."""
         for (candidate, reference), failed in self._failed.items():
             if not failed:
                 continue

@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Findings on the texts, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from polycmp.report import (
     Verdict,
 )
 from polycmp.sentences import backends_failed, heading_of
-from polycmp_generate.engine import Findings, Side, Trace
+from polycmp_generate.generation import GenerationFindings, SideRecord, Trace
 from polycmp_generate.prompts import Wording
 from polycmp_generate.sentences import answer
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
 #: Prompts that a terminal shows, and whose texts it shows.
-_SHOWN, _TEXTS = 10, 3
+_SHOWN_PROMPTS, _SHOWN_TEXTS = 10, 3
 #: Characters of a text that a terminal shows before and behind the place where two part.
-_BEFORE, _BEHIND = 30, 50
+_LENGTH_BEFORE, _LENGTH_BEHIND = 30, 50
 _COLUMNS = (
     Column("KL per token", "number", digits=2, wanted=2),
     Column("Same top token", wanted=1),
@@ -43,12 +43,12 @@ _COLUMNS = (
 )
 
 
-def result_of(findings: Findings, text: Wording, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: GenerationFindings, text: Wording, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
     """Build the result for reports.
 
     Args:
-        findings: What was found.
-        text: What tokens mean.
+        findings: The findings.
+        text: Converts tokens to text.
         command_line: The command line as typed.
         steps: Commands to type next.
     """
@@ -69,7 +69,7 @@ def result_of(findings: Findings, text: Wording, command_line: str, steps: Seque
     )  # fmt: skip
 
 
-def _blocks(findings: Findings, text: Wording) -> Iterator[Block]:
+def _blocks(findings: GenerationFindings, text: Wording) -> Iterator[Block]:
     sides = (findings.new, findings.old)
     for side in sides:
         if side.error:
@@ -79,18 +79,18 @@ def _blocks(findings: Findings, text: Wording) -> Iterator[Block]:
         yield _figures(findings)
         rows = tuple(_row(findings, trace, text) for trace in ranked)
         yield Table(
-            "Prompts, the worst first", rows[:_SHOWN], _COLUMNS, name_title="Prompt", judged=False,
+            "Prompts, the worst first", rows[:_SHOWN_PROMPTS], _COLUMNS, name_title="Prompt", judged=False,
             heading="Prompts, the worst first",
         )  # fmt: skip
-        if len(rows) > _SHOWN:
-            yield Note(f"{len(rows) - _SHOWN:,} more prompts; --report FILE names all", label="")
+        if len(rows) > _SHOWN_PROMPTS:
+            yield Note(f"{len(rows) - _SHOWN_PROMPTS:,} more prompts; --report FILE names all", label="")
         yield from _texts([trace for trace in ranked if trace.parts], text)
         yield _picture(findings)
     yield from (Note(note, side.label) for side in sides for note in side.notes)
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 
 
-def _figures(findings: Findings) -> Facts:
+def _figures(findings: GenerationFindings) -> Facts:
     decision, tokens = findings.decision, findings.tokens
     assert decision is not None
     same = tokens - sum(len(trace.parts) for trace in findings.traces)
@@ -103,7 +103,7 @@ def _figures(findings: Findings) -> Facts:
     return Facts(f"{len(findings.traces):,} prompts, {tokens:,} tokens", items)
 
 
-def _row(findings: Findings, trace: Trace, text: Wording) -> Row:
+def _row(findings: GenerationFindings, trace: Trace, text: Wording) -> Row:
     first = trace.parts[0] if trace.parts else None
     cells = (
         trace.mean,
@@ -118,13 +118,13 @@ def _row(findings: Findings, trace: Trace, text: Wording) -> Row:
 def _texts(traces: Sequence[Trace], text: Wording) -> Iterator[Block]:
     """Yield what both sides write, side by side: on a terminal where they part, on a page whole."""
     lines = []
-    for trace in traces[:_TEXTS]:
+    for trace in traces[:_SHOWN_TEXTS]:
         shared = text.words(trace.old[: trace.parts[0]])
         one, two = (text.words(tokens)[len(shared) :] for tokens in (trace.old, trace.new))
         lines += [
-            f"  {_shortened(text.words(trace.prompt))} … {_line(shared)[-_BEFORE:]}",
-            f"    old: {_line(one)[:_BEHIND]}",
-            f"    new: {_line(two)[:_BEHIND]}",
+            f"  {_shortened(text.words(trace.prompt))} … {_line(shared)[-_LENGTH_BEFORE:]}",
+            f"    old: {_line(one)[:_LENGTH_BEHIND]}",
+            f"    new: {_line(two)[:_LENGTH_BEHIND]}",
         ]
     items = tuple(
         Fact(text.words(trace.prompt), f"old: {text.words(trace.old)}", remarks=(f"new: {text.words(trace.new)}",))
@@ -140,10 +140,10 @@ def _line(words: str) -> str:
 
 def _shortened(words: str) -> str:
     words = _line(words)
-    return words if len(words) <= _BEFORE else f"{words[: _BEFORE - 1]}…"
+    return words if len(words) <= _LENGTH_BEFORE else f"{words[: _LENGTH_BEFORE - 1]}…"
 
 
-def _picture(findings: Findings) -> Series:
+def _picture(findings: GenerationFindings) -> Series:
     """Draw the divergence along the text: a cache that goes wrong shows as a rise."""
     longest = max(len(trace.kl) for trace in findings.traces)
     points = []
@@ -152,8 +152,8 @@ def _picture(findings: Findings) -> Series:
         apart = sum(place in trace.parts for trace in findings.traces)
         mean = float(np.mean(values))
         state: Verdict = "failed" if mean > findings.demand.max_kl else "passed"
-        told = f"token {place + 1}: KL {mean:.2g}, another top token in {apart} of {len(values)} texts"
-        points.append(Point(f"token {place + 1}", mean, state, told))
+        text = f"token {place + 1}: KL {mean:.2g}, another top token in {apart} of {len(values)} texts"
+        points.append(Point(f"token {place + 1}", mean, state, text))
     worst = max(points, key=lambda point: point.value)
     return Series(
         "Divergence along the text",
@@ -165,15 +165,15 @@ def _picture(findings: Findings) -> Series:
     )
 
 
-def _document(findings: Findings, text: Wording) -> dict[str, Any]:
+def _document(findings: GenerationFindings, text: Wording) -> dict[str, Any]:
     decision = findings.decision
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         side: {"label": item.label, "version": item.version, "error": item.error or None}
         for side, item in _sides(findings)
     }
     if decision is None:
-        return found
-    return found | {
+        return document
+    return document | {
         "answer": decision.word, "prompts": len(findings.traces), "tokens": findings.tokens,
         "kl": {"value": _number(decision.kl), "low": _number(decision.low), "high": _number(decision.high)},
         "max_kl": findings.demand.max_kl, "confidence": findings.demand.confidence,
@@ -198,5 +198,5 @@ def _number(value: float) -> float | str:
     return float(value) if math.isfinite(value) else str(value)
 
 
-def _sides(findings: Findings) -> tuple[tuple[str, Side], tuple[str, Side]]:
+def _sides(findings: GenerationFindings) -> tuple[tuple[str, SideRecord], tuple[str, SideRecord]]:
     return ("new", findings.new), ("old", findings.old)

@@ -30,23 +30,23 @@ def make_loader(source: str, options: None) -> Callable[[], str]:
 
 
 def make_transformers(model: ModelHandle, options: TransformersOptions, *, name: str) -> Runner:
-    """Make the runner of the backend `transformers`."""
+    """Create the runner of the backend `transformers`."""
     return TransformersRunner(model.load("decoder"), options, name)
 
 
 def make_genai(model: ModelHandle, options: None, *, name: str) -> Runner:
-    """Make the runner of the backend `genai`."""
+    """Create the runner of the backend `genai`."""
     del options
     return GenaiRunner(model.load("decoder"), name)
 
 
 def make_openvino(model: ModelHandle, options: OpenvinoOptions, *, name: str) -> Runner:
-    """Make the runner of the backend `openvino_genai`."""
+    """Create the runner of the backend `openvino_genai`."""
     return OpenvinoRunner(model.load("decoder"), options, name)
 
 
 class TextRunner(Runner):
-    """Runs a decoder on texts; one that goes on from the text of the call before uses its cache, where the library can.
+    """Runs a decoder on texts; a text that continues the previous call's uses the cache, if the library can.
 
     The logits are those behind each token that is new.
 
@@ -62,7 +62,7 @@ class TextRunner(Runner):
     def __init__(self, folder: Loader[str], name: str) -> None:
         super().__init__(name)
         self._folder = folder
-        self._taken: Tokens = np.zeros((0, 0), np.int64)
+        self._tokens: Tokens = np.zeros((0, 0), np.int64)
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the one input."""
@@ -71,12 +71,12 @@ class TextRunner(Runner):
     def infer_impl(self, feed_dict: Mapping[str, Any]) -> dict[str, Any]:
         """Run the decoder on what is new."""
         tokens: Tokens = np.asarray(to_numpy(feed_dict["input_ids"]))
-        taken = self._taken.shape[1]
-        goes_on = 0 < taken < tokens.shape[1] and np.array_equal(tokens[:, :taken], self._taken)
+        count = self._tokens.shape[1]
+        goes_on = 0 < count < tokens.shape[1] and np.array_equal(tokens[:, :count], self._tokens)
         goes_on &= self.several_go_on or len(tokens) == 1
-        self._taken = np.zeros((0, 0), np.int64)  # a call that fails leaves nothing to go on from
-        logits = self._logits(tokens[:, taken if goes_on else 0 :], goes_on=goes_on)
-        self._taken = tokens.copy()
+        self._tokens = np.zeros((0, 0), np.int64)  # a call that fails leaves nothing to go on from
+        logits = self._logits(tokens[:, count if goes_on else 0 :], goes_on=goes_on)
+        self._tokens = tokens.copy()
         return {"logits": logits}
 
     @abstractmethod
@@ -112,20 +112,20 @@ class TransformersRunner(TextRunner):
         self._model.to(self._options.device).eval()
 
     def deactivate_impl(self) -> None:
-        """Let go of the model."""
+        """Drop the model."""
         self._model = self._cache = None
 
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
         import torch
 
-        given = {self._name_of_cache: self._cache} if goes_on else {}
+        cache = {self._name_of_cache: self._cache} if goes_on else {}
         with torch.inference_mode():
-            made = self._model(
-                input_ids=torch.from_numpy(tokens.copy()).to(self._options.device), use_cache=True, **given
+            outputs = self._model(
+                input_ids=torch.from_numpy(tokens.copy()).to(self._options.device), use_cache=True, **cache
             )
-        self._name_of_cache = "cache" if "cache" in made else "past_key_values"  # releases of 2026 have renamed it
-        self._cache = made[self._name_of_cache]
-        return np.asarray(made.logits.float().cpu().numpy())
+        self._name_of_cache = "cache" if "cache" in outputs else "past_key_values"  # releases of 2026 have renamed it
+        self._cache = outputs[self._name_of_cache]
+        return np.asarray(outputs.logits.float().cpu().numpy())
 
 
 class GenaiRunner(TextRunner):
@@ -151,7 +151,7 @@ class GenaiRunner(TextRunner):
         self._model = onnxruntime_genai.Model(self._folder())
 
     def deactivate_impl(self) -> None:
-        """Let go of the model."""
+        """Drop the model."""
         self._generator = self._model = None
 
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
@@ -193,7 +193,7 @@ class OpenvinoRunner(TextRunner):
         self._request = compiled.create_infer_request()
 
     def deactivate_impl(self) -> None:
-        """Let go of the model."""
+        """Drop the model."""
         self._request = None
 
     def _logits(self, tokens: Tokens, *, goes_on: bool) -> npt.NDArray[Any]:
@@ -203,11 +203,11 @@ class OpenvinoRunner(TextRunner):
             self._length = 0
         positions = np.arange(self._length, self._length + count)
         self._length += count
-        given = {
+        inputs = {
             "input_ids": tokens,
             "attention_mask": np.ones((rows, self._length), np.int64),
             "position_ids": np.tile(positions, (rows, 1)),
             "beam_idx": np.arange(rows, dtype=np.int32),
         }
-        self._request.infer({name: array for name, array in given.items() if name in self._inputs})
+        self._request.infer({name: array for name, array in inputs.items() if name in self._inputs})
         return np.array(self._request.get_tensor("logits").data, np.float32)

@@ -16,7 +16,7 @@ _SETTINGS = ("generation_config.json", "config.json")
 
 @dataclass(frozen=True)
 class Wording:
-    """What tokens mean.
+    """Conversion between tokens and text.
 
     Attributes:
         tokenizer: The tokenizer; None where tokens are numbers.
@@ -77,7 +77,7 @@ def read_prompts(path: str, text: Wording) -> list[list[int]]:
 
 
 def open_text(path: str) -> Wording:
-    """Return what tokens mean by a tokenizer, and by the settings beside it; tokens are numbers without one.
+    """Open a tokenizer and the settings beside it; without one, tokens are numbers.
 
     Raises:
         FileError: There is no such file, or it is no tokenizer.
@@ -112,10 +112,10 @@ def _ends(folder: Path) -> frozenset[int]:
         if not (folder / name).is_file():
             continue
         try:
-            said = json.loads((folder / name).read_text("utf-8"))
+            settings = json.loads((folder / name).read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise FileError("cannot read this", whose=str(folder / name), why=describe_exception(error)) from error
-        ends = said.get("eos_token_id") if isinstance(said, dict) else None
+        ends = settings.get("eos_token_id") if isinstance(settings, dict) else None
         if ends is not None:
             return frozenset([ends] if isinstance(ends, int) else ends)
     return frozenset()

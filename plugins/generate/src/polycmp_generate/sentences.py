@@ -1,4 +1,4 @@
-"""What users read of an answer."""
+"""Sentences on a decision."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polycmp_generate.divergence import Decision
-    from polycmp_generate.engine import Findings
+    from polycmp_generate.generation import GenerationFindings
 
 
-def answer(findings: Findings, decision: Decision) -> str:
+def answer(findings: GenerationFindings, decision: Decision) -> str:
     """Return the answer in one sentence."""
     sure = f"({100 * findings.demand.confidence:.4g} % sure)"
-    limit, found = f"{findings.demand.max_kl:.3g}", f"KL {decision.kl:.2g} per token"
+    limit, divergence = f"{findings.demand.max_kl:.3g}", f"KL {decision.kl:.2g} per token"
     tops = _tops(findings)
     if decision.word == "worse":
-        return f"worse: {found}, {decision.low:.2g} to {decision.high:.2g} {sure}; {tops}"
+        return f"worse: {divergence}, {decision.low:.2g} to {decision.high:.2g} {sure}; {tops}"
     if decision.word == "not worse":
-        return f"not worse: {found}, above {decision.high:.2g} is ruled out {sure}; {tops}"
+        return f"not worse: {divergence}, above {decision.high:.2g} is ruled out {sure}; {tops}"
     take = f"; take {decision.needed:,}" if decision.needed else ""
     number = len(findings.traces)
     if number < 2:
-        return f"{found}; one prompt tells nothing of others{take}"
+        return f"{divergence}; one prompt tells nothing of others{take}"
     between = f"{decision.low:.2g} to {decision.high:.2g} {sure}"
-    return f"{found}, {between}: with {number:,} prompts it is not certain whether that is above {limit}{take}"
+    return f"{divergence}, {between}: with {number:,} prompts it is not certain whether that is above {limit}{take}"
 
 
-def _tops(findings: Findings) -> str:
-    """Return how many tokens the new side would choose otherwise."""
+def _tops(findings: GenerationFindings) -> str:
+    """Describe how many tokens the new side would choose differently."""
     parts = [findings.is_tie(trace, place) for trace in findings.traces for place in trace.parts]
     if not parts:
         return f"the same top token at all {findings.tokens:,} places"

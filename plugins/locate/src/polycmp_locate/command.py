@@ -91,9 +91,9 @@ def _locate(call: Invocation) -> int:
         return _rank(call, plan, section)
     options = LocateOptions(section.bisect, not section.no_float64)
     with call.progress() as on_stage:
-        found = locate(plan, call.registry, options, on_stage)
-        save_cases(found, plan, call.registry, section.save_repro, section.save_marked)
-    return call.present(result_of(found, explain=section.explain), found.errors)
+        located = locate(plan, call.registry, options, on_stage)
+        save_cases(located, plan, call.registry, section.save_repro, section.save_marked)
+    return call.present(result_of(located, explain=section.explain), located.errors)
 
 
 def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
@@ -106,8 +106,8 @@ def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
             "--save-fixed mends a fault, --save-mixed chooses between types", hint="use one after the other"
         )
     with call.progress() as on_stage:
-        found = repair(plan, call.registry, section.save_fixed, on_stage)
-    return call.present(result_of(found))
+        repaired = repair(plan, call.registry, section.save_fixed, on_stage)
+    return call.present(result_of(repaired))
 
 
 def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
@@ -115,13 +115,13 @@ def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
     from polycmp_locate.precision.rank.ranking import RankOptions, rank
 
     with call.progress() as on_stage:
-        found = rank(
+        ranking = rank(
             plan,
             call.registry,
             RankOptions(search=bool(section.save_mixed), save=section.save_mixed, max_runs=section.max_runs),
             on_stage,
         )
-    return call.present(result_of(found, "locate"))
+    return call.present(result_of(ranking, "locate"))
 
 
 locate_command = BackendCommand(

@@ -23,18 +23,19 @@ def ddmin(
     Returns:
         A part that passes, of which no single item can go while the others stay, unless the tests ran out.
     """
-    kept, size = list(things), len(things) // 2
+    smallest, size = list(things), len(things) // 2
     while size and goes_on():
-        at, before = 0, len(kept)
-        while at < len(kept) and goes_on():
-            rest = kept[:at] + kept[at + size :]
+        start, length_before = 0, len(smallest)
+        while start < len(smallest) and goes_on():
+            rest = smallest[:start] + smallest[start + size :]
             if rest and does(rest):
-                kept = rest
+                smallest = rest
             else:
-                at += size
-        again = size == 1 and len(kept) < before  # what went may have been all that another one was needed for
-        size = min(1 if again else size // 2, len(kept) - 1)
-    return kept
+                start += size
+        # What went may have been all that another one was needed for.
+        again = size == 1 and len(smallest) < length_before
+        size = min(1 if again else size // 2, len(smallest) - 1)
+    return smallest
 
 
 def other_part(

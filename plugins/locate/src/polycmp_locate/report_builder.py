@@ -24,7 +24,7 @@ def build_result(
     seconds: float,
     timed: bool = True,
     kind: str = "",
-    said: str | None = None,
+    full_sentence: str | None = None,
     document: Mapping[str, Any],
     facts: Iterable[Fact] = (),
     failed: Iterable[BackendResult] = (),
@@ -46,7 +46,7 @@ def build_result(
         seconds: Wall-clock duration.
         timed: Whether the summary tells the duration.
         kind: The document's; by default the command.
-        said: The document's sentence, where that is longer than the one after the heading.
+        full_sentence: The document's sentence, where that is longer than the one after the heading.
         document: The fields of the document that only this command has.
         facts: The few figures that matter most.
         failed: Backends that failed.
@@ -56,7 +56,12 @@ def build_result(
         files: Paths of the files that were saved.
         then: The command to type next; None for none.
     """
-    head = {"schema": 1, "kind": kind or command, "verdict": verdict, "sentence": sentence if said is None else said}
+    head = {
+        "schema": 1,
+        "kind": kind or command,
+        "verdict": verdict,
+        "sentence": sentence if full_sentence is None else full_sentence,
+    }
     tail: dict[str, Any] = {} if notes is None else {"notes": list(notes)}
     return Result(
         command=command,

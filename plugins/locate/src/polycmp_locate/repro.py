@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
-def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, marked: str) -> None:
+def save_cases(located: Located, plan: Plan, registry: Registry, folder: str, marked: str) -> None:
     """Save what repeats the fault, and the model with the output kept that prevents it, as far as asked for.
 
     Args:
-        found: Result of the search; saved files are noted in it.
+        located: Result of the search; saved files are noted in it.
         plan: The search's plan.
         registry: The plugins.
         folder: Folder of the case; empty for none.
@@ -45,55 +45,55 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, mark
         FileError: Something cannot be written.
     """
     if marked:
-        _save_marked(found, plan, registry, marked)
+        _save_marked(located, plan, registry, marked)
     if not folder:
         return
     if plan.files.load_outputs:
-        found.notes.append("no case was saved: it takes a reference that can run again, and a saved run cannot")
+        located.notes.append("no case was saved: it takes a reference that can run again, and a saved run cannot")
         return
-    if found.judged.first_bad is None:
-        found.notes.append("nothing to repeat, so no case was saved")
+    if located.judged.first_bad is None:
+        located.notes.append("nothing to repeat, so no case was saved")
         return
-    saver = _Saver(found, plan, registry, Path(folder))
+    saver = _Saver(located, plan, registry, Path(folder))
     size = saver.save()
     if size:
-        found.saved = f"{folder}: {size} operator{'s' if size > 1 else ''}; repeat it with: sh {folder}/run.sh"
+        located.saved = f"{folder}: {size} operator{'s' if size > 1 else ''}; repeat it with: sh {folder}/run.sh"
     else:
-        found.notes.append("no part of the model repeats the fault by itself, so no case was saved")
+        located.notes.append("no part of the model repeats the fault by itself, so no case was saved")
 
 
-def _save_marked(found: Located, plan: Plan, registry: Registry, path: str) -> None:
-    judged = found.judged
-    kept = judged.seen_probe.kept if judged.seen_probe is not None else ()
-    if not kept:
-        found.notes.append(f"--save-marked: no output makes the fault go away, so {path} was not written")
+def _save_marked(located: Located, plan: Plan, registry: Registry, path: str) -> None:
+    judged = located.judged
+    cures = judged.seen_probe.cures if judged.seen_probe is not None else ()
+    if not cures:
+        located.notes.append(f"--save-marked: no output makes the fault go away, so {path} was not written")
         return
-    model = resolve(plan, registry).backend(found.candidate).model
+    model = resolve(plan, registry).backend(located.candidate).model
     graph = model.graph()
     if graph is not None:
-        model.save_verified(graph.mark([*graph.outputs, *kept]), path)
-        found.notes.append(f"{path}: the model with {', '.join(map(repr, kept))} as a further output")
+        model.save_verified(graph.mark([*graph.outputs, *cures]), path)
+        located.notes.append(f"{path}: the model with {', '.join(map(repr, cures))} as a further output")
 
 
 class _Saver:
     """Tries ever larger parts of the model until one shows the fault by itself."""
 
-    def __init__(self, found: Located, plan: Plan, registry: Registry, folder: Path) -> None:
-        self.found = found
+    def __init__(self, located: Located, plan: Plan, registry: Registry, folder: Path) -> None:
+        self.located = located
         self.plan = plan
         self.registry = registry
         self.folder = folder
         self.resolved = resolve(plan, registry)
         partitioned_runs = open_partitioned_runs(self.resolved)
         by_label = {partitioned_run.label: partitioned_run for partitioned_run in partitioned_runs}
-        self.candidate, self.reference = by_label[found.candidate], by_label[found.reference]
-        self.backend = next(item for item in plan.backends if item.label == found.candidate)
+        self.candidate, self.reference = by_label[located.candidate], by_label[located.reference]
+        self.backend = next(item for item in plan.backends if item.label == located.candidate)
         self.functions = make_functions(plan.compare, registry)
 
     def save(self) -> int:
         """Save the smallest part that shows the fault; return of how many operators it is, 0 if none does."""
-        row = self.found.judged.first_bad
-        feed = self.found.inputs
+        row = self.located.judged.first_bad
+        feed = self.located.inputs
         if row is None:
             return 0
         graph = self.reference.graph
@@ -103,8 +103,8 @@ class _Saver:
             if tensors is None:
                 return 0
             expected = self.reference.run_part(tensors, [row.tensor])
-            made = self.candidate.run_part(tensors, [row.tensor])
-            if expected is None or made is None or self._passes(made, expected):
+            actual = self.candidate.run_part(tensors, [row.tensor])
+            if expected is None or actual is None or self._passes(actual, expected):
                 continue
             self._write(tensors, expected, row)
             if self._repeats():
@@ -113,23 +113,23 @@ class _Saver:
 
     def _reference_tensors(self, feed: Feed, names: Sequence[str]) -> dict[str, Any] | None:
         inner = [name for name in names if name not in feed]
-        made = self.reference.run_part(feed, inner) if inner else {}
-        return None if made is None else {name: feed[name] if name in feed else made[name] for name in names}
+        computed = self.reference.run_part(feed, inner) if inner else {}
+        return None if computed is None else {name: feed[name] if name in feed else computed[name] for name in names}
 
-    def _passes(self, made: dict[str, Any], expected: dict[str, Any]) -> bool:
-        comparer = PairComparer(self.found.candidate, self.found.reference, self.functions)
-        return all(item.passed for item in comparer.add(made, expected))
+    def _passes(self, actual: dict[str, Any], expected: dict[str, Any]) -> bool:
+        comparer = PairComparer(self.located.candidate, self.located.reference, self.functions)
+        return all(item.passed for item in comparer.add(actual, expected))
 
     def _write(self, tensors: dict[str, Any], expected: dict[str, Any], row: Row) -> None:
         make_folder(self.folder)
-        model = self.resolved.backend(self.found.candidate).model
+        model = self.resolved.backend(self.located.candidate).model
         part = self.candidate.part(tensors, [row.tensor])
         model.save_verified(part, str(self.folder / f"model{Path(model.path).suffix}"))
         self.model = f"model{Path(model.path).suffix}"
         with InputsWriter(str(self.folder / "inputs.npz")) as writer:
             writer.add(tensors)
         with OutputsWriter(str(self.folder / "expected.npz")) as outputs:
-            outputs.add(self.found.reference, expected, 0.0)
+            outputs.add(self.located.reference, expected, 0.0)
         with atomic_write(str(self.folder / "run.sh")) as file:
             file.write(to_bytes(self._script()))
         with atomic_write(str(self.folder / "README.md")) as file:
@@ -137,13 +137,13 @@ class _Saver:
 
     def _script(self) -> str:
         command = shlex.join(["polycmp", *self._words()])
-        remake = remaking(self.plan, self.registry, self.found.reference, self.model)
+        remake = remaking(self.plan, self.registry, self.located.reference, self.model)
         lines = ["#!/bin/sh", "# Exit status 1: the fault is there.", *([remade_by(remake)] if remake else [])]
         return "\n".join([*lines, 'cd "$(dirname "$0")" || exit 3', f"exec {command}", ""])
 
     def _words(self) -> list[str]:
         """Return the words of the command that repeats the fault in the folder."""
-        row = self.found.judged.first_bad
+        row = self.located.judged.first_bad
         names = [row.tensor] if row is not None else []
         plan = replace(
             self.plan,
@@ -158,9 +158,9 @@ class _Saver:
 
     def _readme(self, row: Row) -> str:
         return (
-            f"# {row.node.label}\n\n{self.found.sentence}.\n\n"
+            f"# {row.node.label}\n\n{self.located.sentence}.\n\n"
             f"Found by `{self.plan.command}`. `{self.model}` computes {row.tensor!r}; `inputs.npz` and `expected.npz` "
-            f"hold what the reference, {self.found.reference}, read and made there.\n\n"
+            f"hold what the reference, {self.located.reference}, read and made there.\n\n"
             "    sh run.sh\n"
         )
 
@@ -190,9 +190,9 @@ def part_before(graph: ModelGraph, tensor: str, depth: int) -> tuple[list[str], 
     level: list[str] = [tensor]
     chosen: set[int] = set()
     for _ in range(depth + 1):
-        found = {maker[name] for name in level if name in maker and name not in static} - chosen
-        chosen |= found
-        level = [name for index in found for name in graph.nodes[index].inputs]
+        makers_before = {maker[name] for name in level if name in maker and name not in static} - chosen
+        chosen |= makers_before
+        level = [name for index in makers_before for name in graph.nodes[index].inputs]
     border = dict.fromkeys(
         name
         for index in sorted(chosen)

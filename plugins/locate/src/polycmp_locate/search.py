@@ -15,7 +15,7 @@ from polycmp.results import Outcome
 from polycmp.runs import Observers, Resolved, is_measured, make_functions, resolve
 from polycmp.session import invented_numbers
 from polycmp.tensors import Feed
-from polycmp_locate.causes.failure import Failure
+from polycmp_locate.causes.failure import ModelFailure
 from polycmp_locate.causes.rules import FAILS
 from polycmp_locate.judge import judge, look_again
 from polycmp_locate.measure.measure import measure
@@ -99,9 +99,9 @@ def _run_whole(setting: Setting, feed: Feed, on_stage: Stage) -> WholeModel | Ju
     if plain is not None and expected is None and step_over(setting, feed, on_stage):
         expected = reference.run_whole(feed, final)
     if expected is None:
-        return Judged(cause=Failure(reference.result.error or ""))
+        return Judged(cause=ModelFailure(reference.result.error or ""))
     if plain is None and candidate.unavailable:  # no operator of the model is to blame
-        return Judged(cause=Failure(candidate.result.error or ""))
+        return Judged(cause=ModelFailure(candidate.result.error or ""))
     if plain is None:
         return FAILS.ask(setting, feed, on_stage)
     return WholeModel(setting, feed, plain, expected, (again, expected_again), on_stage)

@@ -73,15 +73,15 @@ class Setting:
     network: NetworkComparison | None = None
     invented: Mapping[str, float] = field(default_factory=dict)
 
-    def agree(self, made: Tensors, expected: Tensors) -> bool:
+    def agree(self, actual: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
-        return all(item.passed for item in comparer.add(made, expected))
+        return all(item.passed for item in comparer.add(actual, expected))
 
     def passes(self, output: str) -> Callable[[Any, Any], bool]:
         """Return a function that tells whether a tensor of this name is within the tolerances of another."""
-        return lambda own, expected: all(
-            function(own, expected, output=output).passed for function in self.functions.values()
+        return lambda actual, expected: all(
+            function(actual, expected, output=output).passed for function in self.functions.values()
         )
 
 

@@ -38,13 +38,13 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
         return None
     same_names = replace(resolved, plan=replace(resolved.plan, compare=replace(plan, map_output={})))
 
-    def judge(feed: Feed, made: Tensors, expected: Tensors) -> list[OutputComparison]:
-        feeds = [(feed, copy_outputs(made), copy_outputs(expected))]
-        found = judge_outputs(same_names, candidate, reference, feeds)
-        known = {name: item for pair in found.comparisons for name, item in pair.outputs.items()}
-        invalid = {item.output for item in found.invalid}
+    def judge(feed: Feed, actual: Tensors, expected: Tensors) -> list[OutputComparison]:
+        feeds = [(feed, copy_outputs(actual), copy_outputs(expected))]
+        outcome = judge_outputs(same_names, candidate, reference, feeds)
+        known = {name: item for pair in outcome.comparisons for name, item in pair.outputs.items()}
+        invalid = {item.output for item in outcome.invalid}
         # Nothing that was measured explains what a metric leaves undecided: the search has to.
-        failed, reason = found.verdict in {"failed", "undecided"}, why_failed(found)
+        failed, reason = outcome.verdict in {"failed", "undecided"}, why_failed(outcome)
         return [
             OutputComparison(
                 name,
@@ -53,7 +53,7 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
                 reason=known[name].reason if name in known else reason if failed else "",
                 inconclusive="undecided" if name in known and known[name].verdict == "undecided" else "",
             )
-            for name in made
+            for name in actual
         ]
 
     return judge
@@ -69,14 +69,14 @@ def for_tensors(compare: ComparePlan) -> ComparePlan:
     """
     if not (compare.postprocess or compare.postprocess_script):
         return compare
-    kept = tuple(choice for choice in compare.functions if choice.name == DEFAULT_COMPARE)
-    return replace(compare, functions=kept or (Choice(DEFAULT_COMPARE, SimpleOptions()),))
+    default_functions = tuple(choice for choice in compare.functions if choice.name == DEFAULT_COMPARE)
+    return replace(compare, functions=default_functions or (Choice(DEFAULT_COMPARE, SimpleOptions()),))
 
 
-def why_failed(found: Outcome) -> str:
+def why_failed(outcome: Outcome) -> str:
     """Return why outputs did not pass; empty if they did."""
-    reasons = [f"{item.output}: NaN or infinity in iteration {item.iteration}" for item in found.invalid]
-    for pair in found.comparisons:
+    reasons = [f"{item.output}: NaN or infinity in iteration {item.iteration}" for item in outcome.invalid]
+    for pair in outcome.comparisons:
         reasons += [f"{item.output}: {item.reason}" for item in pair.outputs.values() if not item.passed]
         reasons += [pair.reason] if pair.reason else []
     return next(iter(reasons), "")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import PolycmpError
+from polycmp.graph import RANDOM_OPERATORS
 from polycmp.loader import immediate, keyword_aliases
 from polycmp_onnx.graph import GraphView, is_standard, keep_items, nodes_within, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
@@ -24,15 +25,8 @@ if TYPE_CHECKING:
 
     from polycmp_onnx.load import ModelSource
 
-_RANDOM = {
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "Bernoulli",
-    "Multinomial",
-    "Dropout",
-}
+#: Operators that do not always make the same numbers of the same inputs: Dropout draws while a model is trained.
+_NOT_CONSTANT = {*RANDOM_OPERATORS, "Dropout"}
 #: A quantised weight with its scale is what backends want to see; calculated, it would be a float weight again.
 _QUANTISATION = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
 
@@ -224,7 +218,7 @@ def _draws(nodes: Iterable[Any], functions: Sequence[Any]) -> bool:
     waiting, seen = list(nodes), set()
     while waiting:
         node = waiting.pop()
-        if is_standard(node, *_RANDOM):
+        if is_standard(node, *_NOT_CONSTANT):
             return True
         waiting += [inner for graph in subgraphs(node) for inner in nodes_within(graph)]
         called = (node.domain, node.op_type)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, PolycmpError
+from polycmp.graph import RANDOM_OPERATORS
 from polycmp_onnx.faults import Fault, faults_of, inputs_and_outputs
 from polycmp_onnx.graph import computed_tensors, is_standard, nodes_within
 from polycmp_onnx.load import structure_from_path
@@ -29,7 +30,6 @@ _LOADED, _RUN = 2 << 30, 256 << 20
 #: once by another library is rounded otherwise.
 _UNIT, _COARSE_UNIT = 2.0**-10, 2.0**-4
 _COARSE = frozenset({10, 16, 17, 18, 19, 20, 22, 23})  # FLOAT16, BFLOAT16 and those of 8 and 4 bits
-_RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 #: Words with which a backend says that it lacks something, with any file.
 _LACKS = (
     "NOT_IMPLEMENTED",
@@ -154,7 +154,7 @@ class Verification:
         if self.original is None:
             return "the original is no ONNX model"
         functions = [node for function in self.original.functions for node in function.node]
-        if any(is_standard(node, *_RANDOM) for node in (*nodes_within(self.original.graph), *functions)):
+        if any(is_standard(node, *RANDOM_OPERATORS) for node in (*nodes_within(self.original.graph), *functions)):
             return "it draws random numbers"
         return ""
 

@@ -15,16 +15,16 @@ from polycmp_pipeline.options import PipelineSection
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.report import NextStep
-    from polycmp_pipeline.findings import Findings
+    from polycmp_pipeline.findings import PipelineFindings
 
 #: Where inputs go in the command that is offered.
 _FOLDER = "stages"
 
 
 def _pipeline(call: Invocation) -> int:
-    from polycmp_pipeline.engine import find
     from polycmp_pipeline.face import result_of
     from polycmp_pipeline.file import read_pipeline
+    from polycmp_pipeline.stage_search import find
 
     path, section = call.params["pipeline"], call.section(PipelineSection)
     call.begin(reads=[("PIPELINE.toml", path)])
@@ -34,24 +34,24 @@ def _pipeline(call: Invocation) -> int:
     return call.present(result_of(findings, path, call.options.command, tuple(_next(call, findings))))
 
 
-def _next(call: Invocation, findings: Findings) -> Iterator[NextStep]:
-    """Yield the command that looks inside the model that is to blame, or the one that saves its inputs for that."""
+def _next(call: Invocation, findings: PipelineFindings) -> Iterator[NextStep]:
+    """Yield the command that searches inside the blamed model, or the one that saves its inputs for that."""
     from polycmp.plan import to_words
     from polycmp.report import NextStep
     from polycmp_pipeline.sentences import blamed
 
-    found = blamed(findings)
-    if found is None or found.stage.functions is not None or found.verdict not in {"failed", "undecided"}:
+    finding = blamed(findings)
+    if finding is None or finding.stage.functions is not None or finding.verdict not in {"failed", "undecided"}:
         return
-    if not found.inputs:
+    if not finding.inputs:
         command = f"{call.options.command} --save-inputs {_FOLDER}"
         yield NextStep(command, "Save what the reference gives each model, for other commands.")
         return
     name = "locate" if "locate" in call.registry.commands else "run"
     item = call.registry.find_command(name)
     table = call.registry.load(item, item.spec.target).table_of(call.registry)
-    plan = found.stage.plan
-    plan = replace(plan, data=replace(plan.data, files=(found.inputs,)))
+    plan = finding.stage.plan
+    plan = replace(plan, data=replace(plan.data, files=(finding.inputs,)))
     words = to_words(plan, call.registry, command=(name,), table=table)
     yield NextStep(shlex.join(["polycmp", *words]), item.spec.summary)
 

@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Findings on a pipeline, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Point, Problem, Result, Row, Series, State, Table
 from polycmp.sentences import MARKS, counted, heading_of
-from polycmp_pipeline.findings import Findings, StageFinding
+from polycmp_pipeline.findings import PipelineFindings, StageFinding
 from polycmp_pipeline.sentences import blamed, inherited_from, sentence, verdict_of
 
 _COLUMNS = (
@@ -18,11 +18,11 @@ _COLUMNS = (
 )
 
 
-def result_of(findings: Findings, path: str, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
+def result_of(findings: PipelineFindings, path: str, command_line: str, steps: Sequence[NextStep] = ()) -> Result:
     """Build the result for reports.
 
     Args:
-        findings: What was found.
+        findings: The findings.
         path: The pipeline file.
         command_line: The command line as typed.
         steps: Commands to type next.
@@ -43,12 +43,12 @@ def result_of(findings: Findings, path: str, command_line: str, steps: Sequence[
     )  # fmt: skip
 
 
-def _blocks(findings: Findings) -> Iterator[Block]:
+def _blocks(findings: PipelineFindings) -> Iterator[Block]:
     chosen = blamed(findings)
     rows = tuple(_row(stage, findings, chosen is stage) for stage in findings.stages)
-    left = tuple(Row(name, "skipped", (None, "not reached", "")) for name in findings.left)
+    not_reached = tuple(Row(name, "skipped", (None, "not reached", "")) for name in findings.not_reached)
     yield Table(
-        "Stages on the reference's data", (*rows, *left), _COLUMNS, name_title="Stage", reason_title="Why",
+        "Stages on the reference's data", (*rows, *not_reached), _COLUMNS, name_title="Stage", reason_title="Why",
         summary=counted(findings.samples, "sample"),
     )  # fmt: skip
     for stage in findings.stages:
@@ -59,7 +59,7 @@ def _blocks(findings: Findings) -> Iterator[Block]:
         yield from (Note(note, stage.stage.name) for note in dict.fromkeys(stage.notes))
 
 
-def _row(finding: StageFinding, findings: Findings, is_chosen: bool) -> Row:
+def _row(finding: StageFinding, findings: PipelineFindings, is_chosen: bool) -> Row:
     origin = inherited_from(finding, findings)
     apart = finding.end_to_end.text
     state: State = finding.verdict
@@ -80,7 +80,7 @@ def _row(finding: StageFinding, findings: Findings, is_chosen: bool) -> Row:
     )
 
 
-def _picture(findings: Findings) -> Series:
+def _picture(findings: PipelineFindings) -> Series:
     points = tuple(
         Point(
             stage.stage.name,
@@ -103,12 +103,12 @@ def _picture(findings: Findings) -> Series:
     )
 
 
-def _document(findings: Findings) -> dict[str, Any]:
+def _document(findings: PipelineFindings) -> dict[str, Any]:
     first = blamed(findings)
     return {
         "samples": findings.samples,
         "first_wrong": first.stage.name if first is not None and first.verdict in {"failed", "error"} else None,
-        "not_reached": list(findings.left),
+        "not_reached": list(findings.not_reached),
         "stages": [
             {
                 "name": stage.stage.name,

@@ -1,4 +1,4 @@
-"""Reading a pipeline file: its samples, and its stages in their order."""
+"""Reader of pipeline files: samples and stages in their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """Where the samples come from; one of these is given.
+    """Source of the samples; exactly one attribute is set.
 
     Attributes:
         files: Paths and patterns of files, each a sample: the value `path`.
@@ -134,8 +134,8 @@ def read_pipeline(path: str, registry: Registry, backends: Sequence[Any] = ()) -
         try:
             stages.append(_stage(table, defaults, typed, registry))
         except PolycmpError as error:
-            own = f"{whose}: {error.whose}" if error.whose else whose
-            raise type(error)(error.what, whose=own, why=error.why, hint=error.hint) from error
+            stage_whose = f"{whose}: {error.whose}" if error.whose else whose
+            raise type(error)(error.what, whose=stage_whose, why=error.why, hint=error.hint) from error
         if stages[-1].name in [stage.name for stage in stages[:-1]]:
             raise UsageError("another stage has this name, too", whose=whose, hint="give it another one")
     return Pipeline(path, _source(content, path), tuple(stages))
@@ -156,12 +156,12 @@ def _content(path: str) -> dict[str, Any]:
 
 
 def _source(content: Mapping[str, Any], path: str) -> Source:
-    given = [key for key in _SOURCES if key in content]
-    if len(given) != 1:
-        what = "two sources of samples" if given else "no samples"
-        why = "" if given else "the file says nowhere where they come from"
+    sources = [key for key in _SOURCES if key in content]
+    if len(sources) != 1:
+        what = "two sources of samples" if sources else "no samples"
+        why = "" if sources else "the file says nowhere where they come from"
         raise UsageError(what, whose=path, why=why, hint=f"give one of {', '.join(_SOURCES)}")
-    (key,) = given
+    (key,) = sources
     if key == "data-loader-script":
         return Source(script=_text(content[key], key))
     texts = _texts(content[key], key)
@@ -171,54 +171,54 @@ def _source(content: Mapping[str, Any], path: str) -> Source:
 def _stage(
     table: Mapping[str, Any], defaults: Mapping[str, Any], typed: Mapping[str, Any], registry: Registry
 ) -> Stage:
-    own = {key: _OWN[key](table[key], key) for key in table if key in _OWN}
-    options = {key: value for key, value in table.items() if key not in _OWN}
-    is_function = "function" in own
+    stage_values = {key: _STAGE_KEYS[key](table[key], key) for key in table if key in _STAGE_KEYS}
+    options = {key: value for key, value in table.items() if key not in _STAGE_KEYS}
+    is_function = "function" in stage_values
     if is_function == ("model" in table):
         raise UsageError(
             "a stage is a model or a function", hint='give it model = "FILE", or function = "FILE.py:NAME"'
         )
-    name = own.get("name", "")
+    name = stage_values.get("name", "")
     if not _NAME.fullmatch(name):
         raise UsageError("it needs a name of letters, digits, -, _ and .", hint='name = "detect"')
     shared = {key: value for key, value in defaults.items() if not (is_function and key in {"backend", "model"})}
     options = {**shared, **options, **({} if is_function else typed)}
     if is_function:
-        return _function(name, own, options, registry)
-    return _model(name, own, options, registry)
+        return _function(name, stage_values, options, registry)
+    return _model(name, stage_values, options, registry)
 
 
-def _function(name: str, own: Mapping[str, Any], options: Mapping[str, Any], registry: Registry) -> Stage:
+def _function(name: str, stage_values: Mapping[str, Any], options: Mapping[str, Any], registry: Registry) -> Stage:
     for key in ("feedback", "reference-model"):
-        if key in own:
+        if key in stage_values:
             raise UsageError(f"{key!r} is for models", hint="leave it out")
     for key in ("inputs", "outputs"):
-        if isinstance(own.get(key), Mapping):
+        if isinstance(stage_values.get(key), Mapping):
             raise UsageError(f"{key!r} of a function are names in their order", hint=f'{key} = ["picture", "boxes"]')
-    if not own.get("outputs"):
+    if not stage_values.get("outputs"):
         raise UsageError("what does the function return?", hint='outputs = ["crops"]')
     plan = from_values(options, registry)
     if plan.backends:
         raise UsageError("a function has no backend", hint="leave it out")
     _check_plan(plan, registry)
-    new, old = own["function"], own.get("reference-function", own["function"])
-    return Stage(name, plan, (new, old), own.get("inputs", ()), own["outputs"])
+    new, old = stage_values["function"], stage_values.get("reference-function", stage_values["function"])
+    return Stage(name, plan, (new, old), stage_values.get("inputs", ()), stage_values["outputs"])
 
 
-def _model(name: str, own: Mapping[str, Any], options: dict[str, Any], registry: Registry) -> Stage:
+def _model(name: str, stage_values: Mapping[str, Any], options: dict[str, Any], registry: Registry) -> Stage:
     for key in ("inputs", "outputs"):
-        if not isinstance(own.get(key, {}), Mapping):
+        if not isinstance(stage_values.get(key, {}), Mapping):
             raise UsageError(
                 f"{key!r} of a model are a table",
                 why="inputs and outputs have names",
                 hint=f'{key} = {{ x = "picture" }}',
             )
-    if "reference-function" in own:
+    if "reference-function" in stage_values:
         raise UsageError("'reference-function' is for functions", hint="give reference-model")
     backends = options.get("backend", [])
     backends = list(backends) if isinstance(backends, (list, tuple)) else [backends]
-    if "reference-model" in own:
-        last = _with_model(backends[-1], own["reference-model"]) if backends else None
+    if "reference-model" in stage_values:
+        last = _with_model(backends[-1], stage_values["reference-model"]) if backends else None
         backends = [*(backends[:-1] or backends), last] if last is not None else []
     plan = from_values({**options, "backend": backends}, registry)
     if len(plan.backends) != 2:
@@ -227,9 +227,8 @@ def _model(name: str, own: Mapping[str, Any], options: dict[str, Any], registry:
             hint='backend = ["trt:fp16", "onnxrt"], or reference-model = "old.onnx"',
         )  # fmt: skip
     _check_plan(plan, registry)
-    return Stage(
-        name, plan, None, own.get("inputs", {}), own.get("outputs", {}), own.get("feedback", {})
-    )  # fmt: skip
+    reads, makes = stage_values.get("inputs", {}), stage_values.get("outputs", {})
+    return Stage(name, plan, None, reads, makes, stage_values.get("feedback", {}))
 
 
 def _with_model(backend: Any, model: str) -> Any:
@@ -239,7 +238,7 @@ def _with_model(backend: Any, model: str) -> Any:
 
 
 def _check_plan(plan: Plan, registry: Registry) -> None:
-    """Refuse options that say where inputs come from, or that write files: the pipeline does both."""
+    """Refuse options of inputs and of written files, which the pipeline sets itself."""
     plain = from_values({}, registry)
     data = replace(plan.data, map_input={}, input_shapes={}, dimensions={})  # shapes concern builders of engines, too
     if data != plain.data or plan.files != plain.files:
@@ -283,7 +282,7 @@ def _callable(value: Any, key: str) -> Function:
 
 
 #: The keys of a stage that are no options of `polycmp run`.
-_OWN: Mapping[str, Callable[[Any, str], Any]] = {
+_STAGE_KEYS: Mapping[str, Callable[[Any, str], Any]] = {
     "name": _text,
     "function": _callable,
     "reference-function": _callable,

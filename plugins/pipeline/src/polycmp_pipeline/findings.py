@@ -1,4 +1,4 @@
-"""What is found of a pipeline, stage by stage."""
+"""Findings on a pipeline, stage by stage."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Verdict = Literal["passed", "failed", "blind", "undecided", "error", "skipped"]
 
 
 @dataclass(frozen=True)
-class Made:
-    """What both sides of a stage made of each sample.
+class StageResults:
+    """Results of both sides of a stage for each sample.
 
     Attributes:
-        reference: What the reference made.
-        equal: What the new side made of the same inputs; None where it failed on any.
-        free: What the new side made of what its own earlier stages made; None for samples that it did not reach.
+        reference: The reference's results.
+        equal: The new side's results for the same inputs; None where it failed on any.
+        free: The new side's results for the results of its own earlier stages; None for samples that it did not reach.
         failure: Why the new side failed on equal inputs; empty if it did not.
-        lost: Why it failed on its own; empty if it did not.
+        free_failure: Why the new side failed on its own values; empty if it did not.
         hint: What to do about a failure.
         notes: Remarks of its backends.
     """
@@ -30,14 +30,14 @@ class Made:
     equal: Sequence[Values] | None
     free: Sequence[Values | None]
     failure: str = ""
-    lost: str = ""
+    free_failure: str = ""
     hint: str = ""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ValueVerdict:
-    """What was found of one of a stage's values, over all samples.
+    """Finding on one of a stage's values, over all samples.
 
     Attributes:
         name: Its name.
@@ -60,7 +60,7 @@ class ValueVerdict:
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """How far a stage's results are apart where each side goes on with its own.
+    """Difference of a stage's results where each side feeds on its own earlier results.
 
     Attributes:
         text: In words.
@@ -81,7 +81,7 @@ class EndToEnd:
 
 @dataclass(frozen=True)
 class StageFinding:
-    """What was found of one stage.
+    """Finding on one stage.
 
     Attributes:
         stage: The stage.
@@ -92,7 +92,7 @@ class StageFinding:
         end_to_end: How its results differ where each side goes on with its own.
         hint: What to do about a failure.
         notes: Remarks.
-        inputs: Folder with what the reference gave it; empty where that was not saved.
+        inputs: Folder with its inputs from the reference; empty if they were not saved.
     """
 
     stage: Stage
@@ -113,17 +113,17 @@ class StageFinding:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What was found of a pipeline.
+class PipelineFindings:
+    """Findings on a pipeline.
 
     Attributes:
-        stages: What was found of its stages, up to one whose reference failed.
-        left: Names of the stages behind that.
+        stages: Findings on its stages, up to one whose reference failed.
+        not_reached: Names of the stages after that.
         samples: Number of samples.
         environment: Versions and machine.
     """
 
     stages: tuple[StageFinding, ...]
-    left: tuple[str, ...]
+    not_reached: tuple[str, ...]
     samples: int
     environment: Mapping[str, str]

@@ -8,46 +8,46 @@ from collections.abc import Sequence
 from polycmp.errors import DataError, OthersCode, PolycmpError, UsageError, did_you_mean
 from polycmp.loader import InvokeFromScript
 from polycmp_pipeline.file import Function, Stage
-from polycmp_pipeline.findings import Made
+from polycmp_pipeline.findings import StageResults
 from polycmp_pipeline.judging import checked_values
 from polycmp_pipeline.values import Values, same_values
 
 
-def run_function(stage: Stage, reference: Sequence[Values], own: Sequence[Values | None]) -> Made:
+def run_function(stage: Stage, reference: Sequence[Values], candidate: Sequence[Values | None]) -> StageResults:
     """Run both functions of a stage.
 
     Args:
         stage: The stage.
         reference: The reference's values of each sample.
-        own: The new side's own; None for samples that it did not get to.
+        candidate: The new side's values; None for samples that it did not reach.
 
     Raises:
-        DataError: The reference's function fails, or gives what is no value.
-        UsageError: It reads a value that nobody makes.
+        DataError: The reference's function fails, or returns something that is no value.
+        UsageError: It reads a value that no earlier stage makes.
     """
     assert stage.functions is not None
     new, old = stage.functions
     expected = [_call(stage, old, values) for values in reference]
-    failure = lost = hint = ""
+    failure = free_failure = hint = ""
     equal: list[Values] | None = []
     free: list[Values | None] = []
-    for theirs, mine in zip(reference, own, strict=True):
+    for reference_values, candidate_values in zip(reference, candidate, strict=True):
         result: Values | None = None
         if equal is not None:
             try:
-                result = _call(stage, new, theirs)
+                result = _call(stage, new, reference_values)
                 equal.append(result)
             except PolycmpError as error:
                 failure, hint, equal = _words(error), error.hint, None
-        if mine is None or (result is not None and _reads_same(stage, mine, theirs)):
-            free.append(None if mine is None else result)
+        if candidate_values is None or (result is not None and _reads_same(stage, candidate_values, reference_values)):
+            free.append(None if candidate_values is None else result)
             continue
         try:
-            free.append(_call(stage, new, mine))
+            free.append(_call(stage, new, candidate_values))
         except PolycmpError as error:
-            lost = lost or _words(error)
+            free_failure = free_failure or _words(error)
             free.append(None)
-    return Made(expected, equal, free, failure, lost, hint)
+    return StageResults(expected, equal, free, failure, free_failure, hint)
 
 
 def _words(error: PolycmpError) -> str:
@@ -59,7 +59,7 @@ def _reads_same(stage: Stage, one: Values, two: Values) -> bool:
 
 
 def _call(stage: Stage, function: Function, values: Values) -> Values:
-    """Call a function with copies, so that one that changes its arguments changes nobody else's."""
+    """Call a function with copies of its arguments, which it may change."""
     missing = next((name for name in stage.reads if name not in values), "")
     if missing:
         raise UsageError(
@@ -71,9 +71,9 @@ def _call(stage: Stage, function: Function, values: Values) -> Values:
     names = tuple(stage.makes)
     results = (result,) if len(names) == 1 else result
     if not isinstance(results, (tuple, list)) or len(results) != len(names):
-        given = f"{len(results)} results" if isinstance(results, (tuple, list)) else type(results).__name__
+        returned = f"{len(results)} results" if isinstance(results, (tuple, list)) else type(results).__name__
         raise DataError(
-            f"it gives {given}, where outputs names {len(names)}", whose=function.text,
+            f"it gives {returned}, where outputs names {len(names)}", whose=function.text,
             hint=f"return {', '.join(names)}",
         )  # fmt: skip
     return checked_values(dict(zip(names, results, strict=True)), function.text)

@@ -1,4 +1,4 @@
-"""Judging values item by item, and holding those of both sides beside each other end to end."""
+"""Judging of values item by item, and their comparison end to end."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Item:
 
 
 class ItemJudge:
-    """Judges items by what was said of comparing, or as `polycmp compare` judges arrays by default.
+    """Judges items by the options of comparing, or as `polycmp compare` judges arrays by default.
 
     Args:
-        plan: What was said of comparing.
+        plan: The options of comparing.
         registry: The plugins.
     """
 
@@ -76,14 +76,16 @@ class ItemJudge:
     def _of_lists(self, name: str, candidate: Any, reference: Any, place: str) -> Iterator[Item]:
         pairs = together(candidate, reference)
         if len(candidate) != len(reference):
-            alone = [f"[{theirs}]" for mine, theirs in pairs if mine is None]
-            extra = [f"[{mine}]" for mine, theirs in pairs if theirs is None]
+            alone = [f"[{reference_place}]" for candidate_place, reference_place in pairs if candidate_place is None]
+            extra = [f"[{candidate_place}]" for candidate_place, reference_place in pairs if reference_place is None]
             words = "; ".join(f"{word} {_listed(some)}" for word, some in (("without", alone), ("and", extra)) if some)
             counts = f"{counted(len(candidate), 'item')} instead of {len(reference)}"
             yield Item(place, "failed", f"{counts}, {words}", share=None, is_number=False)
-        for mine, theirs in pairs:
-            if mine is not None and theirs is not None:
-                yield from self.items(name, candidate[mine], reference[theirs], f"{place}[{theirs}]")
+        for candidate_place, reference_place in pairs:
+            if candidate_place is not None and reference_place is not None:
+                yield from self.items(
+                    name, candidate[candidate_place], reference[reference_place], f"{place}[{reference_place}]"
+                )
 
     def _item(self, name: str, candidate: Any, reference: Any, place: str) -> Item:
         if candidate is None or reference is None:
@@ -97,16 +99,16 @@ class ItemJudge:
         comparer = self._make("candidate", "reference")
         comparer.add({name: one}, {name: two})
         pair = comparer.result()
-        found = next(iter(pair.outputs.values()), pair)  # a user's function may have judged nothing
-        verdict = cast("Verdict", found.verdict)
+        comparison = next(iter(pair.outputs.values()), pair)  # a user's function may have judged nothing
+        verdict = cast("Verdict", comparison.verdict)
         brief = relation(one, two) if verdict != "passed" else ""
-        reason = shape_reason(one, two) if one.shape != two.shape else _text_reason(one, two) or found.reason
+        reason = shape_reason(one, two) if one.shape != two.shape else _text_reason(one, two) or comparison.reason
         full = "; ".join(filter(None, (brief, reason)))
         return Item(place, verdict, full, brief or _brief(one, two), share_of(one, two), is_number)
 
 
 def _brief(candidate: Array, reference: Array) -> str:
-    """Say in a few words how two arrays differ that do not follow from one another."""
+    """Describe the difference of two arrays without a known relation in a few words."""
     share = share_of(candidate, reference)
     is_known = share is not None and math.isfinite(share)
     return f"it is off by {100 * (share or 0.0):.2g} % of its range" if is_known else ""
@@ -134,22 +136,25 @@ def judge_values(
         reference: The reference's.
         samples: Names of the samples.
     """
-    found: dict[str, list[Item]] = {}
+    items_by_name: dict[str, list[Item]] = {}
     off: dict[str, set[str]] = {}
-    for sample, mine, theirs in zip(samples, candidate, reference, strict=True):
+    for sample, candidate_values, reference_values in zip(samples, candidate, reference, strict=True):
         where = f" of sample {sample}" if len(samples) > 1 else ""
-        for name in theirs:
+        for name in reference_values:
             items = [
-                replace(item, place=f"{item.place}{where}") for item in judge.items(name, mine[name], theirs[name])
+                replace(item, place=f"{item.place}{where}")
+                for item in judge.items(name, candidate_values[name], reference_values[name])
             ]
-            found.setdefault(name, []).extend(items)
+            items_by_name.setdefault(name, []).extend(items)
             if any(item.verdict != "passed" for item in items):
                 off.setdefault(name, set()).add(sample)
-    return tuple(_over(name, items, _count(items, len(off.get(name, ())), samples)) for name, items in found.items())
+    return tuple(
+        _over(name, items, _count(items, len(off.get(name, ())), samples)) for name, items in items_by_name.items()
+    )
 
 
 def _count(items: Sequence[Item], samples_off: int, samples: Sequence[str]) -> str:
-    """Say in how many samples, or of a sample alone in how many items, a value does not pass."""
+    """Count the samples, or the items of a single sample, in which a value does not pass."""
     if len(samples) > 1:
         return f"in {samples_off} of {counted(len(samples), 'sample')}"
     differing = sum(item.verdict != "passed" for item in items)
@@ -169,26 +174,28 @@ def _over(name: str, items: Sequence[Item], count: str) -> ValueVerdict:
     return ValueVerdict(name, verdict, reason, brief, share, len(items), len(differing))
 
 
-def hold_together(
-    judge: ItemJudge, candidate: Sequence[Values | None], reference: Sequence[Values], lost: str = ""
+def compare_end_to_end(
+    judge: ItemJudge, candidate: Sequence[Values | None], reference: Sequence[Values], free_failure: str = ""
 ) -> EndToEnd:
-    """Return how far the results of both sides are apart where each goes on with its own.
+    """Compare the results of both sides where each feeds on its own earlier results.
 
     Args:
         judge: Judges items.
         candidate: The new side's values of each sample; None for samples that it did not reach.
         reference: The reference's.
-        lost: Why it did not reach one.
+        free_failure: Why it did not reach one.
     """
     items: dict[str, list[Item]] = {}
-    for mine, theirs in zip(candidate, reference, strict=True):
-        for name in theirs if mine is not None else ():
-            items.setdefault(name, []).extend(judge.items(name, (mine or {}).get(name), theirs[name]))
+    for candidate_values, reference_values in zip(candidate, reference, strict=True):
+        for name in reference_values if candidate_values is not None else ():
+            items.setdefault(name, []).extend(
+                judge.items(name, (candidate_values or {}).get(name), reference_values[name])
+            )
     every = [(name, item) for name, some in items.items() for item in some]
     gone = sum(values is None for values in candidate)
     if gone:
         text = f"not reached with {counted(gone, 'sample')}"
-        words = f"{text}: {lost}" if lost else text
+        words = f"{text}: {free_failure}" if free_failure else text
         return EndToEnd(words, differs=True, share=float("inf"), decides=True, reached=False)
     name, worst = max(every, key=lambda pair: _weight(pair[1]), default=("", Item("")))
     size = _weight(worst)
@@ -206,24 +213,24 @@ def hold_together(
 
 
 def _weight(item: Item) -> float:
-    """Return how much a difference weighs: its share, or infinity for a decision."""
+    """Return the weight of a difference: its share, or infinity for a decision."""
     if item.share is None or not item.is_number:
         return float("inf") if item.verdict != "passed" else 0.0
     return item.share
 
 
-def checked_values(made: Mapping[str, Any], whose: str) -> Values:
-    """Return what a function made, if it can be held beside other values.
+def checked_values(results: Mapping[str, Any], whose: str) -> Values:
+    """Check that a function's results can be compared, and return them.
 
     Raises:
         DataError: A value is neither an array, a number, a text, nor a list of them.
     """
-    for name, value in made.items():
+    for name, value in results.items():
         if (kind := _unknown_kind(value)) is not None:
             raise DataError(
                 f"it gives {kind} for {name!r}", whose=whose, hint="give arrays, numbers, texts, or lists of them"
             )
-    return dict(made)
+    return dict(results)
 
 
 def _unknown_kind(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Stages that are models: run by both sides on the reference's data, then by the new side on its own."""
+"""Stages that are models: both sides run on the reference's data, then the new side on its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polycmp.sentences import counted
 from polycmp.session import judge_outputs
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_pipeline.file import Stage
-from polycmp_pipeline.findings import Made, ValueVerdict, Verdict
+from polycmp_pipeline.findings import StageResults, ValueVerdict, Verdict
 from polycmp_pipeline.values import Array, Values, array_of, is_list, same_array
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Feeds = tuple[list[Feed], bool]
 
 
 @dataclass(frozen=True)
-class Case:
+class ModelCall:
     """One call of the model on the reference's data.
 
     Attributes:
@@ -64,20 +64,22 @@ class ModelStage:
         self._stage, self._registry, self._samples, self._on_stage = stage, registry, samples, on_stage
         self._resolved: Resolved = resolve(stage.plan, registry)
         labels = [backend.label for backend in self._resolved.backends]
-        wanted = stage.plan.compare.reference
-        if wanted and wanted not in labels:
-            raise UsageError(f"no backend is called {wanted!r}", whose="reference", why=did_you_mean(wanted, labels))
-        self._reference = wanted or labels[-1]
+        reference = stage.plan.compare.reference
+        if reference and reference not in labels:
+            raise UsageError(
+                f"no backend is called {reference!r}", whose="reference", why=did_you_mean(reference, labels)
+            )
+        self._reference = reference or labels[-1]
         (self._candidate,) = (label for label in labels if label != self._reference)
-        self._cases: list[Case] = []
+        self._calls: list[ModelCall] = []
 
-    def run(self, reference: Sequence[Values], own: Sequence[Values | None], save_to: str = "") -> Made:
+    def run(self, reference: Sequence[Values], candidate: Sequence[Values | None], save_to: str = "") -> StageResults:
         """Run both sides.
 
         Args:
             reference: The reference's values of each sample.
-            own: The new side's own; None for samples that it did not get to.
-            save_to: Folder for what the reference is given; empty to save nothing.
+            candidate: The new side's values; None for samples that it did not reach.
+            save_to: Folder for the reference's inputs; empty to save nothing.
 
         Raises:
             BackendError: The reference's backend fails.
@@ -94,85 +96,87 @@ class ModelStage:
             pairing = InputPairing.of(self._resolved, self._reference)
             inputs = pairing.join([new, old])
             assert inputs is not None
-            made = self._made(new, old, inputs, reference, own, save_to)
+            results = self._run_both(new, old, inputs, reference, candidate, save_to)
         notes = [f"{run.label}: {note}" for run in (new, old) for note in run.result.notes]
-        return replace(made, notes=(*pairing.notes, *notes))
+        return replace(results, notes=(*pairing.notes, *notes))
 
-    def _made(
+    def _run_both(
         self, new: BackendRun, old: BackendRun, inputs: TensorMetadata, reference: Sequence[Values],
-        own: Sequence[Values | None], save_to: str,
-    ) -> Made:  # fmt: skip
+        candidate: Sequence[Values | None], save_to: str,
+    ) -> StageResults:  # fmt: skip
         self._on_stage(f"{self._stage.name}: running {old.label}")
-        asked = [self._whole_feeds(values, inputs) for values in reference]
+        sample_feeds = [self._whole_feeds(values, inputs) for values in reference]
         fed, expected = [], []
-        for feeds, _ in asked:
-            given = list(self._chain(old, feeds))
+        for feeds, _ in sample_feeds:
+            chain = list(self._chain(old, feeds))
             self._refuse_failed(old)
-            fed.append([feed for feed, _ in given])
-            expected.append([outputs for _, outputs in given])
+            fed.append([feed for feed, _ in chain])
+            expected.append([outputs for _, outputs in chain])
         if save_to:
             self._save(fed, save_to)
         names = self._names([outputs for some in expected for outputs in some])
-        theirs = [
+        reference_values = [
             self._values(outputs, names, are_lists=are_lists)
-            for outputs, (_, are_lists) in zip(expected, asked, strict=True)
+            for outputs, (_, are_lists) in zip(expected, sample_feeds, strict=True)
         ]
         self._on_stage(f"{self._stage.name}: running {new.label}")
         equal = self._on_equal(new, fed, expected)
         failure, hint = new.result.error, new.result.hint
         if equal is None:
-            return Made(theirs, None, [None] * len(own), failure, "", hint)
-        mine = [
+            return StageResults(reference_values, None, [None] * len(candidate), failure, "", hint)
+        candidate_values = [
             self._values(outputs, names, are_lists=are_lists)
-            for outputs, (_, are_lists) in zip(equal, asked, strict=True)
+            for outputs, (_, are_lists) in zip(equal, sample_feeds, strict=True)
         ]
-        free = list(self._free(new, inputs, own, asked, mine, names))
-        return Made(theirs, mine, free, lost=new.result.error or self._unlike(own, free))
+        free = list(self._free(new, inputs, candidate, sample_feeds, candidate_values, names))
+        free_failure = new.result.error or self._free_failure(candidate, free)
+        return StageResults(reference_values, candidate_values, free, free_failure=free_failure)
 
-    def _unlike(self, own: Sequence[Values | None], free: Sequence[Values | None]) -> str:
-        lost = any(mine is not None and made is None for mine, made in zip(own, free, strict=True))
+    def _free_failure(self, candidate: Sequence[Values | None], free: Sequence[Values | None]) -> str:
+        lost = any(values is not None and result is None for values, result in zip(candidate, free, strict=True))
         return "its inputs are no lists of one length" if lost else ""
 
     def _on_equal(
         self, run: BackendRun, fed: Sequence[Sequence[Feed]], expected: Sequence[Sequence[Mapping[str, Array]]]
     ) -> list[list[dict[str, Array]]] | None:
         """Return the new side's outputs for the reference's inputs; None where it fails."""
-        made: list[list[dict[str, Array]]] = []
+        all_outputs: list[list[dict[str, Array]]] = []
         for sample, feeds, references in zip(self._samples, fed, expected, strict=True):
-            made.append([])
+            all_outputs.append([])
             for number, (feed, theirs) in enumerate(zip(feeds, references, strict=True)):
                 outputs = run.infer(feed) if run.is_active else None
                 if outputs is None:
                     return None
                 copied = _arrays(outputs)
-                made[-1].append(self._by_reference(copied))
+                all_outputs[-1].append(self._by_reference(copied))
                 item = f"item {number} of " if len(feeds) > 1 else ""
-                self._cases.append(Case(f"{item}sample {sample}", feed, copied, theirs))
-        return made
+                self._calls.append(ModelCall(f"{item}sample {sample}", feed, copied, theirs))
+        return all_outputs
 
     def _free(
-        self, run: BackendRun, inputs: TensorMetadata, own: Sequence[Values | None], asked: Sequence[Feeds],
-        equal: Sequence[Values], names: Sequence[str],
+        self, run: BackendRun, inputs: TensorMetadata, candidate: Sequence[Values | None],
+        sample_feeds: Sequence[Feeds], equal: Sequence[Values], names: Sequence[str],
     ) -> Iterator[Values | None]:  # fmt: skip
-        for mine, (theirs, _), known in zip(own, asked, equal, strict=True):
-            if mine is None:
+        for values, (reference_feeds, _), known in zip(candidate, sample_feeds, equal, strict=True):
+            if values is None:
                 yield None
                 continue
-            feeds = self._feeds(mine, inputs)
+            feeds = self._feeds(values, inputs)
             if feeds is None:
                 yield None
-            elif not self._stage.feedback and _same_feeds(feeds[0], theirs):
+            elif not self._stage.feedback and _same_feeds(feeds[0], reference_feeds):
                 yield known
             else:
-                given = [self._by_reference(outputs) for _, outputs in self._chain(run, feeds[0])]
-                yield self._values(given, names, are_lists=feeds[1]) if len(given) == len(feeds[0]) else None
+                outputs = [self._by_reference(item) for _, item in self._chain(run, feeds[0])]
+                is_whole = len(outputs) == len(feeds[0])
+                yield self._values(outputs, names, are_lists=feeds[1]) if is_whole else None
 
     def _chain(self, run: BackendRun, feeds: Sequence[Feed]) -> Iterator[tuple[Feed, dict[str, Array]]]:
-        """Yield what a run is fed for each item, with what it makes of it, up to one that it fails on."""
+        """Yield the feed and the outputs of each item, up to one that the run fails on."""
         state: Feed = {}
         for feed in feeds:
-            given = {**feed, **state}
-            outputs = run.infer(given) if run.is_active else None
+            whole_feed = {**feed, **state}
+            outputs = run.infer(whole_feed) if run.is_active else None
             if outputs is None:
                 return
             copied = _arrays(outputs)
@@ -184,7 +188,7 @@ class ModelStage:
                         why=did_you_mean(output, renamed),
                     )  # fmt: skip
                 state[name] = renamed[output]
-            yield given, copied
+            yield whole_feed, copied
 
     def _by_reference(self, outputs: Mapping[str, Array]) -> dict[str, Array]:
         """Return the new side's outputs by the names that the reference has for them."""
@@ -216,14 +220,14 @@ class ModelStage:
         for name in (*reads, *self._stage.feedback):
             if name not in inputs:
                 raise UsageError(f"the model has no input {name!r}", whose=whose, why=did_you_mean(name, inputs))
-        wanted = {name: reads.get(name, name) for name in inputs}
-        for name, value in wanted.items():
+        value_names = {name: reads.get(name, name) for name in inputs}
+        for name, value in value_names.items():
             if value not in values:
                 raise UsageError(
                     f"nothing before it makes {value!r}, which the model reads", whose=whose,
                     why=did_you_mean(value, values), hint=f'inputs = {{ "{name}" = "VALUE" }}',
                 )  # fmt: skip
-        bound = {name: values[value] for name, value in wanted.items()}
+        bound = {name: values[value] for name, value in value_names.items()}
         lists = {name: value for name, value in bound.items() if is_list(value)}
         if not lists:
             return [{name: array_of(value) for name, value in bound.items()}], False
@@ -237,7 +241,7 @@ class ModelStage:
         ], True
 
     def _names(self, outputs: Sequence[Mapping[str, Array]]) -> tuple[str, ...]:
-        """Return the names of the reference's outputs, also where no item was there to run."""
+        """Return the names of the reference's outputs, even if there was no item to run."""
         if outputs:
             names = tuple(outputs[0])
         else:
@@ -253,12 +257,12 @@ class ModelStage:
 
     def _values(self, outputs: Sequence[Mapping[str, Array]], names: Sequence[str], *, are_lists: bool) -> Values:
         makes = cast("Mapping[str, str]", self._stage.makes)
-        made: Values = {}
+        values: Values = {}
         for name in names:
             items = [item[name] for item in outputs if name in item]
             if are_lists or items:
-                made[makes.get(name, name)] = items if are_lists else items[0]
-        return made
+                values[makes.get(name, name)] = items if are_lists else items[0]
+        return values
 
     def _save(self, fed: Sequence[Sequence[Feed]], folder: str) -> None:
         Path(folder).parent.mkdir(parents=True, exist_ok=True)
@@ -274,7 +278,7 @@ class ModelStage:
             )  # fmt: skip
 
     def judge(self, inputs: str = "") -> tuple[Verdict, str, tuple[ValueVerdict, ...], tuple[str, ...]]:
-        """Judge what the new side made of the reference's data, as `polycmp run` judges outputs.
+        """Judge the new side's outputs for the reference's data as `polycmp run` does.
 
         Args:
             inputs: Folder of the inputs.
@@ -282,15 +286,15 @@ class ModelStage:
         Returns:
             The verdict, a reason of the whole, the verdicts on the values, and remarks.
         """
-        if not self._cases:
+        if not self._calls:
             return "skipped", "there was nothing to run it on", (), ()
         self._on_stage(f"{self._stage.name}: judging")
         plan = self._resolved.plan
         # What is said of a difference depends on whether the inputs are the user's own, and these are.
-        given = replace(plan, data=replace(plan.data, files=(inputs or self._stage.name,)))
+        plan_with_inputs = replace(plan, data=replace(plan.data, files=(inputs or self._stage.name,)))
         outcome = judge_outputs(
-            replace(self._resolved, plan=given), self._candidate, self._reference,
-            [(case.feed, case.candidate, case.reference) for case in self._cases],
+            replace(self._resolved, plan=plan_with_inputs), self._candidate, self._reference,
+            [(case.feed, case.candidate, case.reference) for case in self._calls],
         )  # fmt: skip
         (pair,) = outcome.comparisons
         notes = tuple(note for note in outcome.notes if not note.startswith("inputs: "))
@@ -301,12 +305,12 @@ class ModelStage:
         for item in pair.outputs.values():
             name = makes.get(item.reference_output or item.output, item.output)
             share = item.stats.share if item.stats is not None else 0.0 if item.passed else None
-            calls = len(self._cases)
+            calls = len(self._calls)
             if item.verdict == "passed":
                 yield ValueVerdict(name, "passed", share=share, items=calls)
                 continue
             count = f"{item.failed_iterations} of {counted(calls, 'call')}" if calls > 1 else ""
-            place = f" of {self._cases[item.worst_iteration].place}" if calls > 1 else ""
+            place = f" of {self._calls[item.worst_iteration].place}" if calls > 1 else ""
             reason = f"{name}{place}: {item.reason}" + (f" ({count})" if count else "")
             size = "" if share is None or not math.isfinite(share) else f" by {100 * share:.2g} % of its range"
             brief = f"{name} is off{size}" + (f" ({count})" if count else "")
@@ -321,6 +325,6 @@ def _arrays(outputs: Mapping[str, Any]) -> dict[str, Array]:
 
 def _same_feeds(one: Sequence[Feed], two: Sequence[Feed]) -> bool:
     return len(one) == len(two) and all(
-        mine.keys() == theirs.keys() and all(same_array(mine[name], theirs[name]) for name in mine)
-        for mine, theirs in zip(one, two, strict=True)
+        feed.keys() == other_feed.keys() and all(same_array(feed[name], other_feed[name]) for name in feed)
+        for feed, other_feed in zip(one, two, strict=True)
     )  # fmt: skip

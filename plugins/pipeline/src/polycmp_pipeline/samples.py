@@ -40,7 +40,7 @@ def open_samples(source: Source, registry: Registry) -> dict[str, Values]:
 
 
 def _matches(pattern: str) -> Iterator[str]:
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207 - patterns may be absolute
-    if not found:
+    paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207 - patterns may be absolute
+    if not paths:
         raise UsageError(f"no file fits files = {pattern!r}", hint=f"ls {Path(pattern).parent}")
-    yield from found
+    yield from paths

@@ -1,4 +1,4 @@
-"""What users read of a pipeline: which stage is to blame, and what follows from it."""
+"""Sentences on a pipeline: which stage is to blame, and what follows from it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from polycmp.report import Verdict
 from polycmp.sentences import counted
-from polycmp_pipeline.findings import Findings, StageFinding
+from polycmp_pipeline.findings import PipelineFindings, StageFinding
 
 #: A share of what numbers span above which a difference that rounding explains is not passed in silence: as of outputs.
-_SMALL = 0.05
+_REPORTED_SHARE = 0.05
 
 
-def blamed(findings: Findings) -> StageFinding | None:
+def blamed(findings: PipelineFindings) -> StageFinding | None:
     """Return the first stage that is wrong on equal inputs, or else the first that could not be decided.
 
     Args:
@@ -25,20 +25,20 @@ def blamed(findings: Findings) -> StageFinding | None:
     return None
 
 
-def turning(findings: Findings) -> StageFinding | None:
-    """Return the first stage behind which right stages part: it decides otherwise, or differs by much.
+def turning(findings: PipelineFindings) -> StageFinding | None:
+    """Return the first stage whose end-to-end results differ by much or in a decision.
 
     Args:
         findings: What was found; with no stage to blame.
     """
     for stage in findings.stages:
         apart = stage.end_to_end
-        if apart.decides or (apart.differs and apart.share > _SMALL):
+        if apart.decides or (apart.differs and apart.share > _REPORTED_SHARE):
             return stage
     return None
 
 
-def verdict_of(findings: Findings) -> Verdict:
+def verdict_of(findings: PipelineFindings) -> Verdict:
     """Return the verdict on the whole."""
     stage = blamed(findings)
     if stage is not None and stage.verdict != "skipped":
@@ -48,12 +48,12 @@ def verdict_of(findings: Findings) -> Verdict:
     return "passed" if any(stage.verdict == "passed" for stage in findings.stages) else "blind"
 
 
-def inherited_from(finding: StageFinding, findings: Findings) -> str:
+def inherited_from(finding: StageFinding, findings: PipelineFindings) -> str:
     """Return the name of the stage whose fault a stage passes on; empty where it passes on none.
 
     Args:
         finding: The stage.
-        findings: What was found of all of them.
+        findings: The findings on all stages.
     """
     stage = blamed(findings)
     if stage is None or finding.verdict not in {"passed", "skipped"} or not finding.end_to_end.differs:
@@ -62,19 +62,19 @@ def inherited_from(finding: StageFinding, findings: Findings) -> str:
     return stage.stage.name if names.index(stage.stage.name) < names.index(finding.stage.name) else ""
 
 
-def sentence(findings: Findings) -> str:
-    """Return what was found in one sentence."""
+def sentence(findings: PipelineFindings) -> str:
+    """Describe the findings in one sentence."""
     stage = blamed(findings)
     if stage is None:
         return _right(findings)
     name = stage.stage.name
-    said = {
+    verdict_words = {
         "failed": "is wrong on equal inputs", "error": "fails on equal inputs",
         "undecided": "cannot be decided on equal inputs", "blind": "was compared blindly",
     }[stage.verdict]  # fmt: skip
     place = findings.stages.index(stage)
     before, after = findings.stages[:place], findings.stages[place + 1 :]
-    words = [f"{name!r} {said}: {stage.brief}"]
+    words = [f"{name!r} {verdict_words}: {stage.brief}"]
     right = _names([item for item in before if item.verdict == "passed"])
     words += [f"right before it: {right}"] if right else []
     heirs = _names([item for item in after if inherited_from(item, findings)])
@@ -89,7 +89,7 @@ def sentence(findings: Findings) -> str:
     return "; ".join(words)
 
 
-def _right(findings: Findings) -> str:
+def _right(findings: PipelineFindings) -> str:
     stages = [stage for stage in findings.stages if stage.verdict == "passed"]
     if not stages:
         return "nothing was there to run the stages on"

@@ -1,4 +1,4 @@
-"""What stages hand on: arrays, numbers, texts, and lists of them; taken apart, and two of them held together."""
+"""Values between stages: arrays, numbers, texts, and lists of them; their items, and the differences of two."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def same_array(one: Array, two: Array) -> bool:
 
 def same(one: Any, two: Any) -> bool:
     """Return whether two values hold the same bits in the same lists."""
-    mine, theirs = list(items_of(one)), list(items_of(two))
-    return len(mine) == len(theirs) and all(
+    items, other_items = list(items_of(one)), list(items_of(two))
+    return len(items) == len(other_items) and all(
         at == place and same_array(array, other)
-        for (at, array), (place, other) in zip(mine, theirs, strict=True)
+        for (at, array), (place, other) in zip(items, other_items, strict=True)
     )  # fmt: skip
 
 
@@ -91,10 +91,10 @@ def together(candidate: Sequence[Any], reference: Sequence[Any]) -> list[tuple[i
 
 def _aligned(candidate: Sequence[Any], reference: Sequence[Any]) -> list[tuple[int | None, int | None]]:
     """Align two lists so that the sum of distances is the smallest; an item that is left out costs 1/2."""
-    mine, theirs = ([list(items_of(item)) for item in side] for side in (candidate, reference))
-    rows, columns = len(mine) + 1, len(theirs) + 1
+    candidate_items, reference_items = ([list(items_of(item)) for item in side] for side in (candidate, reference))
+    rows, columns = len(candidate_items) + 1, len(reference_items) + 1
     cost = np.add.outer(np.arange(rows), np.arange(columns)) / 2.0
-    apart = [[_distance(one, two) for two in theirs] for one in mine]
+    apart = [[_distance(one, two) for two in reference_items] for one in candidate_items]
     for row in range(1, rows):
         for column in range(1, columns):
             pair = cost[row - 1, column - 1] + apart[row - 1][column - 1]
@@ -115,10 +115,10 @@ def _aligned(candidate: Sequence[Any], reference: Sequence[Any]) -> list[tuple[i
 
 
 def _distance(one: Sequence[tuple[str, Array]], two: Sequence[tuple[str, Array]]) -> float:
-    """Return how far two items are apart, between 0 and 1."""
+    """Return the distance of two items, between 0 and 1."""
     if [at for at, _ in one] != [at for at, _ in two]:
         return 1.0
-    shares = [_share_of(mine, theirs) for (_, mine), (_, theirs) in zip(one, two, strict=True)]
+    shares = [_share_of(array, other) for (_, array), (_, other) in zip(one, two, strict=True)]
     return min(max(shares, default=0.0), 1.0)
 
 
@@ -128,9 +128,9 @@ def _share_of(one: Array, two: Array) -> float:
 
 
 def share_of(candidate: Array, reference: Array) -> float | None:
-    """Return the largest difference as a share of what the reference's numbers span; None of what is no such numbers.
+    """Return the largest difference as a share of the span of the reference's numbers; None if there are none.
 
-    That are texts, and arrays of different shapes or kinds.
+    Texts, and arrays of different shapes or kinds, have no such share.
     """
     if same_array(candidate, reference):
         return 0.0

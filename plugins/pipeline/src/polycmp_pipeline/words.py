@@ -1,4 +1,4 @@
-"""In words, how one array follows from another one, where it does: what a slip in a stage looks like."""
+"""Descriptions of known relations between two arrays, as slips in a stage cause them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MOST_AXES = 5
 #: Sizes of an axis that may be one of channels.
 _CHANNELS = (3, 4)
 #: The share of what values span that a scale and an offset may leave unexplained (choice: rounding of colours is less).
-_LEFT = 2e-3
+_UNEXPLAINED_SHARE = 2e-3
 #: The share of the largest number that rounding may move others by (choice: a hundred roundings of float32).
-_ROUNDING = 1e-5
+_ROUNDING_SHARE = 1e-5
 #: Of larger arrays so many numbers are looked at for a scale and an offset (choice).
-_LOOKED_AT = 100_000
+_MAX_NUMBERS = 100_000
 #: Fewer numbers than this follow from any others by a scale and an offset.
-_FEWEST = 8
+_MIN_NUMBERS = 8
 
 
 def relation(candidate: Array, reference: Array) -> str:
-    """Return in words how an array follows from the one that was expected; empty where nothing known explains it.
+    """Describe how an array follows from the expected one; empty if no known relation explains it.
 
     Args:
         candidate: The array.
@@ -51,7 +51,7 @@ def _alike(one: Array, two: Array) -> bool:
     if one.shape != two.shape or {one.dtype.kind, two.dtype.kind} <= set("iub"):
         return np.array_equal(one, two)
     off = np.abs(one.astype(np.float64) - two.astype(np.float64))
-    return bool(off.max(initial=0.0) <= _ROUNDING * np.abs(two.astype(np.float64)).max(initial=0.0))
+    return bool(off.max(initial=0.0) <= _ROUNDING_SHARE * np.abs(two.astype(np.float64)).max(initial=0.0))
 
 
 def _is_flat(array: Array) -> bool:
@@ -69,7 +69,7 @@ def _transposed(candidate: Array, reference: Array) -> str:
 
 
 def _one_more_or_less(candidate: Array, reference: Array) -> str:
-    """Say of an array that is one longer or shorter in an axis which end that is at."""
+    """Describe at which end an array is one longer or shorter along an axis."""
     off = [axis for axis in range(reference.ndim) if candidate.shape[axis] != reference.shape[axis]]
     if len(off) != 1 or abs(candidate.shape[off[0]] - reference.shape[off[0]]) != 1:
         return ""
@@ -116,12 +116,12 @@ def _by_one(candidate: Array, reference: Array) -> str:
 
 
 def _scaled(candidate: Array, reference: Array) -> str:
-    """Say by which scale and offset numbers follow from others, the same for all or one for each channel."""
+    """Describe the scale and offset by which numbers follow from others, of all or of each channel."""
     words = _line(candidate, reference)
     if words:
         return f"it is the reference {words}"
     for axis in range(reference.ndim):
-        if reference.shape[axis] in _CHANNELS and reference.size >= _FEWEST * reference.shape[axis]:
+        if reference.shape[axis] in _CHANNELS and reference.size >= _MIN_NUMBERS * reference.shape[axis]:
             pairs = zip(np.moveaxis(candidate, axis, 0), np.moveaxis(reference, axis, 0), strict=True)
             each = [_line(one, two) or ("as it is" if _alike(one, two) else "") for one, two in pairs]
             if all(each):
@@ -130,14 +130,14 @@ def _scaled(candidate: Array, reference: Array) -> str:
 
 
 def _line(candidate: Array, reference: Array) -> str:
-    step = max(1, candidate.size // _LOOKED_AT)
+    step = max(1, candidate.size // _MAX_NUMBERS)
     one, two = (array.ravel()[::step].astype(np.float64) for array in (candidate, reference))
     span = float(np.ptp(one)) if np.isfinite(one).all() and np.isfinite(two).all() else 0.0
-    if one.size < _FEWEST or not span or not np.ptp(two):
+    if one.size < _MIN_NUMBERS or not span or not np.ptp(two):
         return ""
     slope, offset = np.polyfit(two, one, 1)
-    if float(np.abs(slope * two + offset - one).max()) > _LEFT * span:
+    if float(np.abs(slope * two + offset - one).max()) > _UNEXPLAINED_SHARE * span:
         return ""
-    plus = f" {'+' if offset > 0 else '-'} {abs(offset):.3g}" if abs(offset) > _LEFT * span else ""
-    times = f"× {slope:.3g}" if abs(slope - 1) > _LEFT else ""
+    plus = f" {'+' if offset > 0 else '-'} {abs(offset):.3g}" if abs(offset) > _UNEXPLAINED_SHARE * span else ""
+    times = f"× {slope:.3g}" if abs(slope - 1) > _UNEXPLAINED_SHARE else ""
     return f"{times}{plus}".strip()

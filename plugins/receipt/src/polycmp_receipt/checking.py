@@ -1,4 +1,4 @@
-"""Whether what a receipt says can be repeated here."""
+"""Check whether the run of a receipt can be repeated here."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Check:
-    """A receipt beside what came out here.
+class ReceiptCheck:
+    """A receipt beside its repetition.
 
     Attributes:
         stated: The receipt.
         repeated: The receipt of the run that repeats it; None where it was refused before.
-        breaches: What is not as the receipt says, in words: then it is refused.
-        differences: What is otherwise here and need not matter: versions, the machine, single bits.
+        breaches: Deviations from the receipt, for which it is refused.
+        differences: Differences that need not matter: versions, the machine, single bits.
     """
 
     stated: Receipt
@@ -39,8 +39,10 @@ class Check:
     differences: tuple[str, ...] = ()
 
 
-def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage: Stage = lambda _: None) -> Check:
-    """Repeat what a receipt says.
+def check(
+    path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage: Stage = lambda _: None
+) -> ReceiptCheck:
+    """Repeat the run of a receipt.
 
     Args:
         path: The receipt.
@@ -57,7 +59,7 @@ def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage
     stated = load(path)
     breaches = tuple(_other_files(stated))
     if breaches:
-        return Check(stated, None, breaches)
+        return ReceiptCheck(stated, None, breaches)
     plan = without_written_files(from_values(stated.run, registry))
     harm = None if scripts else next(_harm_in(plan, registry), "")
     if harm:
@@ -71,11 +73,11 @@ def check(path: str, registry: Registry, *, scripts: bool, exact: bool, on_stage
         repeated = load(again)
     bits = list(_other_bits(stated, repeated))
     breaches = (*_other_results(stated, repeated), *(bits if exact else ()))
-    return Check(stated, repeated, breaches, (*_elsewhere(stated, repeated), *(() if exact else bits)))
+    return ReceiptCheck(stated, repeated, breaches, (*_elsewhere(stated, repeated), *(() if exact else bits)))
 
 
 def _harm_in(plan: Plan, registry: Registry) -> Iterator[str]:
-    """Yield in words the code that a plan names, and the files that it has written: caches, say.
+    """Yield descriptions of the code that a plan names, and of the files that it writes, such as caches.
 
     Args:
         plan: The plan, without other files that it writes.
@@ -87,13 +89,13 @@ def _harm_in(plan: Plan, registry: Registry) -> Iterator[str]:
     instances: list[Any] = [data.loader.options, *data.followers.values(), *plan.loader_options.values()]
     instances += [choice.options for choice in compare.functions]
     instances += [backend.options for backend in plan.backends]
-    given = [option for instance in instances for option in _given(instance)]
+    given = [option for instance in instances for option in _changed_options(instance)]
     models = [model for model in (plan.model, *(backend.model for backend in plan.backends)) if model]
     yield from (f"code: {name} {text!r}" for name, text in code_named(given, models, plan.backends, registry))
     yield from (f"a file to write: {option.name} {text!r}" for option in given for text in option.written)
 
 
-def _given(instance: Any) -> Iterator[GivenOption]:
+def _changed_options(instance: Any) -> Iterator[GivenOption]:
     for name, value in changed_options(instance).items() if instance is not None else ():
         field = find_field(type(instance), name)
         if field is not None:
@@ -108,7 +110,7 @@ def _other_files(stated: Receipt) -> Iterator[str]:
 
 
 def _is_other(path: str, digest: str) -> str:
-    """Return in words why a file is none that a receipt states; empty if it is."""
+    """Describe the difference of a file from the one that a receipt states; empty if there is none."""
     try:
         same = digest_of(path) == digest
     except FileError as error:
@@ -148,6 +150,6 @@ def _pairs(
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the entries of two tables of tables, with an empty text for what one of them lacks."""
     for outer in dict.fromkeys((*one, *two)):
-        mine, other = one.get(outer, {}), two.get(outer, {})
-        for inner in dict.fromkeys((*mine, *other)):
-            yield outer, inner, mine.get(inner, ""), other.get(inner, "")
+        one_table, other_table = one.get(outer, {}), two.get(outer, {})
+        for inner in dict.fromkeys((*one_table, *other_table)):
+            yield outer, inner, one_table.get(inner, ""), other_table.get(inner, "")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from polycmp.command import Invocation
     from polycmp.report import Block, Verdict
-    from polycmp_receipt.checking import Check
+    from polycmp_receipt.checking import ReceiptCheck
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ def _receipt(call: Invocation) -> int:
     path, section = call.params["file"], call.section(CheckSection)
     call.begin(reads=[("FILE", path)])
     with call.progress() as on_stage:
-        found = check(path, call.registry, scripts=section.allow_scripts, exact=section.exact, on_stage=on_stage)
-    verdict: Verdict = "failed" if found.breaches else "passed"
+        result = check(path, call.registry, scripts=section.allow_scripts, exact=section.exact, on_stage=on_stage)
+    verdict: Verdict = "failed" if result.breaches else "passed"
     sentence = (
-        f"the receipt is refused: {found.breaches[0]}"
-        if found.breaches
-        else f"repeated: the verdict is {found.stated.verdict}, as the receipt says"
+        f"the receipt is refused: {result.breaches[0]}"
+        if result.breaches
+        else f"repeated: the verdict is {result.stated.verdict}, as the receipt says"
     )
     return call.present(
         Result(
@@ -48,26 +48,26 @@ def _receipt(call: Invocation) -> int:
             heading=heading_of(verdict),
             sentence=sentence,
             title=path,
-            content=tuple(_blocks(found)),
+            content=tuple(_blocks(result)),
             command_line=call.options.command,
             document={
                 "schema": 1, "verdict": verdict, "command": call.options.command,
-                "receipt": {"breaches": list(found.breaches), "differences": list(found.differences)},
+                "receipt": {"breaches": list(result.breaches), "differences": list(result.differences)},
             },
         )
     )  # fmt: skip
 
 
-def _blocks(found: Check) -> Iterator[Block]:
+def _blocks(result: ReceiptCheck) -> Iterator[Block]:
     from polycmp.report import Fact, Facts, Note
 
-    stated = found.stated
+    stated = result.stated
     facts = [Fact(path, f"SHA-256 {digest}") for path, digest in stated.files.items()]
     facts += [Fact(label, version) for label, version in stated.versions.items()]
     facts += [Fact("command", stated.command)]
     yield Facts("What the receipt states", tuple(facts))
-    yield from (Note(text, label="breach") for text in found.breaches[1:])
-    yield from (Note(text) for text in found.differences)
+    yield from (Note(text, label="breach") for text in result.breaches[1:])
+    yield from (Note(text) for text in result.differences)
 
 
 receipt_command = BackendCommand(

@@ -1,4 +1,4 @@
-"""Writing a receipt while `run` compares."""
+"""Observer that writes a receipt while `run` compares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def record(resolved: Resolved, options: ReceiptOptions) -> ReceiptRecorder:
-    """Make the observer that writes a receipt."""
+    """Create the observer that writes a receipt."""
     return ReceiptRecorder(resolved, options.file)
 
 
@@ -50,7 +50,7 @@ class ReceiptRecorder(RunObserver):
             self._files |= digests_of(model)
 
     def on_step(self, step: RunStep, /) -> None:
-        """Take in a step; of a model in windows it comes once for each, always with the same inputs."""
+        """Add the outputs of a step, which comes once per window, always with the same inputs."""
         if step.index != self._iteration:
             self._iteration = step.index
             _add(self._inputs, step.feed)
@@ -60,7 +60,7 @@ class ReceiptRecorder(RunObserver):
                 _add(known.setdefault(name, hashlib.sha256()), {name: array})
 
     def finish(self, outcome: Outcome, /) -> None:
-        """Make the receipt, and write it.
+        """Write the receipt.
 
         Raises:
             FileError: It cannot be written.
@@ -94,7 +94,7 @@ class _Digest(Protocol):
 
 
 def _add(digest: _Digest, arrays: Mapping[str, Any]) -> None:
-    """Take arrays in, with their names, types and shapes."""
+    """Add arrays to a digest, with their names, types and shapes."""
     for name in sorted(arrays):
         array = to_numpy(arrays[name]) if hasattr(arrays[name], "dtype") else np.asarray(arrays[name], object)
         digest.update(f"{name} {array.dtype} {array.shape}\0".encode())

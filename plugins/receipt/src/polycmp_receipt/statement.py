@@ -24,7 +24,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was compared, and what came out.
+    """A comparison and its result.
 
     Attributes:
         files: SHA-256 of each file of the models, by its path as it was given.

@@ -16,11 +16,11 @@ GROWN = 2.0
 #: Past runs without which a time is not judged.
 LEAST = 3
 #: Standard deviations beyond which a time is no noise. A median's deviation times this factor estimates a normal one's.
-_BEYOND, _NORMAL = 3.0, 1.4826
+_NOISE_LIMIT, _MEDIAN_TO_STANDARD = 3.0, 1.4826
 
 
 @dataclass(frozen=True)
-class Past:
+class PastResult:
     """Result of a case in one run.
 
     Attributes:
@@ -40,7 +40,7 @@ class Past:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not as it was.
+    """One difference between two runs.
 
     Attributes:
         kind: `new failure`, `verdict`, `fixed`, `error grew`, `slower`, `new case`, `gone`.
@@ -61,29 +61,29 @@ class Changes:
 
     Attributes:
         since: The run compared with.
-        found: The changes.
+        changes: The changes.
         notes: Comparisons that could not be made, in words.
     """
 
     since: str
-    found: tuple[Change, ...]
+    changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def regressions(self) -> tuple[str, ...]:
         """Changes for the worse that are no failures: cases that have become slower."""
-        return tuple(f"{change.case}: {change.text}" for change in self.found if change.kind == "slower")
+        return tuple(f"{change.case}: {change.text}" for change in self.changes if change.kind == "slower")
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {"since": self.since, "found": [asdict(change) for change in self.found], "notes": list(self.notes)}
+        return {"since": self.since, "found": [asdict(change) for change in self.changes], "notes": list(self.notes)}
 
 
 def compare(
     since: str,
-    before: Mapping[str, Past],
+    before: Mapping[str, PastResult],
     times: Mapping[str, Mapping[str, Sequence[float]]],
-    now: Iterable[Past],
+    now: Iterable[PastResult],
     max_slowdown: float = 0.0,
 ) -> Changes:
     """Compare the results of cases with past ones.
@@ -96,35 +96,35 @@ def compare(
         max_slowdown: Largest ratio of an inference's time to the median of past times; 0 for no limit.
     """
     now = list(now)
-    found: list[Change] = []
+    changes: list[Change] = []
     unjudged = 0
     for case in now:
-        then = before.get(case.name)
-        if then is None:
-            found.append(Change("new case", case.name, case.state, case.state in BAD))
+        past_result = before.get(case.name)
+        if past_result is None:
+            changes.append(Change("new case", case.name, case.state, case.state in BAD))
         else:
-            found += _verdicts(then, case)
-            found += _errors(then, case)
+            changes += _verdicts(past_result, case)
+            changes += _errors(past_result, case)
         for label, seconds in case.times.items() if max_slowdown else ():
             past = times.get(case.name, {}).get(label, [])
             if len(past) < LEAST:
                 unjudged += 1
             elif (text := slower(seconds, past, max_slowdown)) is not None:
-                found.append(Change("slower", case.name, f"{label}: {text}", True))
+                changes.append(Change("slower", case.name, f"{label}: {text}", True))
     here = {case.name for case in now}
-    found += [Change("gone", name, f"it was {past.state}") for name, past in before.items() if name not in here]
-    counts = [f"{sum(change.kind == kind for change in found)} {kind}" for kind in _kinds(found)]
+    changes += [Change("gone", name, f"it was {past.state}") for name, past in before.items() if name not in here]
+    counts = [f"{sum(change.kind == kind for change in changes)} {kind}" for kind in _kinds(changes)]
     notes = [f"compared with {since}: {', '.join(counts) or 'nothing changed'}"]
     if unjudged:
         notes.append(f"{unjudged} times are not judged: a median needs {LEAST} past runs")
-    return Changes(since, tuple(found), tuple(notes))
+    return Changes(since, tuple(changes), tuple(notes))
 
 
-def _kinds(found: Iterable[Change]) -> list[str]:
-    return list(dict.fromkeys(change.kind for change in found))
+def _kinds(changes: Iterable[Change]) -> list[str]:
+    return list(dict.fromkeys(change.kind for change in changes))
 
 
-def _verdicts(then: Past, now: Past) -> Iterator[Change]:
+def _verdicts(then: PastResult, now: PastResult) -> Iterator[Change]:
     if then.state == now.state:
         return
     text = f"{then.state} before, {now.state} now" + (f": {now.reason}" if now.reason else "")
@@ -136,7 +136,7 @@ def _verdicts(then: Past, now: Past) -> Iterator[Change]:
         yield Change("verdict", now.name, text)
 
 
-def _errors(then: Past, now: Past) -> Iterator[Change]:
+def _errors(then: PastResult, now: PastResult) -> Iterator[Change]:
     if then.max_error is None or now.max_error is None:
         return
     was_finite = math.isfinite(then.max_error)
@@ -147,7 +147,7 @@ def _errors(then: Past, now: Past) -> Iterator[Change]:
 
 
 def slower(seconds: float, past: Sequence[float], limit: float) -> str | None:
-    """Return in words that a time is too long, given past ones; None if it is not.
+    """Describe a time that is too long, given past ones; None if it is not.
 
     It is if it exceeds both the limit and what the past times scatter: their median, and three times the standard
     deviation that their median absolute deviation stands for.
@@ -158,8 +158,8 @@ def slower(seconds: float, past: Sequence[float], limit: float) -> str | None:
         limit: Largest ratio of the time to their median.
     """
     median = statistics.median(past)
-    noise = _NORMAL * statistics.median(abs(item - median) for item in past)
-    if seconds <= limit * median or seconds <= median + _BEYOND * noise:
+    noise = _MEDIAN_TO_STANDARD * statistics.median(abs(item - median) for item in past)
+    if seconds <= limit * median or seconds <= median + _NOISE_LIMIT * noise:
         return None
     factor = f"{seconds / median:.2f} x" if median else "more than"
     return f"{duration(seconds)}, {factor} the median of {len(past)} runs ({duration(median)}, noise {duration(noise)})"

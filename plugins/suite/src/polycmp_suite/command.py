@@ -53,7 +53,7 @@ class SuiteGroup(click.Group):
         """Parse; what is no word of the group's belongs to `run`."""
         if not args or args[0] not in self.commands:
             args = ["run", *(args or ["--help"])]
-        return super().parse_args(ctx, [word for given in args for word in _long(given)])
+        return super().parse_args(ctx, [word for arg in args for word in _long(arg)])
 
 
 def _long(word: str) -> list[str]:

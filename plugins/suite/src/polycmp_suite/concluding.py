@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 
-class Past:
-    """Past runs that a run is compared with, and kept with.
+class PastRuns:
+    """Past runs that a run is compared with and stored beside.
 
     Args:
         history: The options.
@@ -40,8 +40,10 @@ class Past:
 
     def _begins(self) -> bool:
         """Return whether there is nothing to compare with: not asked for, or this run is the first in its history."""
-        past, kept = self.history.baseline, self.history.history
-        return not past or (bool(kept) and Path(past).absolute() == Path(kept).absolute() and not Path(past).exists())
+        past, history = self.history.baseline, self.history.history
+        return not past or (
+            bool(history) and Path(past).absolute() == Path(history).absolute() and not Path(past).exists()
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -53,7 +55,7 @@ class Past:
 
 @dataclass(frozen=True)
 class Concluded:
-    """A run of a suite of which all has ended that will.
+    """A run of a suite that is over, complete or not.
 
     Attributes:
         name: Name of the suite.
@@ -80,7 +82,7 @@ class Concluded:
 
 
 def tell(call: Invocation, run: Run, name: str, about: Mapping[str, Any]) -> None:
-    """Write what is known of a run as a whole.
+    """Write facts about a run as a whole.
 
     Args:
         call: The command.
@@ -94,8 +96,8 @@ def tell(call: Invocation, run: Run, name: str, about: Mapping[str, Any]) -> Non
     run.write_about({"suite": name, "command": call.options.command, "time": time.time(), **about})
 
 
-def conclude(call: Invocation, run: Run, concluded: Concluded, past: Past) -> int:
-    """Write and show what a run made, and return the exit status.
+def conclude(call: Invocation, run: Run, concluded: Concluded, past: PastRuns) -> int:
+    """Write and show the results of a run, and return the exit status.
 
     Args:
         call: The command.

@@ -52,7 +52,7 @@ def _diff(call: Invocation) -> int:
 def _result(changes: Changes, name: str, command_line: str) -> Result:
     from polycmp.report import Column, Fact, Note, Result, Row, Table, Verdict
 
-    worse = sum(change.worse for change in changes.found)
+    worse = sum(change.worse for change in changes.changes)
     rows = tuple(
         Row(
             change.case,
@@ -61,7 +61,7 @@ def _result(changes: Changes, name: str, command_line: str) -> Result:
             change.text,
             mark="" if change.worse else "note",
         )
-        for change in sorted(changes.found, key=lambda change: not change.worse)
+        for change in sorted(changes.changes, key=lambda change: not change.worse)
     )
     table = Table(
         title=f"{name} against {changes.since}",
@@ -72,7 +72,7 @@ def _result(changes: Changes, name: str, command_line: str) -> Result:
         summary=f"{worse} worse",
         failures_first=True,
     )
-    number = len(changes.found)
+    number = len(changes.changes)
     verdict: Verdict = "failed" if worse else "passed"
     return Result(
         command="suite diff",

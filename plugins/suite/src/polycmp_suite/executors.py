@@ -1,4 +1,4 @@
-"""Finding the executor that a suite asks for."""
+"""Lookup of a suite's executor."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def make_executor(name: str, resources: Resources) -> Executor:
         UsageError: There is none of this name.
         PluginError: The executor's plugin cannot be imported, or lacks a module.
     """
-    found, broken = find_executors()
-    spec = found.get(name)
+    specs, broken = find_executors()
+    spec = specs.get(name)
     if spec is None:
         if broken:
             raise PluginError(f"there is no executor {name!r}", why="; ".join(broken), hint="--executor local")
-        raise UsageError(f"there is no executor {name!r}", why=did_you_mean(name, found), hint="--executor local")
+        raise UsageError(f"there is no executor {name!r}", why=did_you_mean(name, specs), hint="--executor local")
     missing = [module for module in spec.needs if importlib.util.find_spec(module) is None]
     if missing:
         raise PluginError(f"the executor {name!r} lacks the module {missing[0]!r}", hint=spec.install)
@@ -41,23 +41,23 @@ def make_executor(name: str, resources: Resources) -> Executor:
             why=describe_exception(error),
             hint=spec.install or f"python -c 'from {module} import {attribute}'",
         ) from error
-    made: Executor = factory(resources)
-    return made
+    executor: Executor = factory(resources)
+    return executor
 
 
 def find_executors() -> tuple[dict[str, ExecutorSpec], list[str]]:
-    """Return the executors by name, and in words which plugins do not work."""
-    found: dict[str, ExecutorSpec] = {}
+    """Return the executors by name, and descriptions of broken plugins."""
+    specs: dict[str, ExecutorSpec] = {}
     broken: list[str] = []
     for entry in entry_points(group=GROUP):
         try:
-            specs = _specs_of(entry)
+            plugin_specs = _specs_of(entry)
         except Exception as error:  # noqa: BLE001 - one plugin's failure must not take the others away
             broken.append(f"the plugin {entry.name} does not work: {describe_exception(error)}")
             continue
-        for spec in specs:
-            found.setdefault(spec.name, spec)
-    return found, broken
+        for spec in plugin_specs:
+            specs.setdefault(spec.name, spec)
+    return specs, broken
 
 
 def _specs_of(entry: EntryPoint) -> list[ExecutorSpec]:

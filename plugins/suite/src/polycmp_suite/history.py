@@ -1,4 +1,4 @@
-"""Past runs: kept in a folder or an SQLite file, read back, and compared with."""
+"""Past runs in a folder or an SQLite file, as a baseline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.options import parse_json
-from polycmp_suite.changes import Changes, Past, compare
+from polycmp_suite.changes import Changes, PastResult, compare
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run, is_run, runs_in
 from polycmp_suite.summary import verdict_over
@@ -43,7 +43,7 @@ class Baseline:
     """
 
     name: str
-    cases: Mapping[str, Past]
+    cases: Mapping[str, PastResult]
     times: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -58,12 +58,12 @@ def describe(path: str) -> Baseline:
     return replace(_baseline(runs), notes=notes)
 
 
-def latest(path: str) -> tuple[str, list[Past]]:
+def latest(path: str) -> tuple[str, list[PastResult]]:
     """Return the name and the cases of the last run that a path leads to; errors as in `describe`."""
     return _runs(path)[0][-1]
 
 
-def _runs(path: str) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...]]:
+def _runs(path: str) -> tuple[list[tuple[str, list[PastResult]]], tuple[str, ...]]:
     """Return the runs, the oldest first, and notes on what could not be read."""
     place = Path(path)
     if place.is_file():
@@ -78,12 +78,12 @@ def _runs(path: str) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...]]:
     return [(run.folder.name, [_past(item) for item in run.results()]) for run in runs[-DEPTH:]], ()
 
 
-def _past(result: CaseResult) -> Past:
-    return Past(result.case, result.state, result.reason, result.max_error, result.times)
+def _past(result: CaseResult) -> PastResult:
+    return PastResult(result.case, result.state, result.reason, result.max_error, result.times)
 
 
-def _baseline(runs: list[tuple[str, list[Past]]]) -> Baseline:
-    """Return the baseline that runs make, the oldest first."""
+def _baseline(runs: list[tuple[str, list[PastResult]]]) -> Baseline:
+    """Return the baseline of runs, the oldest first."""
     green = [item for item in runs if all(case.state in {"passed", "skipped"} for case in item[1])]
     name, cases = (green or runs)[-1]
     times: dict[str, dict[str, list[float]]] = {}
@@ -122,11 +122,11 @@ def append(path: Path, run: Run, suite: str, results: Iterable[CaseResult]) -> N
             database.execute("delete from cases where run in (select id from runs where suite = ? and name = ?)", name)
             database.execute("delete from runs where suite = ? and name = ?", name)
             values = (*name, about.get("time", 0.0), verdict_over(results), about.get("command", ""))
-            made = database.execute(
+            row = database.execute(
                 "insert into runs (suite, name, time, verdict, command) values (?, ?, ?, ?, ?)", values
             )
             database.executemany(
-                "insert into cases values (?, ?, ?, ?, ?, ?, ?, ?)", [_row(made.lastrowid, item) for item in results]
+                "insert into cases values (?, ?, ?, ?, ?, ?, ?, ?)", [_row(row.lastrowid, item) for item in results]
             )
     except (sqlite3.Error, OSError) as error:
         raise FileError(
@@ -139,7 +139,7 @@ def _row(run: int | None, item: CaseResult) -> tuple[object, ...]:
     return run, item.case, item.state, item.verdict, item.reason, error, item.seconds, json.dumps(dict(item.times))
 
 
-def _from_file(path: Path) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...]]:
+def _from_file(path: Path) -> tuple[list[tuple[str, list[PastResult]]], tuple[str, ...]]:
     query = (
         "select runs.id, runs.name, cases.name, state, reason, max_error, times from cases join runs on runs.id = run "
         "where runs.id in (select id from runs order by time desc limit ?) order by runs.time, cases.rowid"
@@ -149,7 +149,7 @@ def _from_file(path: Path) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...
             rows = database.execute(query, (DEPTH,)).fetchall()
     except sqlite3.Error as error:
         raise FileError(f"cannot read past runs from {path}", why=describe_exception(error)) from error
-    runs: dict[int, tuple[str, list[Past]]] = {}
+    runs: dict[int, tuple[str, list[PastResult]]] = {}
     damaged = 0
     for number, name, *values in rows:
         try:
@@ -164,7 +164,7 @@ def _from_file(path: Path) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...
     return list(runs.values()), notes
 
 
-def _past_of(case: object, state: object, reason: object, largest: object, times: object) -> Past:
+def _past_of(case: object, state: object, reason: object, largest: object, times: object) -> PastResult:
     """Return a case from a row of the file.
 
     Raises:
@@ -172,8 +172,8 @@ def _past_of(case: object, state: object, reason: object, largest: object, times
     """
     if not all(isinstance(item, str) for item in (case, state, reason, times)):
         raise TypeError("a text is missing")
-    found = parse_json(str(times))
-    if not isinstance(found, dict):
+    times_by_backend = parse_json(str(times))
+    if not isinstance(times_by_backend, dict):
         raise ValueError("no times by backend")
-    seconds = {str(label): float(value) for label, value in found.items()}
-    return Past(str(case), str(state), str(reason), None if largest is None else float(str(largest)), seconds)
+    seconds = {str(label): float(value) for label, value in times_by_backend.items()}
+    return PastResult(str(case), str(state), str(reason), None if largest is None else float(str(largest)), seconds)

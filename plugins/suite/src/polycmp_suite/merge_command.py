@@ -23,14 +23,14 @@ def _merge(call: Invocation) -> int:
     from pathlib import Path
 
     from polycmp.terminal import echo
-    from polycmp_suite.concluding import Past, conclude
+    from polycmp_suite.concluding import PastRuns, conclude
     from polycmp_suite.merging import gaps, merged, shards_in
     from polycmp_suite.store import new_run
 
     begun, paths = time.monotonic(), call.params["runs"]
     call.begin(reads=[("RUN", path) for path in paths])
     history = call.section(HistorySection)
-    past = Past(history)
+    past = PastRuns(history)
     shards = shards_in(paths)
     if not shards[0].cases and not any(gaps(shards)):
         echo("no case was chosen in any shard", err=True)

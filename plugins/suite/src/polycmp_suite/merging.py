@@ -1,4 +1,4 @@
-"""Making one run of the shards of a suite, and finding out what keeps them from being one."""
+"""Merging of the shards of a suite into one run."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ShardRun:
     @cached_property
     def results(self) -> Mapping[str, CaseResult]:
         """The results of its own cases, by name."""
-        own = set(self.shard.of(self.cases))
-        return {result.case: result for result in self.run.results() if result.case in own}
+        shard_cases = set(self.shard.of(self.cases))
+        return {result.case: result for result in self.run.results() if result.case in shard_cases}
 
     @property
     def versions(self) -> Mapping[str, set[str]]:
@@ -150,7 +150,7 @@ def merged(shards: Sequence[ShardRun], run: Run, begun: float) -> Concluded:
 
 
 def gaps(shards: Sequence[ShardRun]) -> Iterator[str]:
-    """Yield in words what keeps shards from being one whole run on machines of one kind."""
+    """Yield descriptions of what keeps shards from being one whole run on machines of one kind."""
     total = shards[0].shard.total
     missing = sorted(set(range(1, total + 1)) - {item.shard.number for item in shards})
     if missing:

@@ -1,4 +1,4 @@
-"""A case on a machine of a cluster: its files from the cluster, its process here, its results back as bytes."""
+"""A case on a machine of a cluster: its files come from the cluster, its results go back as bytes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Job
 
 #: Seconds after which a file that no case has used is removed from a machine.
-_KEPT = 7 * 24 * 3600.0
+_CACHE_SECONDS = 7 * 24 * 3600.0
 #: Bytes of one file that a case has written; a larger one does not come back.
-_LARGEST = 64 << 20
+_MAX_FILE_BYTES = 64 << 20
 _POLL = 0.02
 
 
@@ -67,7 +67,7 @@ def execute(
     Returns:
         Its exit status and times, the files that it wrote, and the number of files that were fetched for it.
     """
-    cache = own_folder(Path(tempfile.gettempdir()) / f"polycmp-suite-{os.getuid()}") / node
+    cache = private_folder(Path(tempfile.gettempdir()) / f"polycmp-suite-{os.getuid()}") / node
     cache.mkdir(exist_ok=True, mode=0o700)
     _sweep(cache)
     place = Path(tempfile.mkdtemp(prefix="case-", dir=cache))
@@ -85,15 +85,15 @@ def execute(
         shutil.rmtree(place, ignore_errors=True)
 
 
-def own_folder(folder: Path) -> Path:
-    """Return a folder that is this user's alone; others may have made one of its name in a shared place.
+def private_folder(folder: Path) -> Path:
+    """Create a folder that only this user can write; another user may own one of that name in a shared place.
 
     Raises:
         FileError: Another user made it, or others may write into it.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o022:
         raise FileError(
             f"the folder {folder} on {socket.gethostname()} does not belong to this user alone",
             why="files of cases are kept in it, which another user could replace",
@@ -104,7 +104,7 @@ def own_folder(folder: Path) -> Path:
 
 
 def place_file(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], bytes]) -> bool:
-    """Put a file where the case looks for it; return whether it had to be fetched.
+    """Link a file into the case's folder; return whether it had to be fetched.
 
     Args:
         item: The file.
@@ -112,16 +112,16 @@ def place_file(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], 
         cache: Folder of files by their digests on this machine; one that does not match its digest is fetched again.
         fetch: Gives the content that belongs to a digest.
     """
-    kept, target = cache / item.digest, folder / item.path
-    fetched = not kept.exists() or digest_of(kept) != item.digest
+    cached, target = cache / item.digest, folder / item.path
+    fetched = not cached.exists() or digest_of(cached) != item.digest
     if fetched:
         handle, name = tempfile.mkstemp(prefix="part-", dir=cache)
         with os.fdopen(handle, "wb") as file:
             file.write(fetch(item.digest))
-        Path(name).replace(kept)
-    os.utime(kept)
+        Path(name).replace(cached)
+    os.utime(cached)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.symlink_to(kept)
+    target.symlink_to(cached)
     return fetched
 
 
@@ -141,17 +141,17 @@ def _run(job: Job) -> Ended:
 
 
 def _written(output: Path) -> dict[str, bytes]:
-    found = {}
+    contents = {}
     for path in sorted(output.rglob("*")):
-        if path.is_file() and path.stat().st_size <= _LARGEST:
-            found[path.relative_to(output).as_posix()] = path.read_bytes()
-    return found
+        if path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES:
+            contents[path.relative_to(output).as_posix()] = path.read_bytes()
+    return contents
 
 
 def _sweep(cache: Path) -> None:
-    """Remove what has not been used for long."""
+    """Remove files that have not been used for long."""
     with suppress(OSError):
         for path in cache.iterdir():
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _KEPT:
+                if time.time() - path.stat().st_mtime > _CACHE_SECONDS:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()

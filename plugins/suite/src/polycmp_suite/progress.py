@@ -15,7 +15,7 @@ _WORDS = {**MARKS, "skipped": "skipped"}
 
 
 class Progress:
-    """Shows how far a suite is.
+    """Shows the progress of a suite.
 
     Args:
         total: Number of cases.
@@ -31,7 +31,7 @@ class Progress:
         self._spent = 0.0
 
     def started(self, case: str) -> None:
-        """Note that a case has begun."""
+        """Show that a case has begun."""
         self._running[case] = time.monotonic()
         self.show()
 
@@ -53,8 +53,8 @@ class Progress:
         word = "again" if again else _WORDS[result.mark]
         reason = f": {shorten(result.explanation, 160)}" if result.reason and result.state != "passed" else ""
         place = f"[{self._done:>{len(str(self._total))}}/{self._total}]"
-        taken = "" if result.state == "skipped" else f" ({duration(result.seconds)})"
-        echo(f"{place} {word:7} {visible(result.case)}{taken}{visible(reason)}", err=True)
+        seconds = "" if result.state == "skipped" else f" ({duration(result.seconds)})"
+        echo(f"{place} {word:7} {visible(result.case)}{seconds}{visible(reason)}", err=True)
         self.show()
 
     def show(self) -> None:
@@ -63,9 +63,9 @@ class Progress:
             return
         now = time.monotonic()
         names = [f"{visible(shorten(name, 40))} {now - begun:.0f} s" for name, begun in list(self._running.items())[:3]]
-        left = f", about {self._left():.0f} s left" if self._done else ""
+        remaining = f", about {self._remaining_seconds():.0f} s left" if self._done else ""
         failed = f", {self._failed} failed" if self._failed else ""
-        text = f"{self._done}/{self._total}{failed}{left}; {len(self._running)} running: {', '.join(names)}"
+        text = f"{self._done}/{self._total}{failed}{remaining}; {len(self._running)} running: {', '.join(names)}"
         print(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
@@ -76,6 +76,6 @@ class Progress:
         if self._live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def _left(self) -> float:
+    def _remaining_seconds(self) -> float:
         mean = self._spent / max(self._done, 1)
         return mean * (self._total - self._done) / self._jobs

@@ -122,15 +122,15 @@ def polycmp() -> Any:
 
 def _compare(model: Any, backends: Sequence[str], *, check: bool = True, **options: Any) -> CaseResult:
     from polycmp.plugins import Registry
-    from polycmp_suite.suitefile.rules import Rules
+    from polycmp_suite.suitefile.permissions import Permissions
     from polycmp_suite.suitefile.spread import CaseSettings, canonical
     from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
     values = canonical({**options, "model": str(model), "backend": list(backends)})
-    own, others = settings_and_options(values)
+    suite_values, case_options = settings_and_options(values)
     folder = Path.cwd()
-    case = Translator(Registry.discover(), folder, Rules()).case(
-        CaseSettings(str(model), own, others, model=str(model)), 0
+    case = Translator(Registry.discover(), folder, Permissions()).case(
+        CaseSettings(str(model), suite_values, case_options, model=str(model)), 0
     )
     result, _ = run(case, str(folder))
     if check and result.state != "passed":

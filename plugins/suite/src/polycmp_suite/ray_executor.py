@@ -24,10 +24,10 @@ log = logging.getLogger("polycmp.suite.ray")
 #: Times that a case is run elsewhere after its machine was lost.
 RETRIES = 3
 #: Cases that are handed to the cluster beyond those that can run, so that no core waits for the driver.
-_AHEAD = 1.5
+_CASES_PER_CORE = 1.5
 _TICK = 1.0
 #: Seconds in which a cluster has to answer.
-_ANSWER = 10.0
+_TIMEOUT = 10.0
 
 
 class RayExecutor:
@@ -45,8 +45,8 @@ class RayExecutor:
         self._contents: dict[str, Any] = {}
         self._digests: dict[str, tuple[float, int, str]] = {}
         self._running: dict[Any, tuple[Job, float]] = {}
-        self._mine = not ray.is_initialized()
-        if self._mine:
+        self._owns_cluster = not ray.is_initialized()
+        if self._owns_cluster:
             _connect(resources)
 
     def run(self, queue: Queue) -> Iterator[Event]:
@@ -68,14 +68,14 @@ class RayExecutor:
                     yield Tick()
         finally:
             self._cancel_all()
-            if self._mine:
+            if self._owns_cluster:
                 ray.shutdown()
 
     @property
     def _limit(self) -> int:
         if self._jobs:
             return self._jobs
-        return max(2, int(ray.cluster_resources().get("CPU", 1) * _AHEAD))
+        return max(2, int(ray.cluster_resources().get("CPU", 1) * _CASES_PER_CORE))
 
     @cached_property
     def _task(self) -> Any:
@@ -84,25 +84,25 @@ class RayExecutor:
     def _start(self, job: Job) -> Event:
         if why := _impossible(job):
             return Ended(job, -1, stopped=why)
-        there = [path for path in job.files if (Path(job.folder) / path).exists()]
-        outside = next((path for path in there if not is_inside(path)), None)
+        existing = [path for path in job.files if (Path(job.folder) / path).exists()]
+        outside = next((path for path in existing if not is_inside(path)), None)
         if outside is not None:
             return Ended(job, -1, stopped=f"{outside} is not below the suite's folder, and cannot be shipped")
         try:
-            files = [self._ship(job.folder, path) for path in there if (Path(job.folder) / path).is_file()]
+            files = [self._ship(job.folder, path) for path in existing if (Path(job.folder) / path).is_file()]
         except OSError as error:
             return Ended(job, -1, stopped=f"its files cannot be read: {describe_exception(error)}")
-        wanted: dict[str, Any] = {"num_cpus": 1, "num_gpus": job.gpus, "resources": dict(job.resources)}
-        wanted["scheduling_strategy"] = "SPREAD"  # a case is long, and packing would leave machines idle
+        task_options: dict[str, Any] = {"num_cpus": 1, "num_gpus": job.gpus, "resources": dict(job.resources)}
+        task_options["scheduling_strategy"] = "SPREAD"  # a case is long, and packing would leave machines idle
         if job.memory:
-            wanted["memory"] = job.memory
+            task_options["memory"] = job.memory
         contents = {item.digest: self._contents[item.digest] for item in files}
-        task = self._task.options(**wanted).remote(job, files, contents)
+        task = self._task.options(**task_options).remote(job, files, contents)
         self._running[task] = job, time.monotonic()
         return Started(job)
 
     def _ship(self, folder: str, path: str) -> Shipped:
-        """Give a file to the cluster, once for each content."""
+        """Put a file into the cluster's object store, once for each content."""
         full = Path(folder) / path
         state = full.stat()
         known = self._digests.get(str(full))
@@ -151,19 +151,19 @@ def _connect(resources: Resources) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise where no cluster answers; Ray itself tries for minutes before it says so."""
+    """Raise if no cluster answers; Ray itself tries for minutes first."""
     host, colon, port = address.rpartition(":")
     if colon and host and "/" not in address and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=_ANSWER).close()
+        socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
 
 
 def _impossible(job: Job) -> str | None:
-    """Return in words what of a job's resources no machine of the cluster has; None if one has all."""
+    """Describe the resources of a job that no machine of the cluster has; None if one has all."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    wanted = {**job.resources, **({"GPU": float(job.gpus)} if job.gpus else {})}
-    if not wanted or any(all(node.get(name, 0.0) >= amount for name, amount in wanted.items()) for node in nodes):
+    required = {**job.resources, **({"GPU": float(job.gpus)} if job.gpus else {})}
+    if not required or any(all(node.get(name, 0.0) >= amount for name, amount in required.items()) for node in nodes):
         return None
-    words = ", ".join(f"{amount:g} {name}" for name, amount in wanted.items())
+    words = ", ".join(f"{amount:g} {name}" for name, amount in required.items())
     return f"no machine of the cluster has {words}"
 
 
@@ -184,5 +184,5 @@ def _ended(task: Any, job: Job, begun: float) -> Ended:
     log.debug("%s: %d of %d files fetched on %s", job.case, fetched, len(job.files), ended.where)
     for name in write_inside(Path(job.output), files):
         log.warning("%s: %s sent a file that leads out of its folder: %r", job.case, ended.where, name)
-    found: Ended = ended
-    return found
+    result: Ended = ended
+    return result

@@ -35,7 +35,7 @@ def _schema(call: Invocation) -> int:
     from polycmp.terminal import echo
 
     call.begin()
-    schema, path = _wanted(call), call.params["output"]
+    schema, path = _requested_schema(call), call.params["output"]
     if path in (None, "-"):
         echo(json.dumps(schema, indent=2, ensure_ascii=False))
     else:
@@ -44,7 +44,7 @@ def _schema(call: Invocation) -> int:
     return 0
 
 
-def _wanted(call: Invocation) -> dict[str, Any]:
+def _requested_schema(call: Invocation) -> dict[str, Any]:
     from polycmp.errors import UsageError, did_you_mean
     from polycmp.plan import run_file_schema
     from polycmp_suite.suitefile.schema import case_commands, suite_schema

@@ -1,4 +1,4 @@
-"""Choosing among the cases of a suite: by expression, by tag, by what the machine has."""
+"""Selection of a suite's cases: by expression, by tag, by changed files, by requirements."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _one(words: list[str], text: str) -> tuple[Test, list[str]]:
         if rest[:1] != [")"]:
             raise _wrong(text, rest[0] if rest else "its end")
         return inner, rest[1:]
-    wanted = words[0].lower()
-    return (lambda name: wanted in name), words[1:]
+    word = words[0].lower()
+    return (lambda name: word in name), words[1:]
 
 
 def _or(first: Test, second: Test) -> Test:
@@ -86,18 +86,18 @@ def choose(cases: Iterable[Case], text: str = "", tags: Collection[str] = ()) ->
         raise UsageError(
             f"--tag: no case has the tag {unknown[0]!r}", why=f"there are {', '.join(sorted(known)) or 'none'}"
         )
-    found = [
+    chosen = [
         case
         for case in cases
         if (not tags or set(tags) & set(case.tags)) and (test is None or test(" ".join((case.id, *case.tags)).lower()))
     ]
-    if not found:
+    if not chosen:
         raise UsageError("no case matches", hint="--list shows the cases")
-    return found
+    return chosen
 
 
 def changed_since(revision: str, suite: Suite, cases: Iterable[Case]) -> list[Case]:
-    """Return the cases of which git says that a file changed since a revision, and all where the suite's file did.
+    """Return the cases with a file that changed since a git revision; all if the suite's file did.
 
     Args:
         revision: The revision.
@@ -140,10 +140,10 @@ def lacking(case: Case, provided: Collection[str], gpus: Collection[str]) -> str
         provided: Names of what the machine has besides modules and GPUs.
         gpus: The GPUs.
     """
-    return next((need for need in case.needs if not _there(need, provided, gpus)), "")
+    return next((need for need in case.needs if not _is_present(need, provided, gpus)), "")
 
 
-def _there(need: str, provided: Collection[str], gpus: Collection[str]) -> bool:
+def _is_present(need: str, provided: Collection[str], gpus: Collection[str]) -> bool:
     if need in provided or need == "cuda":  # a package brings a module of that name, and no GPU
         return need in provided or bool(gpus)
     try:
@@ -162,19 +162,19 @@ def find_gpus(text: str, environment: str | None) -> tuple[str, ...]:
     Raises:
         UsageError: It is neither.
     """
-    there = tuple(filter(None, (environment or "").split(",")))
+    available = tuple(filter(None, (environment or "").split(",")))
     if environment is None:
-        there = tuple(sorted(path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*")))
+        available = tuple(sorted(path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*")))
     if not text:
-        return there
+        return available
     if "," in text:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     if not text.strip().isdigit():
         raise UsageError(
             f"--gpus: {text!r} is neither a number nor a list", hint="--gpus 2, or --gpus 0,3 (--gpus 3, for one alone)"
         )
-    wanted = int(text)
-    return there[:wanted] if len(there) >= wanted else tuple(map(str, range(wanted)))
+    count = int(text)
+    return available[:count] if len(available) >= count else tuple(map(str, range(count)))
 
 
 def failed_first(cases: Iterable[Case], failed: Collection[str]) -> Iterator[Case]:

@@ -29,8 +29,8 @@ def fingerprint(case: Case, folder: str) -> str:
     files = []
     for name in case.files:
         with suppress(OSError):
-            found = (Path(folder) / name).stat()
-            files.append((name, found.st_size, found.st_mtime_ns))
+            status = (Path(folder) / name).stat()
+            files.append((name, status.st_size, status.st_mtime_ns))
     limits = [case.timeout, case.memory, case.gpus, *([case.locate] if case.locate else [])]
     known = json.dumps([case.words, files, case.versions, *limits])
     return hashlib.sha256(known.encode("utf-8", "backslashreplace")).hexdigest()
@@ -121,7 +121,7 @@ class Session:
         return clean
 
     def _handle(self, event: Event, by_id: Mapping[str, Case], waiting: WaitingCases, progress: Progress) -> bool:
-        """Deal with what has happened; return whether nothing more is to be run."""
+        """Handle an event; return whether nothing more is to be run."""
         if isinstance(event, Started):
             progress.started(event.job.case)
         elif isinstance(event, Ended):

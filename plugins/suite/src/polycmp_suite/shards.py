@@ -1,4 +1,4 @@
-"""Parts of a suite that machines of a CI or a cluster run, each on its own, and what each says of its machine."""
+"""Shards of a suite for machines of a CI or a cluster, and the description of a machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Variables(NamedTuple):
     first: int | str
 
 
-_KNOWN = (
+_CI_SYSTEMS = (
     _Variables("GitHub Actions", "STRATEGY_JOB_INDEX", "STRATEGY_JOB_TOTAL", 0),
     _Variables("GitLab", "CI_NODE_INDEX", "CI_NODE_TOTAL", 1),
     _Variables("Buildkite", "BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT", 0),
@@ -54,7 +54,7 @@ class Shard(NamedTuple):
         return f"{self.number}/{self.total}"
 
     def of(self, items: Sequence[T]) -> list[T]:
-        """Return every so-manieth item, so that neighbours, which are alike, go to different shards."""
+        """Return every `total`-th item, so that neighbours, which are alike, go to different shards."""
         return list(items[self.number - 1 :: self.total])
 
 
@@ -76,15 +76,15 @@ def find_shard(text: str, environment: Mapping[str, str]) -> Shard:
     return _checked(text, int(number), int(total))
 
 
-def _of_variables(text: str, given: str, environment: Mapping[str, str]) -> Shard:
-    known = next((item for item in _KNOWN if item.number in environment), None)
+def _of_variables(text: str, explicit_total: str, environment: Mapping[str, str]) -> Shard:
+    known = next((item for item in _CI_SYSTEMS if item.number in environment), None)
     if known is None:
         raise UsageError(
             f"--shard {text}: nothing tells which shard this is",
-            why=f"none of {', '.join(item.number for item in _KNOWN)} is set",
+            why=f"none of {', '.join(item.number for item in _CI_SYSTEMS)} is set",
             hint="--shard 3/8",
         )
-    total = given or environment.get(known.total, "")
+    total = explicit_total or environment.get(known.total, "")
     if not total:
         raise UsageError(
             f"--shard {text}: nothing tells how many shards there are",
@@ -92,8 +92,8 @@ def _of_variables(text: str, given: str, environment: Mapping[str, str]) -> Shar
             hint="--shard auto/8",
         )
     first = environment.get(known.first, "0") if isinstance(known.first, str) else str(known.first)
-    said = ((known.number, environment[known.number]), (str(known.first), first), (known.total or "--shard", total))
-    for name, value in said:
+    numbers = ((known.number, environment[known.number]), (str(known.first), first), (known.total or "--shard", total))
+    for name, value in numbers:
         if not re.fullmatch(r"\d+", value):
             raise UsageError(f"--shard {text}: {name} is {value!r}, and no number", hint="--shard 3/8")
     return _checked(text, int(environment[known.number]) - int(first) + 1, int(total))

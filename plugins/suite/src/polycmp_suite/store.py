@@ -18,7 +18,7 @@ from polycmp_suite.result import CaseResult, read_result
 from polycmp_suite.suitefile.case import Case, Suite
 
 _DAY = 24 * 3600.0
-_ABOUT, _RESULT, _CASES, LATEST = "suite.json", "result.json", "cases", "latest"
+_SUITE, _RESULT, _CASES, LATEST = "suite.json", "result.json", "cases", "latest"
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Run:
     def about(self) -> Mapping[str, Any]:
         """Facts about the run as a whole; empty if they cannot be read."""
         try:
-            found = parse_json((self.folder / _ABOUT).read_text(encoding="utf-8"))
+            document = parse_json((self.folder / _SUITE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     @property
     def order(self) -> tuple[int, float, str]:
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def may_go_on(self) -> bool:
-        """Whether the run has not finished and began less than a day ago, so that a process may still be at it."""
+        """Whether the run is unfinished and began less than a day ago: a process may still work on it."""
         return not self.finished and time.time() - self.order[1] < _DAY
 
     @property
@@ -102,26 +102,26 @@ class Run:
                 yield result
 
     def write_about(self, values: Mapping[str, Any]) -> None:
-        """Write what is known of the run as a whole.
+        """Write facts about the run as a whole.
 
         Raises:
             FileError: That cannot be written.
         """
-        write_document(self.folder / _ABOUT, {"schema": 1, "number": self.order[0], **values})
+        write_document(self.folder / _SUITE, {"schema": 1, "number": self.order[0], **values})
 
 
 def is_run(folder: Path) -> bool:
     """Return whether a folder holds a run."""
-    return (folder / _ABOUT).is_file()
+    return (folder / _SUITE).is_file()
 
 
 def runs_in(folder: Path) -> list[Run]:
     """Return the runs in a folder of results, the oldest first."""
     try:
-        found = [Run(item) for item in folder.iterdir() if item.name != LATEST and is_run(item)]
+        runs = [Run(item) for item in folder.iterdir() if item.name != LATEST and is_run(item)]
     except OSError:
         return []
-    return sorted(found, key=lambda run: run.order)
+    return sorted(runs, key=lambda run: run.order)
 
 
 def remove_old_runs(current: Run, keep: int) -> None:
@@ -148,21 +148,21 @@ def new_run(folder: Path) -> Run:
         folder.mkdir(parents=True, exist_ok=True)
         last = max((run.order[0] for run in runs_in(folder)), default=0)
         for number in range(1, 1000):
-            made = folder / (name if number == 1 else f"{name}-{number}")
+            run_folder = folder / (name if number == 1 else f"{name}-{number}")
             with suppress(FileExistsError):
-                made.mkdir()
+                run_folder.mkdir()
                 break
-        write_document(made / _ABOUT, {"schema": 1, "number": last + 1, "time": time.time(), "finished": False})
-        _point(folder / LATEST, made.name)
+        write_document(run_folder / _SUITE, {"schema": 1, "number": last + 1, "time": time.time(), "finished": False})
+        _point(folder / LATEST, run_folder.name)
     except OSError as error:
         raise FileError(
             f"cannot make a folder of results in {folder}", why=describe_exception(error), hint=f"ls -ld {folder}"
         ) from error
-    return Run(made)
+    return Run(run_folder)
 
 
 def _point(link: Path, target: str) -> None:
-    """Have a link lead to the newest run; results are whole without it."""
+    """Point a link to the newest run; results are complete without it."""
     with suppress(OSError, NotImplementedError):
         other = link.with_name(f".{LATEST}.{os.getpid()}")
         other.symlink_to(target)

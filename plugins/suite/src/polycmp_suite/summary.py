@@ -31,7 +31,7 @@ _WORDS = {
 }
 
 #: Verdicts on cases that the verdict over all may be, the weightiest first.
-_WEIGHTY: tuple[Verdict, ...] = ("failed", "undecided", "blind")
+_WORST_FIRST: tuple[Verdict, ...] = ("failed", "undecided", "blind")
 
 
 def verdict_over(results: Iterable[CaseResult]) -> Verdict:
@@ -39,7 +39,7 @@ def verdict_over(results: Iterable[CaseResult]) -> Verdict:
     states = [result.state for result in results]
     if "error" in states or all(state == "skipped" for state in states):
         return "error"
-    return next((verdict for verdict in _WEIGHTY if verdict in states), "passed")
+    return next((verdict for verdict in _WORST_FIRST if verdict in states), "passed")
 
 
 def summarize(

@@ -14,7 +14,7 @@ from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
 from polycmp.runs import open_environments
 from polycmp.terminal import echo, visible
-from polycmp_suite.concluding import Concluded, Past, conclude, tell
+from polycmp_suite.concluding import Concluded, PastRuns, conclude, tell
 from polycmp_suite.executors import make_executor
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
@@ -26,8 +26,8 @@ from polycmp_suite.shards import Shard, device_here, find_shard
 from polycmp_suite.spec import Resources
 from polycmp_suite.store import Run, default_folder, new_run, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
+from polycmp_suite.suitefile.permissions import Permissions
 from polycmp_suite.suitefile.read import read_folder, read_suite
-from polycmp_suite.suitefile.rules import Rules
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -64,17 +64,17 @@ def run_suite(call: Invocation) -> int:
 
 def _read(call: Invocation) -> Suite:
     path, trust, how = call.params["suite"], call.section(TrustSection), call.section(FolderSection)
-    rules = Rules(scripts=not trust.no_scripts, writes=trust.allow_writes)
+    permissions = Permissions(scripts=not trust.no_scripts, writes=trust.allow_writes)
     if Path(path).is_dir():
         call.begin(reads=[("FOLDER", path)])
-        return read_folder(path, how.pattern, call.options.backends, how.settings, call.registry, rules)
+        return read_folder(path, how.pattern, call.options.backends, how.settings, call.registry, permissions)
     call.begin(reads=[("SUITE.toml", path)])
     if Path(path).exists() and (call.options.backends or how != FolderSection()):
         raise UsageError(
             f"-b, --pattern and --settings are for a folder, and {path} is none",
             hint=f'write backends = ["onnxrt", "onnx"] into {path}',
         )
-    return read_suite(path, call.registry, rules)
+    return read_suite(path, call.registry, permissions)
 
 
 def _show(cases: list[Case], *, commands: bool) -> int:
@@ -105,7 +105,7 @@ class _Work:
         self._choice, self._how = call.section(ChoiceSection), call.section(RunningSection)
         self._history = call.section(HistorySection)
         self._gpus = find_gpus(self._how.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        self._past = Past(self._history)
+        self._past = PastRuns(self._history)
 
     def run(self) -> int:
         begun = time.monotonic()
@@ -113,9 +113,9 @@ class _Work:
         if not self._cases:
             return self._nothing(where)
         executor = make_executor(self._how.executor, self._resources())
-        run, kept = self._open(where)
+        run, done = self._open(where)
         last = _last_results(where, run)
-        waiting = [case for case in self._cases if case.id not in kept]
+        waiting = [case for case in self._cases if case.id not in done]
         if self._choice.failed_first:
             bad = {result.case for result in last.values() if result.state in BAD}
             waiting = list(failed_first(waiting, bad))
@@ -140,14 +140,14 @@ class _Work:
         return self._report(run, session, begun)
 
     def _make_environments(self, cases: Iterable[Case]) -> None:
-        """Make the environments that cases need, before their time counts; what cannot be made is theirs to tell."""
+        """Create the environments of the cases before their time counts; a case reports an environment that fails."""
         if self._how.executor != "local":  # each machine has its own
             return
-        wanted = dict.fromkeys(pair for case in cases for pair in case.environments)
-        if not wanted:
+        releases = dict.fromkeys(pair for case in cases for pair in case.environments)
+        if not releases:
             return
         environments = open_environments(self._call.registry, "version=")
-        for backend, release in wanted:
+        for backend, release in releases:
             if not self._silent:
                 echo(visible(f"environment of {backend}:version={release}"), err=True)
             with suppress(PolycmpError):
@@ -174,7 +174,7 @@ class _Work:
         runs = runs_in(where)
         if not runs:
             raise UsageError(f"there is no run to resume in {where}", hint="leave --resume out")
-        run, kept = runs[-1], set()
+        run, done = runs[-1], set()
         for case in self._cases:
             result = run.result(case)
             if (
@@ -182,8 +182,8 @@ class _Work:
                 and result.state != "skipped"
                 and result.fingerprint == fingerprint(case, self._suite.folder)
             ):
-                kept.add(case.id)
-        return run, kept
+                done.add(case.id)
+        return run, done
 
     def _skipped(self, cases: list[Case]) -> dict[str, str]:
         if self._how.executor != "local":  # the machines of a cluster have what they have
@@ -194,7 +194,7 @@ class _Work:
 
     @property
     def _about(self) -> dict[str, Any]:
-        """What `merge` has to know of a shard."""
+        """Facts about a shard for `merge`."""
         if self._shard is None:
             return {}
         return {"shard": list(self._shard), "all_cases": self._all_cases, "device": device_here()}
@@ -206,7 +206,7 @@ class _Work:
         return 0
 
     def _report(self, run: Run, session: Session, begun: float) -> int:
-        """Write and show what was found, and return the exit status."""
+        """Write and show the results, and return the exit status."""
         concluded = Concluded(
             self._suite.name,
             Path(self._suite.folder),

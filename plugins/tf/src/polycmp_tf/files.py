@@ -25,7 +25,7 @@ def further_files(path: str) -> Iterator[str]:
 
 
 def other_tools(path: str, kind: str) -> str:
-    """Return the command with which tf2onnx makes an ONNX model of a file; empty for other kinds.
+    """Return tf2onnx's command that converts a file to ONNX; empty for other kinds.
 
     Args:
         path: The file or folder.
@@ -35,6 +35,6 @@ def other_tools(path: str, kind: str) -> str:
         return ""
     folder = saved_model_of(path)
     flag = {".keras": "--keras", ".h5": "--keras", ".hdf5": "--keras", ".tflite": "--tflite", ".pb": "--graphdef"}
-    given = ["--saved-model", str(folder)] if folder else [flag.get(Path(path).suffix.lower(), "--saved-model"), path]
-    ends = " --inputs NAME:0 --outputs NAME:0" if "--graphdef" in given else ""
-    return f"python -m tf2onnx.convert {shlex.join(given)}{ends} --output model.onnx  (pip install tf2onnx)"
+    source = ["--saved-model", str(folder)] if folder else [flag.get(Path(path).suffix.lower(), "--saved-model"), path]
+    ends = " --inputs NAME:0 --outputs NAME:0" if "--graphdef" in source else ""
+    return f"python -m tf2onnx.convert {shlex.join(source)}{ends} --output model.onnx  (pip install tf2onnx)"

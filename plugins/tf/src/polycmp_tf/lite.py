@@ -48,43 +48,43 @@ class LiteModel:
         self._signature = self._choose(path, signature, list(signatures))
         self._describe()
 
-    def _choose(self, path: str, wanted: str, known: list[str]) -> Any:
+    def _choose(self, path: str, signature: str, known: list[str]) -> Any:
         if not known:
             return None
-        if wanted not in known and len(known) > 1:
+        if signature not in known and len(known) > 1:
             raise ModelError(
-                f"{path} has no signature {wanted!r}", whose="tf", why=f"it has {', '.join(known)}",
+                f"{path} has no signature {signature!r}", whose="tf", why=f"it has {', '.join(known)}",
                 hint=f"-b tf:signature={known[0]}",
             )  # fmt: skip
-        return self._lite.get_signature_runner(wanted if wanted in known else known[0])
+        return self._lite.get_signature_runner(signature if signature in known else known[0])
 
     def _describe(self) -> None:
         if self._signature is not None:
-            self._given = self._signature.get_input_details()
-            self._made = self._signature.get_output_details()
+            self._input_details = self._signature.get_input_details()
+            self._output_details = self._signature.get_output_details()
         else:
-            self._given = {item["name"]: item for item in self._lite.get_input_details()}
-            self._made = {item["name"]: item for item in self._lite.get_output_details()}
-        self.inputs, self.outputs = _metadata(self._given), _metadata(self._made)
+            self._input_details = {item["name"]: item for item in self._lite.get_input_details()}
+            self._output_details = {item["name"]: item for item in self._lite.get_output_details()}
+        self.inputs, self.outputs = _metadata(self._input_details), _metadata(self._output_details)
 
     def run(self, feed: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed; an input of another shape makes the interpreter plan anew."""
         if self._signature is not None:
             return dict(self._signature(**feed))
-        for name, item in self._given.items():
+        for name, item in self._input_details.items():
             self._lite.resize_tensor_input(item["index"], feed[name].shape)
         self._lite.allocate_tensors()
-        for name, item in self._given.items():
+        for name, item in self._input_details.items():
             self._lite.set_tensor(item["index"], feed[name])
         self._lite.invoke()
-        return {name: self._lite.get_tensor(item["index"]) for name, item in self._made.items()}
+        return {name: self._lite.get_tensor(item["index"]) for name, item in self._output_details.items()}
 
 
 def _metadata(details: Mapping[str, Any]) -> TensorMetadata:
     """Return the types and declared shapes of tensors that an interpreter describes."""
-    found = TensorMetadata()
+    metadata = TensorMetadata()
     for name, item in details.items():
         known = item.get("shape_signature")
         shape = item["shape"] if known is None or len(known) == 0 else known
-        found.add(name, item["dtype"], [int(dim) for dim in shape])
-    return found
+        metadata.add(name, item["dtype"], [int(dim) for dim in shape])
+    return metadata

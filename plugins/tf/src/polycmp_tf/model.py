@@ -41,7 +41,7 @@ def import_tensorflow() -> Any:
 
 @contextmanager
 def _without_remarks() -> Iterator[None]:
-    """Have TensorFlow, which reads the environment as it is loaded, say nothing of the CPU and of missing GPUs."""
+    """Silence TensorFlow's remarks on the CPU and on missing GPUs while it is imported."""
     name = "TF_CPP_MIN_LOG_LEVEL"
     if "tensorflow" in sys.modules or name in os.environ:
         yield
@@ -83,8 +83,8 @@ class GraphModel:
 
     def run(self, feed: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed."""
-        given = {name: self._tf.constant(array) for name, array in feed.items()}
-        return {name: tensor.numpy() for name, tensor in self._function(given).items()}
+        constants = {name: self._tf.constant(array) for name, array in feed.items()}
+        return {name: tensor.numpy() for name, tensor in self._function(constants).items()}
 
 
 class TfFromFile(Loader[Any]):
@@ -165,10 +165,10 @@ def _from_keras(tf: Any, path: Path, options: Options) -> GraphModel:
     specs = {item.name: tf.TensorSpec(item.shape, item.dtype, item.name) for item in model.inputs}
     names = list(model.output_names)
 
-    def call(**given: Any) -> Any:
-        values = [given[item.name] for item in model.inputs]
-        made = model(values if len(values) > 1 else values[0], training=False)
-        return dict(zip(names, tf.nest.flatten(made), strict=True))
+    def call(**tensors: Any) -> Any:
+        values = [tensors[item.name] for item in model.inputs]
+        result = model(values if len(values) > 1 else values[0], training=False)
+        return dict(zip(names, tf.nest.flatten(result), strict=True))
 
     concrete = tf.function(call).get_concrete_function(**specs)
     return _of_concrete(tf, concrete, options, keep=model)
@@ -177,15 +177,15 @@ def _from_keras(tf: Any, path: Path, options: Options) -> GraphModel:
 def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphModel:
     inputs = _metadata(concrete.structured_input_signature[1])
     names = sorted(concrete.structured_outputs)  # the order in which a frozen function returns them
-    wanted = options.outputs or tuple(concrete.structured_outputs)
-    for name in wanted:
+    output_names = options.outputs or tuple(concrete.structured_outputs)
+    for name in output_names:
         if name not in concrete.structured_outputs:
             raise UsageError(
                 f"there is no output {name!r}",
                 whose="--tf-outputs",
                 why=did_you_mean(name, concrete.structured_outputs),
             )
-    outputs = _metadata({name: concrete.structured_outputs[name] for name in wanted})
+    outputs = _metadata({name: concrete.structured_outputs[name] for name in output_names})
     if options.save_pb or options.freeze_graph:
         frozen = _frozen(concrete)
         if options.save_pb:
@@ -194,10 +194,10 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
             concrete = frozen
     order = sorted(concrete.structured_outputs) if isinstance(concrete.structured_outputs, dict) else names
 
-    def function(given: dict[str, Any]) -> dict[str, Any]:
-        made = concrete(**given)
-        by_name = made if isinstance(made, dict) else dict(zip(order, made, strict=True))
-        return {name: by_name[name] for name in wanted}
+    def function(tensors: dict[str, Any]) -> dict[str, Any]:
+        result = concrete(**tensors)
+        by_name = result if isinstance(result, dict) else dict(zip(order, result, strict=True))
+        return {name: by_name[name] for name in output_names}
 
     called = tf.function(function, jit_compile=True) if options.xla else function
     return GraphModel(tf, called, inputs, outputs, concrete.graph, keep)
@@ -205,11 +205,11 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
 
 def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:
     """Return the types and declared shapes of tensors of TensorFlow."""
-    found = TensorMetadata()
+    metadata = TensorMetadata()
     for name, tensor in tensors.items():
         shape = None if tensor.shape.rank is None else tensor.shape.as_list()
-        found.add(name, tensor.dtype.as_numpy_dtype, shape)
-    return found
+        metadata.add(name, tensor.dtype.as_numpy_dtype, shape)
+    return metadata
 
 
 def _frozen(concrete: Any) -> Any:
@@ -228,16 +228,16 @@ def _from_graph(tf: Any, path: Path, options: Options) -> GraphModel:
         raise ModelError(f"{path} is not a frozen graph", whose="tf", why="it has no nodes")
     wrapped = tf.compat.v1.wrap_function(lambda: tf.compat.v1.import_graph_def(definition, name=""), [])
     graph = wrapped.graph
-    given = [node.name for node in definition.node if node.op == "Placeholder"]
-    wanted = list(options.outputs) or _ends(definition)
-    made = [_tensor(graph, name) for name in wanted]
-    fed = [graph.get_tensor_by_name(f"{name}:0") for name in given]
-    function = wrapped.prune(fed, made)
-    inputs = _metadata(dict(zip(given, fed, strict=True)))
-    outputs = _metadata(dict(zip(wanted, made, strict=True)))
+    input_names = [node.name for node in definition.node if node.op == "Placeholder"]
+    output_names = list(options.outputs) or _ends(definition)
+    output_tensors = [_tensor(graph, name) for name in output_names]
+    input_tensors = [graph.get_tensor_by_name(f"{name}:0") for name in input_names]
+    function = wrapped.prune(input_tensors, output_tensors)
+    inputs = _metadata(dict(zip(input_names, input_tensors, strict=True)))
+    outputs = _metadata(dict(zip(output_names, output_tensors, strict=True)))
 
     def call(feed: dict[str, Any]) -> dict[str, Any]:
-        return dict(zip(wanted, function(*(feed[name] for name in given)), strict=True))
+        return dict(zip(output_names, function(*(feed[name] for name in input_names)), strict=True))
 
     return GraphModel(tf, tf.function(call, jit_compile=True) if options.xla else call, inputs, outputs, graph)
 

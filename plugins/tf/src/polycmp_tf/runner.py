@@ -52,7 +52,7 @@ class TfRunner(Runner):
         self._model = model
 
     def get_input_metadata_impl(self) -> TensorMetadata:
-        """Return the inputs, under the names and in the layouts that were asked for."""
+        """Return the inputs with the names and layouts of the options."""
         entries = {self._other(name): entry for name, entry in self._model.inputs.items()}
         return TensorMetadata({name: self._first(name, entry) for name, entry in entries.items()})
 
@@ -63,19 +63,22 @@ class TfRunner(Runner):
             BackendError: The model failed.
         """
         feed = {}
-        for own in self._model.inputs:
-            name = self._other(own)
+        for model_name in self._model.inputs:
+            name = self._other(model_name)
             array = to_numpy(feed_dict[name])
             moved = np.moveaxis(array, 1, -1) if self._moves(name, array.ndim) else array
-            feed[own] = np.ascontiguousarray(moved) if moved.ndim else moved
+            feed[model_name] = np.ascontiguousarray(moved) if moved.ndim else moved
         try:
-            made = self._model.run(feed)
+            outputs = self._model.run(feed)
         except PolycmpError:
             raise
         except Exception as error:
             why = describe_exception(error).splitlines()[0]
             raise BackendError("the model failed", whose=self.name, why=why) from error
-        return {self._other(own): self._output(self._other(own), array) for own, array in made.items()}
+        return {
+            self._other(model_name): self._output(self._other(model_name), array)
+            for model_name, array in outputs.items()
+        }
 
     def _output(self, name: str, value: Any) -> Any:
         array = np.array(value)
@@ -83,12 +86,12 @@ class TfRunner(Runner):
             array = np.array([_text(item) for item in array.ravel()], object).reshape(array.shape)
         return np.ascontiguousarray(np.moveaxis(array, -1, 1)) if self._moves(name, array.ndim) else array
 
-    def _other(self, own: str) -> str:
-        return self._options.rename.get(own, own)
+    def _other(self, model_name: str) -> str:
+        return self._options.rename.get(model_name, model_name)
 
     def _moves(self, name: str, rank: int) -> bool:
-        asked = self._options.nchw
-        return rank >= 3 and ("*" in asked or name in asked)
+        transposed = self._options.nchw
+        return rank >= 3 and ("*" in transposed or name in transposed)
 
     def _first(self, name: str, entry: TensorEntry) -> TensorEntry:
         if entry.shape is None or not self._moves(name, len(entry.shape)):
@@ -97,7 +100,7 @@ class TfRunner(Runner):
         return TensorEntry(entry.dtype, (shape[0], shape[-1], *shape[1:-1]))
 
     def deactivate_impl(self) -> None:
-        """Let the model go; write the profile if one was asked for."""
+        """Drop the model; write the profile if one was asked for."""
         self._model = None
         if self._options.save_timeline:
             import_tensorflow().profiler.experimental.stop()

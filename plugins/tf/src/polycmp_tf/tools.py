@@ -1,4 +1,4 @@
-"""What the loader can do besides loading; each method imports what it needs."""
+"""Abilities of the loader besides loading; each method imports what it needs."""
 
 from __future__ import annotations
 

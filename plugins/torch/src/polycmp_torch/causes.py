@@ -1,4 +1,4 @@
-"""Causes of differences between an export and its module: known ones, each confirmed by a trial."""
+"""Known causes of differences between an export and its module, each confirmed by a trial."""
 
 from __future__ import annotations
 
@@ -10,55 +10,54 @@ from typing import Any
 import numpy as np
 
 from polycmp.tensors import to_numpy
-from polycmp_torch.steps import Step
+from polycmp_torch.steps import ProgramStep
+from polycmp_torch.values import is_near
 
-#: Tolerance of a trial against the export's value, relative to the largest magnitude.
-_NEAR = 1e-4
 #: Numbers that are tried in place of a size, on tensors of at most so many elements.
-_TRIED = 1024
-_ELEMENTS = 1 << 18
+_MAX_TRIED_SIZE = 1024
+_MAX_ELEMENTS = 1 << 18
 #: Position of the argument of `batch_norm` that chooses the statistics of its input.
-_TRAINING = 5
+_TRAINING_POSITION = 5
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+\n\s*(?P<code>\S[^\n]*)')
 
 
 def find_causes(
-    torch: Any, step: Step, tensors: Mapping[str, Any], inputs: Mapping[str, Any], made: Any
+    torch: Any, step: ProgramStep, tensors: Mapping[str, Any], inputs: Mapping[str, Any], exported: Any
 ) -> Iterator[str]:
-    """Yield causes for which a trial with the module's own operator gives what the export makes.
+    """Yield causes for which a trial with the module's operator reproduces the export's value.
 
     Args:
         torch: The module `torch`.
         step: The operator whose result is different in the export.
         tensors: Inputs of the operator in the module, by name.
         inputs: The module's inputs.
-        made: The value in the export.
+        exported: The value in the export.
     """
-    wanted = to_numpy(made).astype(np.float64)
-    if step.target == "batch_norm" and len(step.args) > _TRAINING and not step.args[_TRAINING]:
-        args = (*step.args[:_TRAINING], True, *step.args[_TRAINING + 1 :])
+    expected = to_numpy(exported).astype(np.float64)
+    if step.target == "batch_norm" and len(step.args) > _TRAINING_POSITION and not step.args[_TRAINING_POSITION]:
+        args = (*step.args[:_TRAINING_POSITION], True, *step.args[_TRAINING_POSITION + 1 :])
         copies = {name: tensor.clone() for name, tensor in tensors.items()}
-        if _gives(torch, replace(step, args=args), copies, wanted):
+        if _gives(torch, replace(step, args=args), copies, expected):
             yield (
                 f"exactly what batch_norm of module {step.module} gives in training mode, from the statistics of its "
                 "input: the module was exported in training mode; call eval() before the export"
             )
-    if wanted.size <= _ELEMENTS:
-        yield from _frozen_sizes(torch, step, tensors, inputs, wanted)
+    if expected.size <= _MAX_ELEMENTS:
+        yield from _frozen_sizes(torch, step, tensors, inputs, expected)
 
 
 def _frozen_sizes(
-    torch: Any, step: Step, tensors: Mapping[str, Any], inputs: Mapping[str, Any], wanted: Any
+    torch: Any, step: ProgramStep, tensors: Mapping[str, Any], inputs: Mapping[str, Any], expected: Any
 ) -> Iterator[str]:
-    """Yield numbers in an operator that are a size of an input, where the export calculates with another."""
+    """Yield numbers in an operator that are a size of an input, where the export has another number."""
     sizes = {int(dim): f"dimension {axis} of {name!r}" for name, tensor in inputs.items()
              for axis, dim in enumerate(tensor.shape)}  # fmt: skip
     for place, value in enumerate(step.args):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in sizes:
             continue
-        for number in range(1, _TRIED):
+        for number in range(1, _MAX_TRIED_SIZE):
             args = (*step.args[:place], type(value)(number), *step.args[place + 1 :])
-            if number != value and _gives(torch, replace(step, args=args), tensors, wanted):
+            if number != value and _gives(torch, replace(step, args=args), tensors, expected):
                 yield (
                     f"the export calculates with {number} where the module has {value:g}, which is {sizes[int(value)]} "
                     "here: the size was frozen when the model was exported, from its example inputs; read it from "
@@ -67,17 +66,14 @@ def _frozen_sizes(
                 return
 
 
-def _gives(torch: Any, step: Step, tensors: Mapping[str, Any], wanted: Any) -> bool:
-    """Return whether an operator makes a tensor."""
+def _gives(torch: Any, step: ProgramStep, tensors: Mapping[str, Any], expected: Any) -> bool:
+    """Return whether a step reproduces a tensor."""
     try:
         with torch.inference_mode():
-            _, found = next(step.run(tensors))
+            _, result = next(step.run(tensors))
     except (RuntimeError, TypeError, ValueError):
         return False
-    array = to_numpy(found).astype(np.float64)
-    if array.shape != wanted.shape or not np.isfinite(wanted).all():
-        return False
-    return bool(np.max(np.abs(array - wanted), initial=0.0) <= _NEAR * max(np.max(np.abs(wanted), initial=0.0), 1e-30))
+    return is_near(result, expected)
 
 
 def control_flow(error: Exception) -> str:

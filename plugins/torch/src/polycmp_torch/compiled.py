@@ -49,7 +49,7 @@ def compile_arguments(options: Options) -> Mapping[str, Any]:
 
 
 def unasked(options: Options, contiguous: bool) -> str:
-    """Return what a result of a compiled module says nothing about; empty if nothing or if it is not compiled.
+    """Describe the calls that a run of a compiled module did not exercise; empty if there are none.
 
     Args:
         options: The backend's options.

@@ -25,7 +25,7 @@ def gradients_of(torch: Any, outputs: Sequence[Any], leaves: Mapping[str, Any]) 
     recorded = [value for value in outputs if getattr(value, "requires_grad", False)]
     if not (recorded and leaves):
         return {}
-    given = [torch.cos(torch.arange(value.numel(), device=value.device)).to(value.dtype) for value in recorded]
-    shaped = [values.reshape(value.shape) for values, value in zip(given, recorded, strict=True)]
-    found = torch.autograd.grad(recorded, [*leaves.values()], shaped, allow_unused=True)
-    return {name: gradient for name, gradient in zip(leaves, found, strict=True) if gradient is not None}
+    cosines = [torch.cos(torch.arange(value.numel(), device=value.device)).to(value.dtype) for value in recorded]
+    shaped = [values.reshape(value.shape) for values, value in zip(cosines, recorded, strict=True)]
+    gradients = torch.autograd.grad(recorded, [*leaves.values()], shaped, allow_unused=True)
+    return {name: gradient for name, gradient in zip(leaves, gradients, strict=True) if gradient is not None}

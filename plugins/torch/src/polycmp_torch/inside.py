@@ -1,4 +1,4 @@
-"""The tensors inside a PyTorch module, under PyTorch's names: its program as a graph of which parts can be run."""
+"""Graph of a PyTorch module's program, with PyTorch's names of tensors, whose parts can be run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from polycmp.graph import GraphNode, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_torch.causes import control_flow, find_causes
-from polycmp_torch.leaving import kept_values
+from polycmp_torch.escaping import frozen_values
 from polycmp_torch.model import TorchFromScript, TorchModel, import_torch
 from polycmp_torch.recording import Recording, record
-from polycmp_torch.steps import Step, Steps, steps_of
+from polycmp_torch.steps import ProgramStep, ProgramSteps, steps_of
 from polycmp_torch.values import flatten, to_torch
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Keys under which PyTorch's exporter writes the same into an ONNX file.
 _SCOPES, _STACK = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.stack_trace"
 #: Tolerance of the traced program against the module itself, relative to the largest magnitude.
-_SAME = 1e-3
+_TOLERANCE = 1e-3
 
 
 def inside(model: ModelHandle, options: Options | None) -> ModelGraph | str:
@@ -70,7 +70,7 @@ class TorchGraph(OwnGraph):
         return self._model.inputs
 
     @cached_property
-    def _steps(self) -> Steps:
+    def _steps(self) -> ProgramSteps:
         source = self._handle.data_loader
         feed = next(iter(source(self.inputs)), None) if source is not None else None
         if feed is None:
@@ -110,15 +110,15 @@ class TorchGraph(OwnGraph):
     @property
     def opaque(self) -> frozenset[str]:
         """The values that are no tensors."""
-        made = (name for step in self._steps.steps for name in step.outputs)
-        return frozenset(name for name in made if name not in self._steps.types)
+        names = (name for step in self._steps.steps for name in step.outputs)
+        return frozenset(name for name in names if name not in self._steps.types)
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return types and shapes of all tensors, as they are with the inputs of the trace."""
-        found = TensorMetadata(inputs)
+        types = TensorMetadata(inputs)
         for name, entry in self._steps.types.items():
-            found.add(self._names.get(name, name), entry.dtype, entry.shape)
-        return found
+            types.add(self._names.get(name, name), entry.dtype, entry.shape)
+        return types
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[TorchModel]:
         """Return a loader of the part that computes tensors from others."""
@@ -135,10 +135,11 @@ class TorchGraph(OwnGraph):
             inputs: Inputs of the part, with types and shapes.
             outputs: Names of its outputs.
         """
-        own = {name: inner for inner, name in self._names.items()}
-        own.update({name: inner for name, inner in self._steps.outputs.items() if name not in own})
-        given, made = [own.get(name, name) for name in inputs], [own.get(name, name) for name in outputs]
-        return TorchModel(Part(self._steps, given, made), inputs, outputs)
+        inner_names = {name: inner for inner, name in self._names.items()}
+        inner_names.update({name: inner for name, inner in self._steps.outputs.items() if name not in inner_names})
+        input_names = [inner_names.get(name, name) for name in inputs]
+        output_names = [inner_names.get(name, name) for name in outputs]
+        return TorchModel(ProgramPart(self._steps, input_names, output_names), inputs, outputs)
 
     def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> list[str]:
         """Explain why an export of the module computes another value of a tensor.
@@ -148,22 +149,24 @@ class TorchGraph(OwnGraph):
             made: The value in the export.
             feed: The inputs.
         """
-        own = {name: inner for inner, name in self._names.items()}.get(tensor, tensor)
-        step = next((item for item in self._steps.steps if own in item.outputs), None)
-        if step is None or step.outputs[0] != own:
+        inner_name = {name: inner for inner, name in self._names.items()}.get(tensor, tensor)
+        step = next((item for item in self._steps.steps if inner_name in item.outputs), None)
+        if step is None or step.outputs[0] != inner_name:
             return []
         torch = import_torch()
         inputs = {name: to_torch(torch, name, to_numpy(feed[name]), "cpu", None) for name in self._steps.inputs}
         reads = [name for name in step.reads if name not in self._steps.constants]
         if self._steps.replay is not None:
-            part = Part(self._steps, list(inputs), [own])
-            return list(kept_values(self._steps.replay, part(*inputs.values())[0], made))
+            part = ProgramPart(self._steps, list(inputs), [inner_name])
+            return list(frozen_values(self._steps.replay, part(*inputs.values())[0], made))
         with torch.inference_mode():
-            found = dict(zip(reads, Part(self._steps, list(inputs), reads)(*inputs.values()), strict=True))
-        held = {name: self._steps.constants[name] for name in step.reads if name in self._steps.constants}
-        return list(find_causes(torch, step, {**held, **found}, inputs, made))
+            read_tensors = dict(
+                zip(reads, ProgramPart(self._steps, list(inputs), reads)(*inputs.values()), strict=True)
+            )
+        constants = {name: self._steps.constants[name] for name in step.reads if name in self._steps.constants}
+        return list(find_causes(torch, step, {**constants, **read_tensors}, inputs, made))
 
-    def _node(self, step: Step) -> GraphNode:
+    def _node(self, step: ProgramStep) -> GraphNode:
         metadata = {}
         if step.module:
             path = step.module.split(".")
@@ -175,10 +178,12 @@ class TorchGraph(OwnGraph):
         return GraphNode(step.type, step.outputs[0], "", tuple(reads), tuple(makes), _settings(step), metadata)
 
 
-def _settings(step: Step) -> dict[str, Any]:
+def _settings(step: ProgramStep) -> dict[str, Any]:
     """Return the arguments of an operator that are plain values."""
-    found = {f"argument {at}": item for at, item in enumerate(step.args) if isinstance(item, (bool, int, float, str))}
-    return found | {key: item for key, item in step.keywords.items() if isinstance(item, (bool, int, float, str))}
+    settings = {
+        f"argument {at}": item for at, item in enumerate(step.args) if isinstance(item, (bool, int, float, str))
+    }
+    return settings | {key: item for key, item in step.keywords.items() if isinstance(item, (bool, int, float, str))}
 
 
 class TorchPart(Loader[TorchModel]):
@@ -202,7 +207,7 @@ class TorchPart(Loader[TorchModel]):
         return self.graph.part(self.inputs, self.outputs)
 
 
-class Part:
+class ProgramPart:
     """Steps that make some tensors of a program of others; can be called like a module.
 
     Args:
@@ -211,34 +216,34 @@ class Part:
         outputs: Names of what it makes.
     """
 
-    def __init__(self, program: Steps, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    def __init__(self, program: ProgramSteps, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         self._inputs, self._outputs = tuple(inputs), tuple(outputs)
-        wanted = set(outputs) - set(inputs)
-        chosen = []
+        needed = set(outputs) - set(inputs)
+        steps = []
         for step in reversed(program.steps):
-            if wanted.intersection(step.outputs):
-                chosen.append(step)
-                wanted.update(name for name in step.reads if name not in inputs)
-        self._steps = chosen[::-1]
-        self._constants = {name: program.constants[name] for name in wanted if name in program.constants}
+            if needed.intersection(step.outputs):
+                steps.append(step)
+                needed.update(name for name in step.reads if name not in inputs)
+        self._steps = steps[::-1]
+        self._constants = {name: program.constants[name] for name in needed if name in program.constants}
         last = {name: index for index, step in enumerate(self._steps) for name in step.reads}
         self._last_use: dict[int, list[str]] = {}
         for name, index in last.items():
             if name not in self._outputs:
                 self._last_use.setdefault(index, []).append(name)
 
-    def to(self, wanted: Any) -> Part:
-        """Bring the constants to a device, or those that are real numbers to a type."""
-        as_type = not isinstance(wanted, str)
+    def to(self, target: Any) -> ProgramPart:
+        """Move the constants to a device, or convert those of real numbers to a type."""
+        as_type = not isinstance(target, str)
         self._constants = {
-            name: value.to(wanted) if not as_type or value.is_floating_point() else value
+            name: value.to(target) if not as_type or value.is_floating_point() else value
             for name, value in self._constants.items()
         }
         return self
 
-    def __call__(self, *given: Any) -> tuple[Any, ...]:
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Return the outputs."""
-        tensors = {**self._constants, **dict(zip(self._inputs, given, strict=True))}
+        tensors = {**self._constants, **dict(zip(self._inputs, arguments, strict=True))}
         for index, step in enumerate(self._steps):
             tensors.update(step.run(tensors))
             for name in self._last_use.get(index, ()):
@@ -246,7 +251,7 @@ class Part:
         return tuple(tensors[name] for name in self._outputs)
 
 
-def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
+def trace(model: TorchModel, feed: Mapping[str, Any]) -> ProgramSteps:
     """Return the program that a module runs on certain inputs.
 
     Args:
@@ -267,9 +272,9 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
             if _writes(program):
                 program = program.run_decompositions({})
     except Exception as error:
-        found = _recorded(torch, model, module, tensors)
-        if found is not None:
-            return found
+        recorded = _recorded(torch, model, module, tensors)
+        if recorded is not None:
+            return recorded
         way = control_flow(error)
         raise ModelError(
             "PyTorch cannot trace the module, so the tensors inside it cannot be named",
@@ -287,21 +292,21 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
     return steps
 
 
-def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> Steps | None:
+def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> ProgramSteps | None:
     """Record the steps of a module that cannot be traced; None if they cannot be repeated."""
 
     def replay(others: bool, instead: Mapping[int, Any]) -> Recording:
-        given = {name: _other(torch, tensor) if others else tensor.clone() for name, tensor in tensors.items()}
-        places = {name: tensor for name, tensor in given.items() if name not in model.keywords}
-        keywords = {name: tensor for name, tensor in given.items() if name in model.keywords}
+        copies = {name: _other(torch, tensor) if others else tensor.clone() for name, tensor in tensors.items()}
+        places = {name: tensor for name, tensor in copies.items() if name not in model.keywords}
+        keywords = {name: tensor for name, tensor in copies.items() if name in model.keywords}
         return record(torch, module, places, keywords, model.outputs, instead)
 
     try:
         recording = replay(others=False, instead={})
         if len(recording.steps.outputs) < len(recording.returned):
             return None
-        given = [tensors[name].clone() for name in recording.steps.inputs]
-        _check(torch, recording.steps, given, recording.returned)
+        copies = [tensors[name].clone() for name in recording.steps.inputs]
+        _check(torch, recording.steps, copies, recording.returned)
     except Exception:  # noqa: BLE001 - the error of the trace is the one to tell
         return None
     recording.steps.replay = replay
@@ -309,7 +314,7 @@ def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, 
 
 
 def _other(torch: Any, tensor: Any) -> Any:
-    """Return an input of the same shape with its values in other places, and smaller ones where they are real."""
+    """Return an input of the same shape with flipped, and smaller, values."""
     turned = torch.flip(tensor, tuple(range(tensor.dim())))
     return turned * 0.75 if tensor.is_floating_point() else turned
 
@@ -329,19 +334,19 @@ def _writes(program: Any) -> bool:
     return any(getattr(getattr(target, "_schema", None), "is_mutable", False) for target in targets)
 
 
-def _check(torch: Any, steps: Steps, given: Sequence[Any], expected: Iterable[Any]) -> None:
-    part = Part(steps, steps.inputs, list(steps.outputs.values()))
+def _check(torch: Any, steps: ProgramSteps, arguments: Sequence[Any], expected: Iterable[Any]) -> None:
+    part = ProgramPart(steps, steps.inputs, list(steps.outputs.values()))
     try:
         with torch.inference_mode():
-            made = part(*given)
+            outputs = part(*arguments)
     except Exception as error:
         raise ModelError(
             "the program that PyTorch traced does not run", whose="torch", why=describe_exception(error).splitlines()[0]
         ) from error
-    for name, one, two in zip(steps.outputs, made, expected, strict=False):
-        mine, other = (to_numpy(item).astype(np.float64) for item in (one, two))
-        gap = _gap(mine, other)
-        if gap > _SAME * max(float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other))), 1e-30):
+    for name, one, two in zip(steps.outputs, outputs, expected, strict=False):
+        traced, reference = (to_numpy(item).astype(np.float64) for item in (one, two))
+        gap = _gap(traced, reference)
+        if gap > _TOLERANCE * max(float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference))), 1e-30):
             raise ModelError(
                 f"the program that PyTorch traced gives another {name!r} than the module, by {gap:.2g}", whose="torch"
             )

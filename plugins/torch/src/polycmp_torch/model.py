@@ -1,4 +1,4 @@
-"""Loaders that make PyTorch modules from files, scripts and ONNX models."""
+"""Loaders of PyTorch modules from files, scripts and ONNX models."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ class TorchFromFile(Loader[TorchModel]):
                 continue
             shape = [dim if isinstance(dim, int) else str(dim) for dim in value.shape]
             inputs.add(str(name), dtype_of(value), shape)
-        given = program.example_inputs
-        keywords = frozenset(given[1]) if given and given[1] else frozenset()
+        example_inputs = program.example_inputs
+        keywords = frozenset(example_inputs[1]) if example_inputs and example_inputs[1] else frozenset()
         outputs = tuple(str(name) for name in program.graph_signature.user_outputs)
         return TorchModel(program.module(), inputs, outputs, keywords)
 
@@ -151,15 +151,15 @@ class TorchFromScript(Loader[TorchModel]):
         torch = import_torch()
         path, name = split_script(self.script, "load_model")
         if Path(path).suffix in SAVED:
-            read = TorchFromFile(path)()
-            return read if self.like is None else _saved_as_onnx(read, self.like)
-        made = load_script(path, name)
-        if isinstance(made, type) or (callable(made) and not isinstance(made, torch.nn.Module)):
+            saved = TorchFromFile(path)()
+            return saved if self.like is None else _saved_as_onnx(saved, self.like)
+        result = load_script(path, name)
+        if isinstance(result, type) or (callable(result) and not isinstance(result, torch.nn.Module)):
             try:
-                made = made()
+                result = result()
             except Exception as error:
                 raise ModelError(f"{name} in {path} failed", whose="torch", why=describe_exception(error)) from error
-        module, example = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+        module, example = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
         if not callable(module):
             raise ModelError(f"{name} in {path} gives {type(module).__name__}, not a module", whose="torch")
         note = ""
@@ -284,13 +284,13 @@ def _named_by_onnx(module: Any, like: Loader[Any], note: str) -> TorchModel:
     return _with_names(module, like() if path is None else structure_from_path(path), note, keywords=True)
 
 
-def _saved_as_onnx(read: TorchModel, like: Loader[Any]) -> TorchModel:
-    """Return a saved module with the names of an ONNX model, called as the file says."""
-    named = _named_by_onnx(read.module, like, "")
-    if set(named.inputs) != set(read.inputs):
+def _saved_as_onnx(saved: TorchModel, like: Loader[Any]) -> TorchModel:
+    """Return a saved module with the names of an ONNX model and the file's order of arguments."""
+    named = _named_by_onnx(saved.module, like, "")
+    if set(named.inputs) != set(saved.inputs):
         return replace(named, keywords=frozenset())
-    inputs = TensorMetadata({name: named.inputs[name] for name in read.inputs})
-    return replace(named, inputs=inputs, keywords=read.keywords)
+    inputs = TensorMetadata({name: named.inputs[name] for name in saved.inputs})
+    return replace(named, inputs=inputs, keywords=saved.keywords)
 
 
 def _inputs_of(module: Any, example: Any) -> TensorMetadata:
@@ -298,20 +298,20 @@ def _inputs_of(module: Any, example: Any) -> TensorMetadata:
     if isinstance(example, Mapping):
         return TensorMetadata.from_feed_dict(example)
     if example is not None:
-        given = example if isinstance(example, (tuple, list)) else (example,)
-        return TensorMetadata.from_feed_dict(dict(zip(names, given, strict=False)))
+        example_inputs = example if isinstance(example, (tuple, list)) else (example,)
+        return TensorMetadata.from_feed_dict(dict(zip(names, example_inputs, strict=False)))
     return _unknown(names)
 
 
 def _parameters(module: Any) -> list[str]:
-    """Return the names of the arguments that a module cannot do without."""
+    """Return the names of a module's required arguments."""
     signature = python_inspect.signature(getattr(module, "forward", module))
-    wanted = (item for item in signature.parameters.values() if item.default is item.empty)
-    return [item.name for item in wanted if item.kind in {item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY}]
+    required = (item for item in signature.parameters.values() if item.default is item.empty)
+    return [item.name for item in required if item.kind in {item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY}]
 
 
 def _by_keyword(module: Any, inputs: TensorMetadata) -> frozenset[str]:
-    """Return all inputs if each is the name of an argument; none if they go by their order."""
+    """Return all inputs if each is the name of an argument; none if they are positional."""
     try:
         parameters = python_inspect.signature(getattr(module, "forward", module)).parameters
     except (TypeError, ValueError):  # a compiled method does not say what it takes

@@ -1,4 +1,4 @@
-"""A module that cannot be traced, written down as it runs: its operators for certain inputs, and values that leave it.
+"""Recording of a module that cannot be traced: its operators for certain inputs, and the values that escape it.
 
 A value that leaves the tensors, as a number, an array or a truth value that decides the way, is what an export keeps
 from its example inputs. Here such values are known with the line that takes them, and can be replaced by others.
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.tensors import dtype_of
-from polycmp_torch.steps import TYPES, Ref, Step, Steps, product_steps, used
+from polycmp_torch.steps import TYPES, ProgramStep, ProgramSteps, Ref, product_steps, used
 from polycmp_torch.values import flatten
 
 #: Operations that take values out of tensors, by PyTorch's names.
 _NUMBERS = frozenset({"item", "__float__", "__int__", "__index__"})
-_WAYS = frozenset({"__bool__"})
+_BRANCHES = frozenset({"__bool__"})
 _ARRAYS = frozenset({"tolist", "numpy", "__array__"})
 
 
 @dataclass(frozen=True)
-class Left:
+class EscapedValue:
     """A value that left the tensors.
 
     Attributes:
@@ -44,14 +44,14 @@ class Recording:
 
     Attributes:
         steps: Operators of the module, in their order.
-        left: The values that left the tensors, in their order.
-        made: Every tensor that was made.
+        escaped: The values that left the tensors, in their order.
+        tensors: Every tensor that was made.
         returned: Tensors that the module returned.
     """
 
-    steps: Steps = field(default_factory=Steps)
-    left: list[Left] = field(default_factory=list)
-    made: list[Any] = field(default_factory=list)
+    steps: ProgramSteps = field(default_factory=ProgramSteps)
+    escaped: list[EscapedValue] = field(default_factory=list)
+    tensors: list[Any] = field(default_factory=list)
     returned: list[Any] = field(default_factory=list)
 
 
@@ -63,7 +63,7 @@ def record(
     outputs: Sequence[str] = (),
     instead: Mapping[int, Any] | None = None,
 ) -> Recording:
-    """Run a module and write down what it does.
+    """Run a module and record its operators.
 
     Args:
         torch: The module `torch`.
@@ -75,48 +75,48 @@ def record(
     """
     from torch.overrides import TorchFunctionMode
 
-    given = {**places, **keywords}
-    found = Recording(Steps(inputs=tuple(given)))
-    taker = _Taker(torch, module, found, given, instead or {})
+    inputs = {**places, **keywords}
+    recording = Recording(ProgramSteps(inputs=tuple(inputs)))
+    recorder = _Recorder(torch, module, recording, inputs, instead or {})
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return taker.call(func, args, kwargs or {})
+            return recorder.call(func, args, kwargs or {})
 
-    hooks = taker.follow() if hasattr(module, "named_modules") else []
+    hooks = recorder.follow() if hasattr(module, "named_modules") else []
     try:
         with torch.no_grad(), Mode():
-            found.returned = [value for _, value in flatten(module(*places.values(), **keywords))]
+            recording.returned = [value for _, value in flatten(module(*places.values(), **keywords))]
     finally:
         for hook in hooks:
             hook.remove()
-    names = outputs or [f"output_{place}" for place in range(len(found.returned))]
-    found.steps.outputs = {
-        name: taker.names[id(value)]
-        for name, value in zip(names, found.returned, strict=False)
-        if id(value) in taker.names
+    names = outputs or [f"output_{place}" for place in range(len(recording.returned))]
+    recording.steps.outputs = {
+        name: recorder.names[id(value)]
+        for name, value in zip(names, recording.returned, strict=False)
+        if id(value) in recorder.names
     }
-    found.steps.steps = used(found.steps)
-    return found
+    recording.steps.steps = used(recording.steps)
+    return recording
 
 
-class _Taker:
-    """Writes down the calls of one run."""
+class _Recorder:
+    """Records the calls of one run."""
 
     def __init__(
-        self, torch: Any, module: Any, found: Recording, given: Mapping[str, Any], instead: Mapping[int, Any]
+        self, torch: Any, module: Any, recording: Recording, inputs: Mapping[str, Any], instead: Mapping[int, Any]
     ) -> None:
-        self.torch, self.module, self.found, self.instead = torch, module, found, instead
-        self.names: dict[int, str] = {id(tensor): name for name, tensor in given.items()}
-        self.kept: list[Any] = list(given.values())  # a tensor that is let go would lend its id to another
+        self.torch, self.module, self.recording, self.instead = torch, module, recording, instead
+        self.names: dict[int, str] = {id(tensor): name for name, tensor in inputs.items()}
+        self.references: list[Any] = list(inputs.values())  # a tensor that is let go would lend its id to another
         self.around: list[str] = []
         if hasattr(module, "named_parameters"):
             for name, tensor in (*module.named_parameters(), *module.named_buffers()):
                 self.names[id(tensor)] = name
-                found.steps.constants[name] = tensor.detach()
+                recording.steps.constants[name] = tensor.detach()
 
     def follow(self) -> list[Any]:
-        """Note which module runs; return the hooks to remove."""
+        """Track which submodule runs; return the hooks to remove."""
 
         def enter(name: str, *_: Any) -> None:
             self.around.append(name)
@@ -131,25 +131,27 @@ class _Taker:
         return hooks
 
     def call(self, func: Any, args: Any, keywords: Any) -> Any:
-        """Make a call, and write it down if it makes tensors or takes a value out of them."""
+        """Call a function, and record it if it returns tensors or takes a value out of them."""
         target = str(getattr(func, "__name__", func))
         if target.endswith("_") and not target.endswith("__"):  # in place: a part may not write into what it reads
             target, read = target[:-1], self._plain((args, keywords))
         else:
             read = self._plain((args, keywords))
-        made = func(*args, **keywords)
-        kind = "number" if target in _NUMBERS else "way" if target in _WAYS else "array" if target in _ARRAYS else ""
+        result = func(*args, **keywords)
+        kind = (
+            "number" if target in _NUMBERS else "way" if target in _BRANCHES else "array" if target in _ARRAYS else ""
+        )
         if kind:
-            return self._leave(kind, made)
-        several = isinstance(made, (tuple, list))
-        tensors = list(made) if several else [made]
+            return self._escape(kind, result)
+        several = isinstance(result, (tuple, list))
+        tensors = list(result) if several else [result]
         if tensors and all(isinstance(item, self.torch.Tensor) for item in tensors):
             self._step(func, target, read, tensors, several)
-        return made
+        return result
 
-    def _leave(self, kind: str, value: Any) -> Any:
-        value = self.instead.get(len(self.found.left), value)
-        self.found.left.append(Left(kind, value, _line()[0]))
+    def _escape(self, kind: str, value: Any) -> Any:
+        value = self.instead.get(len(self.recording.escaped), value)
+        self.recording.escaped.append(EscapedValue(kind, value, _line()[0]))
         return value
 
     def _step(self, func: Any, target: str, read: Any, tensors: Sequence[Any], several: bool) -> None:
@@ -158,18 +160,20 @@ class _Taker:
             plain, plain
         )
         module = self.around[-1] if self.around else ""
-        name = f"{plain}_{len(self.found.steps.steps)}"
+        name = f"{plain}_{len(self.recording.steps.steps)}"
         name = f"{module}/{name}" if module else name
         names = tuple(f"{name}.{index}" for index in range(len(tensors))) if several else (name,)
-        for made, tensor in zip(names, tensors, strict=True):
-            self.names[id(tensor)] = made
-            self.kept.append(tensor)
-            self.found.made.append(tensor.detach().clone())
-            self.found.steps.types.add(made, dtype_of(tensor), [int(dim) for dim in tensor.shape])
+        for output, tensor in zip(names, tensors, strict=True):
+            self.names[id(tensor)] = output
+            self.references.append(tensor)
+            self.recording.tensors.append(tensor.detach().clone())
+            self.recording.steps.types.add(output, dtype_of(tensor), [int(dim) for dim in tensor.shape])
         function = partial(_on_copies, self.torch, func)
-        step = Step(TYPES.get(plain, plain), plain, function, read[0], read[1], names, module, _line()[1], several)
-        self.found.steps.steps += (
-            product_steps(self.torch, step, self.found.steps.types) if plain == "linear" else [step]
+        step = ProgramStep(
+            TYPES.get(plain, plain), plain, function, read[0], read[1], names, module, _line()[1], several
+        )
+        self.recording.steps.steps += (
+            product_steps(self.torch, step, self.recording.steps.types) if plain == "linear" else [step]
         )
 
     def _plain(self, value: Any) -> Any:
@@ -177,9 +181,9 @@ class _Taker:
         if isinstance(value, self.torch.Tensor):
             name = self.names.get(id(value))
             if name is None:  # made of what left the tensors, or held by the module as a plain attribute
-                name = self.names[id(value)] = f"constant_{len(self.found.steps.constants)}"
-                self.found.steps.constants[name] = value.detach().clone()
-                self.kept.append(value)
+                name = self.names[id(value)] = f"constant_{len(self.recording.steps.constants)}"
+                self.recording.steps.constants[name] = value.detach().clone()
+                self.references.append(value)
             return Ref(name)
         if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
             return type(value)(self._plain(item) for item in value)
@@ -196,9 +200,9 @@ def _on_copies(torch: Any, func: Any, *args: Any, **keywords: Any) -> Any:
 
 def _line() -> tuple[str, str]:
     """Return the innermost line outside of PyTorch, and the stack in the form in which exporters write it."""
-    own = {Path(__file__).parent.name, "torch"}
+    skipped_folders = {Path(__file__).parent.name, "torch"}
     for frame in reversed(traceback.extract_stack()):
-        if not own.intersection(Path(frame.filename).parts):
+        if not skipped_folders.intersection(Path(frame.filename).parts):
             line = f"{Path(frame.filename).name}:{frame.lineno} ({(frame.line or '').strip()})"
             return (
                 line,

@@ -15,7 +15,7 @@ from polycmp_torch.gradients import can_record, gradients_of
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.options import Options
-from polycmp_torch.values import Taken, flatten, to_torch
+from polycmp_torch.values import OwnedMemory, flatten, to_torch
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -90,9 +90,11 @@ class TorchRunner(Runner):
         keywords = {name: feed[name] for name in self._model.keywords}
         places = [tensor for name, tensor in feed.items() if name not in keywords]
         self._contiguous = self._contiguous and all(tensor.is_contiguous() for tensor in feed.values())
-        asked = options.grad == "backward"
+        with_gradients = options.grad == "backward"
         leaves = (
-            {name: leaf for name, leaf in {**feed, **self._parameters}.items() if can_record(leaf)} if asked else {}
+            {name: leaf for name, leaf in {**feed, **self._parameters}.items() if can_record(leaf)}
+            if with_gradients
+            else {}
         )
         for leaf in leaves.values():
             leaf.requires_grad_()
@@ -100,14 +102,14 @@ class TorchRunner(Runner):
         try:
             with torch.inference_mode(not recording), torch.set_grad_enabled(recording), self._threads():
                 returned = list(flatten(self._call(*places, **keywords)))
-                gradients = gradients_of(torch, [value for _, value in returned], leaves) if asked else {}
+                gradients = gradients_of(torch, [value for _, value in returned], leaves) if with_gradients else {}
         except PolycmpError:
             raise
         except Exception as error:
             raise BackendError("the module failed", whose=self.name, why=_reason(error)) from error
-        taken = Taken([*feed.values(), *self._weights])
-        made = {name: self._typed(name, taken.alone(value)) for name, value in self._named(returned)}
-        return made | {f"{name}.grad": taken.alone(gradient) for name, gradient in gradients.items()}
+        memory = OwnedMemory([*feed.values(), *self._weights])
+        outputs = {name: self._typed(name, memory.alone(value)) for name, value in self._named(returned)}
+        return outputs | {f"{name}.grad": memory.alone(gradient) for name, gradient in gradients.items()}
 
     def _named(self, returned: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         assert self._model is not None
@@ -124,7 +126,7 @@ class TorchRunner(Runner):
         return [(name, value) for name, (_, value) in zip(names, returned, strict=True)]
 
     def _typed(self, name: str, array: Any) -> Any:
-        """Return an output in its declared type, unless the point of the run is to have it in float64."""
+        """Return an output in its declared type, unless the run is in float64."""
         assert self._model is not None
         declared = (self._model.types or {}).get(name)
         if self._options.dtype in {"", "float64"} or declared is None or dtype_class(declared) != "float":
@@ -133,18 +135,18 @@ class TorchRunner(Runner):
 
     @contextmanager
     def _threads(self) -> Iterator[None]:
-        wanted, before = self._options.threads, self._torch.get_num_threads()
-        if wanted is None:
+        threads, before = self._options.threads, self._torch.get_num_threads()
+        if threads is None:
             yield
             return
-        self._torch.set_num_threads(wanted)
+        self._torch.set_num_threads(threads)
         try:
             yield
         finally:
             self._torch.set_num_threads(before)
 
     def deactivate_impl(self) -> None:
-        """Let the module go, and tell how it was not called."""
+        """Drop the module, and note which calls were not exercised."""
         if self._model is not None and (limits := unasked(self._options, self._contiguous)):
             self.notes.append(limits)
         self._model = self._call = None

@@ -25,10 +25,10 @@ def read(path: Path) -> Stored:
         hint = "save tensors alone: torch.save({'logits': logits}, FILE)"
         raise FileError("this holds no plain tensors", why=describe_exception(error), hint=hint) from error
     try:
-        found = [IterationResult(arrays, None, path.stem) for arrays in iterations_of(saved)]
+        iterations = [IterationResult(arrays, None, path.stem) for arrays in iterations_of(saved)]
     except DataError as error:
         raise FileError(error.what, why=error.why) from error
-    return Stored(ARRAYS, [StoredRun(path.stem, [_giving(item) for item in found])])
+    return Stored(ARRAYS, [StoredRun(path.stem, [_giving(item) for item in iterations])])
 
 
 def _giving(iteration: IterationResult) -> Callable[[], IterationResult]:

@@ -1,4 +1,4 @@
-"""A PyTorch program as steps that can be run one by one, with names and types of the tensors that they make."""
+"""Steps of a PyTorch program that can be run one by one, with names and types of their tensors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Ref:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgramStep:
     """One call of an operator.
 
     Attributes:
@@ -89,12 +89,12 @@ class Step:
         Args:
             tensors: Input tensors by name.
         """
-        made = self.function(*_filled(self.args, tensors), **_filled(dict(self.keywords), tensors))
-        yield from zip(self.outputs, made if self.several else (made,), strict=False)
+        result = self.function(*_filled(self.args, tensors), **_filled(dict(self.keywords), tensors))
+        yield from zip(self.outputs, result if self.several else (result,), strict=False)
 
 
 @dataclass
-class Steps:
+class ProgramSteps:
     """A program.
 
     Attributes:
@@ -106,7 +106,7 @@ class Steps:
         replay: Runs a module again that was written down as it ran; None for one that was traced.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ProgramStep] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: dict[str, str] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Steps:
     replay: Callable[..., Any] | None = None
 
 
-def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[str]) -> Steps:
+def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[str]) -> ProgramSteps:
     """Return an exported program as steps.
 
     Args:
@@ -128,39 +128,39 @@ def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[
 
 class _Reader:
     def __init__(self, torch: Any, program: Any, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
-        self.torch, self.program, self.given = torch, program, outputs
-        self.found = Steps(inputs=inputs)
+        self.torch, self.program, self.output_names = torch, program, outputs
+        self.steps = ProgramSteps(inputs=inputs)
         self.names: dict[Any, str | tuple[str, ...]] = {}
         self.user_inputs = iter(inputs)
 
-    def read(self) -> Steps:
+    def read(self) -> ProgramSteps:
         signature = self.program.graph_signature
-        held = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
+        constants = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
                 **signature.inputs_to_lifted_tensor_constants}  # fmt: skip
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
-                self._placeholder(node, held.get(node.name, ""))
+                self._placeholder(node, constants.get(node.name, ""))
             elif node.op == "call_function":
                 self._call(node)
             elif node.op == "output":
                 self._output(node.args[0])
-        self.found.steps = used(self.found)
-        self.found.steps = _with_single_transposes(self.found)
-        return self.found
+        self.steps.steps = used(self.steps)
+        self.steps.steps = _with_single_transposes(self.steps)
+        return self.steps
 
-    def _placeholder(self, node: Any, held: str) -> None:
-        if not held:
+    def _placeholder(self, node: Any, constant: str) -> None:
+        if not constant:
             self.names[node] = next(self.user_inputs)
             return
         state = self.program.state_dict
-        value = state[held] if held in state else self.program.constants[held]
-        self.names[node] = held
-        self.found.constants[held] = value.detach() if hasattr(value, "detach") else value
+        value = state[constant] if constant in state else self.program.constants[constant]
+        self.names[node] = constant
+        self.steps.constants[constant] = value.detach() if hasattr(value, "detach") else value
 
     def _output(self, returned: Any) -> None:
-        made = [item for item in returned if item in self.names]
-        for name, item in zip(self.given, made, strict=False):
-            self.found.outputs[name] = str(self.names[item])
+        returned_nodes = [item for item in returned if item in self.names]
+        for name, item in zip(self.output_names, returned_nodes, strict=False):
+            self.steps.outputs[name] = str(self.names[item])
 
     def _call(self, node: Any) -> None:
         target = _target(node.target)
@@ -179,19 +179,19 @@ class _Reader:
         several = isinstance(value, (tuple, list))
         names = tuple(f"{name}.{index}" for index in range(len(value))) if several else (name,)
         self.names[node] = names if several else name
-        for made, one in zip(names, value if several else (value,), strict=True):
+        for output, one in zip(names, value if several else (value,), strict=True):
             if hasattr(one, "shape"):
-                self.found.types.add(made, dtype_of(one), [int(dim) for dim in one.shape])
+                self.steps.types.add(output, dtype_of(one), [int(dim) for dim in one.shape])
         args, keywords = self._plain(node.args), self._plain(dict(node.kwargs))
         function = self.torch.reshape if target in _VIEWS else node.target
-        step = Step(
+        step = ProgramStep(
             TYPES.get(target.rstrip("_") or target, target), target, function, args, keywords, names, module,
             str(node.meta.get("stack_trace") or ""), several,
         )  # fmt: skip
-        self.found.steps += product_steps(self.torch, step, self.found.types) if target == "linear" else [step]
+        self.steps.steps += product_steps(self.torch, step, self.steps.types) if target == "linear" else [step]
 
     def _passes_on(self, node: Any, target: str) -> bool:
-        """Map a node that only hands its tensor on to the name of that tensor; return whether it does."""
+        """Name the result of a node that changes nothing after its input; return whether it is such a node."""
         kind, value = TYPES.get(target, ""), node.meta.get("val")
         name = self.names.get(node.args[0]) if node.args and hasattr(node.args[0], "op") else None
         if not isinstance(name, str) or not hasattr(value, "dtype"):
@@ -217,7 +217,7 @@ class _Reader:
         return value if name is None else Ref(name)
 
 
-def product_steps(torch: Any, step: Step, types: TensorMetadata) -> list[Step]:
+def product_steps(torch: Any, step: ProgramStep, types: TensorMetadata) -> list[ProgramStep]:
     """Return a linear layer as exporters write it: a product and, where there is a bias, a sum.
 
     Args:
@@ -232,47 +232,47 @@ def product_steps(torch: Any, step: Step, types: TensorMetadata) -> list[Step]:
     entry: TensorEntry = types[first]
     types.add(product, entry.dtype, entry.shape)
     multiply = partial(_times_transposed, torch)
-    made = [replace(step, type="MatMul", function=multiply, args=(x, weight), keywords={}, outputs=(product,))]
+    steps = [replace(step, type="MatMul", function=multiply, args=(x, weight), keywords={}, outputs=(product,))]
     if bias is not None:
-        made.append(replace(step, type="Add", function=torch.add, args=(Ref(product), bias), keywords={}))
-    return made
+        steps.append(replace(step, type="Add", function=torch.add, args=(Ref(product), bias), keywords={}))
+    return steps
 
 
-def used(program: Steps) -> list[Step]:
+def used(program: ProgramSteps) -> list[ProgramStep]:
     """Return the steps that some output is made of.
 
     Args:
         program: The program.
     """
-    wanted, kept = set(program.outputs.values()), []
+    needed, used_steps = set(program.outputs.values()), []
     for step in reversed(program.steps):
-        if wanted.intersection(step.outputs):
-            kept.append(step)
-            wanted.update(step.reads)
-    return kept[::-1]
+        if needed.intersection(step.outputs):
+            used_steps.append(step)
+            needed.update(step.reads)
+    return used_steps[::-1]
 
 
-def _with_single_transposes(program: Steps) -> list[Step]:
+def _with_single_transposes(program: ProgramSteps) -> list[ProgramStep]:
     """Return the steps with two transpositions, one right after the other, as one, as exporters write them."""
     readers = Counter(name for step in program.steps for name in step.reads)
     readers.update(program.outputs.values())
-    made: dict[str, Step] = {}
+    steps: dict[str, ProgramStep] = {}
     for step in program.steps:
-        before = made.get(step.reads[0]) if step.type == "Transpose" and step.reads else None
+        before = steps.get(step.reads[0]) if step.type == "Transpose" and step.reads else None
         if before is not None and before.type == "Transpose" and readers[before.outputs[0]] == 1:
-            del made[before.outputs[0]]
+            del steps[before.outputs[0]]
             joint = partial(_both, before, step)
-            made[step.outputs[0]] = replace(step, function=joint, args=before.args, keywords=before.keywords)
+            steps[step.outputs[0]] = replace(step, function=joint, args=before.args, keywords=before.keywords)
         else:
-            made[step.outputs[0]] = step
-    return list(made.values())
+            steps[step.outputs[0]] = step
+    return list(steps.values())
 
 
 def _times_transposed(torch: Any, one: Any, two: Any) -> Any:
     return torch.matmul(one, two.t())
 
 
-def _both(first: Step, second: Step, *args: Any, **keywords: Any) -> Any:
+def _both(first: ProgramStep, second: ProgramStep, *args: Any, **keywords: Any) -> Any:
     between = first.function(*args, **keywords)
     name = first.outputs[0]
     return second.function(*_filled(second.args, {name: between}), **_filled(dict(second.keywords), {name: between}))

@@ -1,4 +1,4 @@
-"""What backend and loader can do besides running and loading; each method imports what it needs."""
+"""Abilities of the backend and the loader besides running and loading; each method imports what it needs."""
 
 from __future__ import annotations
 

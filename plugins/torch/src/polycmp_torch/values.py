@@ -27,23 +27,23 @@ def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any
     Raises:
         BackendError: PyTorch has no such element type.
     """
-    own = own_memory(array)
-    if own.dtype.kind in "OUS":
+    copy = copy_with_strides(array)
+    if copy.dtype.kind in "OUS":
         raise BackendError(f"input {name!r} holds strings, which PyTorch has no tensors of")
-    if is_low_bit(own.dtype):
-        kind = getattr(torch, own.dtype.name, None)
-        if kind is None or own.dtype.name.startswith(("int", "uint")):
-            raise BackendError(f"input {name!r} is {own.dtype.name}, a type that PyTorch cannot take from NumPy")
-        width = np.uint8 if own.dtype.itemsize == 1 else np.int16
-        tensor = torch.from_numpy(own.view(width)).view(kind)
+    if is_low_bit(copy.dtype):
+        kind = getattr(torch, copy.dtype.name, None)
+        if kind is None or copy.dtype.name.startswith(("int", "uint")):
+            raise BackendError(f"input {name!r} is {copy.dtype.name}, a type that PyTorch cannot take from NumPy")
+        width = np.uint8 if copy.dtype.itemsize == 1 else np.int16
+        tensor = torch.from_numpy(copy.view(width)).view(kind)
     else:
-        tensor = torch.from_numpy(own)
+        tensor = torch.from_numpy(copy)
     if dtype is not None and tensor.is_floating_point():
         tensor = tensor.to(dtype)
     return tensor.to(device)
 
 
-def own_memory(array: NDArray[Any]) -> NDArray[Any]:
+def copy_with_strides(array: NDArray[Any]) -> NDArray[Any]:
     """Return a copy with the same strides: transposed, sliced or expanded arrays stay so, as a caller passed them.
 
     Strides that PyTorch has no tensors of, such as negative ones, become those of rows.
@@ -52,8 +52,8 @@ def own_memory(array: NDArray[Any]) -> NDArray[Any]:
     if not array.size or any(stride < 0 or stride % step for stride in array.strides):
         return np.array(array, order="C")
     last = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) // step
-    held = np.array(as_strided(array, (last + 1,), (step,)))
-    return as_strided(held, array.shape, array.strides)
+    memory = np.array(as_strided(array, (last + 1,), (step,)))
+    return as_strided(memory, array.shape, array.strides)
 
 
 def flatten(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -91,18 +91,36 @@ def _below(name: str, key: str) -> str:
     return f"{name}.{key}" if name else key
 
 
-class Taken:
-    """Memory that has an owner, so that no output may lie in it.
+#: Tolerance of a trial against an export's value, relative to the largest magnitude.
+_TOLERANCE = 1e-4
+
+
+def is_near(tensor: Any, expected: NDArray[Any]) -> bool:
+    """Return whether a tensor equals finite numbers but for small errors.
 
     Args:
-        tensors: Tensors whose memory is taken from the start: inputs, weights.
+        tensor: The tensor.
+        expected: The numbers, in float64.
+    """
+    array = to_numpy(tensor).astype(np.float64)
+    if array.shape != expected.shape or not np.isfinite(expected).all():
+        return False
+    limit = _TOLERANCE * max(np.max(np.abs(expected), initial=0.0), 1e-30)
+    return bool(np.max(np.abs(array - expected), initial=0.0) <= limit)
+
+
+class OwnedMemory:
+    """Memory of tensors that no output may share.
+
+    Args:
+        tensors: Tensors that own memory from the start: inputs, weights.
     """
 
     def __init__(self, tensors: Any) -> None:
         self._seen = {_address(tensor) for tensor in tensors}
 
     def alone(self, value: Any) -> NDArray[Any]:
-        """Return an output as an array that shares memory with nothing else."""
+        """Return an output as an array with memory of its own."""
         if not hasattr(value, "detach"):
             return np.array(value)
         address = _address(value)

@@ -51,9 +51,9 @@ def engine_files(plan: Plan, output: str) -> list[Path]:
         if len(plan.backends) > 1:
             raise UsageError(f"{len(plan.backends)} engines, and one file for them", whose="-o", hint="-o FOLDER")
         return [Path(output)]
-    given = [backend.options.save_engine for backend in plan.backends if backend.options is not None]
+    typed_paths = [backend.options.save_engine for backend in plan.backends if backend.options is not None]
     names = [Path(path) if path else Path(output, f"{_file_name(backend.label)}.engine")
-             for path, backend in zip(given, plan.backends, strict=True)]  # fmt: skip
+             for path, backend in zip(typed_paths, plan.backends, strict=True)]  # fmt: skip
     twice = [path for index, path in enumerate(names) if path in names[:index]]
     if twice:
         raise UsageError(f"two engines would be written to {twice[0]}", hint="name the backends: -b trt:name=NAME,…")

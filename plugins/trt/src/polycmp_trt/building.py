@@ -75,7 +75,7 @@ def build_engines(
 
 
 class _Crew:
-    """The processes that build, and what is told of them."""
+    """The processes that build, and their status."""
 
     def __init__(self, plan: Plan, registry: Registry, tell: Callable[[str], None]) -> None:
         self._plan, self._registry, self._tell = plan, registry, tell

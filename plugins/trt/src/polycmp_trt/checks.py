@@ -56,16 +56,16 @@ def check_names(options: Options) -> None:
         BackendError: This release lacks what an option asks for; the text says what to do instead.
     """
     default = Options()
-    given = {name for name in (*_NAMES, *_FEATURES) if getattr(options, name) != getattr(default, name)}
+    changed = {name for name in (*_NAMES, *_FEATURES) if getattr(options, name) != getattr(default, name)}
     if options.constraints != "none":
-        given.add("precision_constraints")
-    if not given:
+        changed.add("precision_constraints")
+    if not changed:
         return
     try:
         trt = import_tensorrt()
     except PluginError:  # activating the runner raises this error
         return
-    for name in sorted(given):
+    for name in sorted(changed):
         flag = f"--trt-{name.replace('_', '-')}"
         if name in _NAMES:
             value = getattr(options, name)

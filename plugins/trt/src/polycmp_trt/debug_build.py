@@ -53,9 +53,9 @@ def _writer(registry: Registry, artifact: str) -> Contributed[LoaderSpec]:
     from polycmp.plugins import explain_suffix
 
     suffix = Path(artifact).suffix.lower()
-    found = [item for item in _writers(registry) if suffix in item.spec.suffixes]
-    if found:
-        return found[0]
+    loaders = [item for item in _writers(registry) if suffix in item.spec.suffixes]
+    if loaders:
+        return loaders[0]
     if hint := explain_suffix(suffix):
         raise PluginError(f"no installed loader builds {artifact}", hint=hint)
     raise UsageError(f"no loader builds {artifact}", hint=f"--iter-artifact FILE.engine; by default {ENGINE}")

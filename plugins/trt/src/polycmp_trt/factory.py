@@ -135,8 +135,8 @@ def engine_from_source(
         data_loader: Source of calibration data; None for no calibration.
         timings: Timings to share with other builds; by default none.
     """
-    asked = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
-    plan = plan_precision(asked, options.strongly_typed, _is_onnx(source))
+    precisions = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
+    plan = plan_precision(precisions, options.strongly_typed, _is_onnx(source))
     if plan.conversions:
         source = converted(source, plan.conversions, options, input_shapes, data_loader)
     options = replace(options, strongly_typed=plan.strongly_typed, refittable=options.refittable or bool(options.refit))
@@ -185,7 +185,7 @@ def network_from_source(source: OnnxSource | NetworkLoader, options: Options) ->
 
 
 class OnnxFromLoader(OnnxLoader):
-    """Passes on an ONNX model of a loader that does not say itself what it makes, such as another plugin's.
+    """Passes on the ONNX model of a loader without a declared model type, such as another plugin's.
 
     Args:
         model: A callable that returns the model.
@@ -287,13 +287,13 @@ class NetworkFromScript(Loader["Network"]):
             DataError: The file or the function is missing, or the file fails to import.
             ModelError: The function returns something else.
         """
-        made = InvokeFromScript(self.file, self.name)()
-        if not isinstance(made, tuple) or len(made) not in {2, 3}:
+        parts = InvokeFromScript(self.file, self.name)()
+        if not isinstance(parts, tuple) or len(parts) not in {2, 3}:
             raise ModelError(
-                f"{self.name} of {self.file} returned {type(made).__name__}",
+                f"{self.name} of {self.file} returned {type(parts).__name__}",
                 why="it must return (builder, network) or (builder, network, parser)",
             )
-        return made
+        return parts
 
 
 def make_onnx_like(source: str | Path | OnnxSource | NetworkLoader, options: object = None) -> Loader[onnx.ModelProto]:

@@ -60,13 +60,13 @@ def _network(call: Invocation) -> int:
 
     call.begin()
     model, output = call.options.model, call.params["output"]
-    made = "CreateNetwork()"
+    expression = "CreateNetwork()"
     if model:
         from polycmp_onnx import OnnxFromPath
 
         loader: Any = network_from_source(OnnxFromPath(str(_existing(model))), _options(call))
-        made = loader.source()
-    source = _head("Defines a TensorRT network.", f"polycmp run {output} --trt", made)
+        expression = loader.source()
+    source = _head("Defines a TensorRT network.", f"polycmp run {output} --trt", expression)
     _write(output, source + _NETWORK.format(arguments="builder, network, parser" if model else "builder, network"))
     return 0
 
@@ -80,9 +80,9 @@ def _config(call: Invocation) -> int:
     options = _options(call)
     # Which of these are switches of the builder depends on its release: the script is for those that have them.
     flags = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
-    made: Any = config_from_options(options, flags, {}, _DataLoader())
+    loader: Any = config_from_options(options, flags, {}, _DataLoader())
     command = f"polycmp run {shown!r} --trt --trt-config-script {output}"
-    _write(output, _head("Makes a TensorRT builder configuration.", command, made.source()) + _CONFIG)
+    _write(output, _head("Makes a TensorRT builder configuration.", command, loader.source()) + _CONFIG)
     return 0
 
 
@@ -94,19 +94,19 @@ def _options(call: Invocation) -> Options:
     return options
 
 
-def _head(what: str, command: str, made: str) -> str:
+def _head(what: str, command: str, expression: str) -> str:
     """Return the beginning of a script, with the imports that an expression needs."""
     import polycmp_trt
 
-    names = sorted(set(re.findall(r"\b[A-Z]\w+(?=\()", made)) & set(polycmp_trt.__all__))
+    names = sorted(set(re.findall(r"\b[A-Z]\w+(?=\()", expression)) & set(polycmp_trt.__all__))
     imports = ["from polycmp import func"]
-    if "data_loader" in made:
+    if "data_loader" in expression:
         imports.append("from polycmp.comparator import DataLoader")
-    if "InvokeFromScript(" in made:
+    if "InvokeFromScript(" in expression:
         imports.append("from polycmp.loader import InvokeFromScript")
     imports += [f"from polycmp_trt import {', '.join(names)}"] if names else []
-    before = "\ndata_loader = DataLoader()  # calibration data\n" if "data_loader" in made else ""
-    return _HEAD.format(what=what, command=command, imports="\n".join(imports), before=before, made=made)
+    before = "\ndata_loader = DataLoader()  # calibration data\n" if "data_loader" in expression else ""
+    return _HEAD.format(what=what, command=command, imports="\n".join(imports), before=before, made=expression)
 
 
 _PARAMS = (

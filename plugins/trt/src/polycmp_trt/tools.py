@@ -1,4 +1,4 @@
-"""What loaders can do besides loading; each method imports what it needs."""
+"""Abilities of the loaders besides loading; each method imports what it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found, in the form that reports render."""
+"""Result of tuning, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polycmp.results import Outcome
 from polycmp.sentences import heading_of
 from polycmp_tune.latency import Latency
 from polycmp_tune.options import TuneSection
-from polycmp_tune.settings import Setting, fastest, pareto
+from polycmp_tune.settings import TunedSetting, fastest, pareto
 
 _COLUMNS = (
     Column("Median", "duration"),
@@ -23,7 +23,7 @@ _COLUMNS = (
 )
 
 
-def result_of(settings: Sequence[Setting], outcome: Outcome, how: TuneSection, command_line: str) -> Result:
+def result_of(settings: Sequence[TunedSetting], outcome: Outcome, how: TuneSection, command_line: str) -> Result:
     """Build the result for reports.
 
     Args:
@@ -46,14 +46,14 @@ def result_of(settings: Sequence[Setting], outcome: Outcome, how: TuneSection, c
     )
 
 
-def verdict_of(settings: Sequence[Setting]) -> Verdict:
+def verdict_of(settings: Sequence[TunedSetting]) -> Verdict:
     """Return the verdict on all: passed where any setting but the reference is right."""
     tried = [setting.verdict for setting in settings if not setting.is_reference]
     order: tuple[Verdict, ...] = ("passed", "undecided", "failed", "blind")
     return next((verdict for verdict in order if verdict in tried), "error")
 
 
-def sentence(settings: Sequence[Setting]) -> str:
+def sentence(settings: Sequence[TunedSetting]) -> str:
     """Return in one sentence which setting is the fastest whose outputs are right, and by how much."""
     best = fastest(settings)
     if not best or best[0].latency is None or verdict_of(settings) != "passed":
@@ -70,7 +70,7 @@ def sentence(settings: Sequence[Setting]) -> str:
     return words
 
 
-def _blocks(settings: Sequence[Setting], outcome: Outcome, how: TuneSection) -> Iterator[Block]:
+def _blocks(settings: Sequence[TunedSetting], outcome: Outcome, how: TuneSection) -> Iterator[Block]:
     for setting in settings:
         if setting.failure:
             yield Problem(f"{setting.label} failed", setting.failure, setting.hint, subject=setting.label)
@@ -98,7 +98,7 @@ def _blocks(settings: Sequence[Setting], outcome: Outcome, how: TuneSection) -> 
     yield from (Note(note, setting.label) for setting in settings for note in setting.notes)
 
 
-def _row(setting: Setting, is_on_front: bool, is_best: bool, slowest: float) -> Row:
+def _row(setting: TunedSetting, is_on_front: bool, is_best: bool, slowest: float) -> Row:
     latency = setting.latency
     assert latency is not None
     cells = (
@@ -121,7 +121,7 @@ def _row(setting: Setting, is_on_front: bool, is_best: bool, slowest: float) -> 
     )
 
 
-def _picture(timed: Sequence[Setting], best: Sequence[Setting]) -> Series:
+def _picture(timed: Sequence[TunedSetting], best: Sequence[TunedSetting]) -> Series:
     points = tuple(
         Point(
             setting.label,
@@ -143,7 +143,7 @@ def _picture(timed: Sequence[Setting], best: Sequence[Setting]) -> Series:
     )
 
 
-def _document(settings: Sequence[Setting], how: TuneSection) -> dict[str, Any]:
+def _document(settings: Sequence[TunedSetting], how: TuneSection) -> dict[str, Any]:
     front, best = pareto(settings), fastest(settings)
     return {
         "timing": {name: getattr(how, name) for name in ("seconds", "rounds", "warm_up", "streams")},

@@ -1,4 +1,4 @@
-"""How long calls of several settings take, and how certain that is: they take turns, since machines drift."""
+"""Latencies of several settings with their uncertainty; the settings take turns, since machines drift."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from polycmp.tensors import Feed
 from polycmp_tune.options import TuneSection
 
 #: Calls of a round at least, however long they take.
-_FEWEST = 3
+_MIN_CALLS = 3
 
 
 @dataclass(frozen=True)
 class Latency:
-    """How long a setting's calls take.
+    """Latency of a setting's calls.
 
     Attributes:
         timing: Durations of the calls of all rounds.
@@ -54,7 +54,7 @@ class Latency:
 
 
 def measure(resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None]) -> Mapping[str, Latency | str]:
-    """Return the latency of each backend, by label, or in words why it could not be timed.
+    """Measure the latency of each backend, by label, or describe why it could not be timed.
 
     All get the first inputs of the plan. Those that are timed have a session each of their own all the time, and are
     called in turns.
@@ -83,7 +83,7 @@ def measure(resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None
 def _activated(
     resolved: Resolved, how: TuneSection, on_stage: Callable[[str], None]
 ) -> Iterator[dict[str, list[BackendRun]]]:
-    """Make the sessions of all settings active."""
+    """Activate the sessions of all settings."""
     settings: dict[str, list[BackendRun]] = {}
     try:
         for backend in resolved.backends:
@@ -133,7 +133,7 @@ def _calls(run: BackendRun, feed: Feed, warm_up: int, seconds: float) -> tuple[l
         run.infer(feed, measure=False)
     durations: list[float] = []
     start = time.perf_counter()
-    while not run.result.error and (len(durations) < _FEWEST or time.perf_counter() - start < seconds):
+    while not run.result.error and (len(durations) < _MIN_CALLS or time.perf_counter() - start < seconds):
         run.infer(feed)
         durations.append(run.last_seconds)
     return durations, time.perf_counter() - start

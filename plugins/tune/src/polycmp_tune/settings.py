@@ -12,7 +12,7 @@ from polycmp_tune.latency import Latency
 
 
 @dataclass(frozen=True)
-class Setting:
+class TunedSetting:
     """One setting.
 
     Attributes:
@@ -38,7 +38,7 @@ class Setting:
     notes: tuple[str, ...] = ()
 
 
-def settings_of(outcome: Outcome, latencies: Mapping[str, Latency | str]) -> list[Setting]:
+def settings_of(outcome: Outcome, latencies: Mapping[str, Latency | str]) -> list[TunedSetting]:
     """Return the settings of a run in its order, the reference among them.
 
     Args:
@@ -57,7 +57,7 @@ def settings_of(outcome: Outcome, latencies: Mapping[str, Latency | str]) -> lis
         shares = [item.stats.share for item in pair.outputs.values() if item.stats] if pair is not None else []
         reasons = [item.reason for item in pair.outputs.values() if not item.passed] if pair is not None else []
         settings.append(
-            Setting(
+            TunedSetting(
                 backend.label,
                 verdict,
                 reason=(pair.reason or next(iter(reasons), "")) if pair is not None and verdict != "passed" else "",
@@ -72,7 +72,7 @@ def settings_of(outcome: Outcome, latencies: Mapping[str, Latency | str]) -> lis
     return settings
 
 
-def fastest(settings: Sequence[Setting]) -> list[Setting]:
+def fastest(settings: Sequence[TunedSetting]) -> list[TunedSetting]:
     """Return the fastest of the settings that are right, and those that may be as fast, the fastest first.
 
     Medians that are no further apart than the noise of both do not tell which is faster.
@@ -96,14 +96,14 @@ def fastest(settings: Sequence[Setting]) -> list[Setting]:
     ]
 
 
-def pareto(settings: Sequence[Setting]) -> list[Setting]:
+def pareto(settings: Sequence[TunedSetting]) -> list[TunedSetting]:
     """Return the settings than which no other is both faster and nearer to the reference, the fastest first."""
     known = [
         (setting.latency.median, setting.error, setting)
         for setting in settings
         if setting.latency is not None and setting.error is not None
     ]
-    front: list[Setting] = []
+    front: list[TunedSetting] = []
     least: float | None = None
     for _, error, setting in sorted(known, key=lambda item: item[:2]):
         if least is None or error < least:

@@ -48,7 +48,7 @@ class Backwards:
         return self._other(self.line.first)
 
     def prepare(self, place: int) -> None:
-        """Make what a candidate needs."""
+        """Prepare a candidate."""
         self.line.prepare(self._other(place))
 
     def plan(self, place: int) -> Plan:
@@ -56,7 +56,7 @@ class Backwards:
         return self.line.plan(self._other(place))
 
     def as_typed(self, place: int) -> Plan:
-        """Return the run of a candidate as somebody types it."""
+        """Return the run of a candidate as typed."""
         return self.line.as_typed(self._other(place))
 
     def steps(self, place: int) -> Sequence[str]:
@@ -72,7 +72,7 @@ class Backwards:
         return self.line.interpreter(self._other(place))
 
     def find(self, name: str) -> int:
-        """Return the place of the candidate that somebody names."""
+        """Return the place of a candidate by its name."""
         return self._other(self.line.find(name))
 
     def _other(self, place: int) -> int:

@@ -36,7 +36,7 @@ class Candidates(Protocol):
     def first(self) -> int: ...  # noqa: D102
 
     def prepare(self, place: int) -> None:
-        """Make what a candidate needs: install it, write its file.
+        """Prepare a candidate: install it, write its file.
 
         Raises:
             NotInstallableError: It cannot be had, so it is skipped.
@@ -59,7 +59,7 @@ class Candidates(Protocol):
         """Return the interpreter of a candidate's environment; empty if it has none of its own."""
 
     def find(self, name: str) -> int:
-        """Return the place of the candidate that somebody names.
+        """Return the place of a candidate by its name.
 
         Raises:
             UsageError: There is none.

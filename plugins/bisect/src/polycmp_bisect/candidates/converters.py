@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from polycmp_bisect.candidates.releases import place_of
-from polycmp_bisect.environments.answers import kept_releases
+from polycmp_bisect.environments.answers import cached_releases
 from polycmp_bisect.environments.making import EnvironmentContents, Maker
 from polycmp_bisect.environments.packages import installed_release, pick_release
 from polycmp_bisect.writing import check_step, write_model
@@ -61,7 +61,7 @@ class Converters:
         return self.names.index(installed) if installed in self.names else len(self.names) - 1
 
     def prepare(self, place: int) -> None:
-        """Make the environment of a release, and let its command write the model.
+        """Create the environment of a release, and run its command to write the model.
 
         Raises:
             NotInstallableError: It cannot be installed, or its command fails.
@@ -76,22 +76,22 @@ class Converters:
 
     def is_ready(self, place: int) -> bool:
         """Return whether the model of a release is written."""
-        return self._target(place).exists() or self.maker.has(self._wanted(place))
+        return self._target(place).exists() or self.maker.has(self._contents(place))
 
     def plan(self, place: int) -> Plan:
         """Return the run of the model that a release writes."""
         return replace(self.base, model=str(self._target(place)))
 
     def interpreter(self, place: int) -> str:
-        """Return the interpreter of a release's environment, which is made if need be."""
-        return str(self.maker.environment(self._wanted(place)))
+        """Return the interpreter of a release's environment, which is made if it is missing."""
+        return str(self.maker.environment(self._contents(place)))
 
     def as_typed(self, place: int) -> Plan:
-        """Return the run as somebody types it who has let the command write the model."""
+        """Return the run as typed after the command has written the model."""
         return self.base
 
     def steps(self, place: int) -> Sequence[str]:
-        """Return the command that lets a release write the model where the run as typed looks for it."""
+        """Return the command that writes the model for the run as typed."""
         return [shlex.join(self.step)]
 
     def find(self, name: str) -> int:
@@ -101,7 +101,7 @@ class Converters:
     def _target(self, place: int) -> Path:
         return Path(self._folder.name) / self.names[place] / Path(self.base.model).name
 
-    def _wanted(self, place: int) -> EnvironmentContents:
+    def _contents(self, place: int) -> EnvironmentContents:
         name = self.names[place]
         return EnvironmentContents((f"{self.package}=={name}", *self.beside), self.pythons[name])
 
@@ -124,7 +124,7 @@ def open_converters(
     """
     check_step(step, plan.model)
     package = canonicalize_name(package)
-    known = kept_releases(package, maker.find_links, pre=pre)
+    known = cached_releases(package, maker.find_links, pre=pre)
     if listed:
         names = {pick_release(item, list(known), package) for item in listed}
         known = {item: known[item] for item in known if item in names}

@@ -34,18 +34,18 @@ class Files:
         return len(self.names) - 1
 
     def prepare(self, place: int) -> None:
-        """Do nothing: it is there."""
+        """Do nothing: the file exists."""
 
     def is_ready(self, place: int) -> bool:
-        """Return whether there is nothing to prepare."""
+        """Return True: there is nothing to prepare."""
         return True
 
     def plan(self, place: int) -> Plan:
-        """Return the run of a file."""
+        """Return the plan with the model of a file."""
         return replace(self.base, model=self.names[place])
 
     def interpreter(self, place: int) -> str:
-        """Return nothing: a file has no environment."""
+        """Return an empty text: a file has no environment."""
         return ""
 
     def as_typed(self, place: int) -> Plan:
@@ -53,7 +53,7 @@ class Files:
         return self.plan(place)
 
     def steps(self, place: int) -> Sequence[str]:
-        """Return nothing: all files are there."""
+        """Return no steps: no file has to be written."""
         return ()
 
     def find(self, name: str) -> int:

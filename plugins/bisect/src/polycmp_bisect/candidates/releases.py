@@ -11,19 +11,19 @@ from packaging.utils import canonicalize_name
 from polycmp.errors import PolycmpError, UsageError, did_you_mean
 from polycmp.options import unique_label
 from polycmp.plan import spec_texts
-from polycmp_bisect.environments.answers import kept_releases
+from polycmp_bisect.environments.answers import cached_releases
 from polycmp_bisect.environments.errors import NotInstallableError
-from polycmp_bisect.environments.making import EnvironmentContents, Maker, own_python
-from polycmp_bisect.environments.own_packages import ours_for
+from polycmp_bisect.environments.making import EnvironmentContents, Maker, this_python
 from polycmp_bisect.environments.packages import (
     PYTHON,
+    contents_for,
     installed_release,
     parse_version,
     pick_release,
     runtime_of,
     runtimes_of,
-    wanted_for,
 )
+from polycmp_bisect.environments.polycmp_packages import polycmp_packages
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan, Plan
@@ -80,26 +80,26 @@ class Releases:
         return self.names.index(installed) if installed in self.names else len(self.names) - 1
 
     def prepare(self, place: int) -> None:
-        """Make the environment of a release."""
+        """Create the environment of a release."""
         self.interpreter(place)
 
     def interpreter(self, place: int) -> str:
-        """Return the interpreter of a release's environment, which is made if need be."""
-        return str(self.maker.environment(self._wanted(place), ours_for(self.registry, self.backend.backend)))
+        """Return the interpreter of a release's environment, which is made if it is missing."""
+        return str(self.maker.environment(self._contents(place), polycmp_packages(self.registry, self.backend.backend)))
 
     def is_ready(self, place: int) -> bool:
-        """Return whether the environment of a release is there."""
-        return self.maker.has(self._wanted(place), ours_for(self.registry, self.backend.backend))
+        """Return whether the environment of a release exists."""
+        return self.maker.has(self._contents(place), polycmp_packages(self.registry, self.backend.backend))
 
     def plan(self, place: int) -> Plan:
-        """Return the run in which the backend has a release."""
+        """Return the plan with the backend pinned to a release."""
         name = self.names[place]
         default, _ = runtime_of(self.registry, self.backend.backend)
         release = name if self.package == default else f"{self.package}=={name}"
         return self.with_environment(place, version_text(release, self.beside, self.pythons[name]))
 
     def with_environment(self, place: int, version: str) -> Plan:
-        """Return the run in which the backend has the environment of a candidate.
+        """Return the plan with the backend in the environment of a candidate.
 
         It is named by its interpreter where its packages are not those that the index has under this version.
         """
@@ -134,29 +134,29 @@ class Releases:
         reference = next((item for item in self.base.backends if item.label == label), None)
         if reference is None or reference.label == self.backend.label:
             return None
-        own = self.backend
-        is_alike = (reference.backend, reference.model, reference.options) == (own.backend, own.model, own.options)
-        return reference if is_alike else None
+        candidate = self.backend
+        candidate_parts = (candidate.backend, candidate.model, candidate.options)
+        return reference if (reference.backend, reference.model, reference.options) == candidate_parts else None
 
     def as_typed(self, place: int) -> Plan:
         """Return the run of a candidate."""
         return self.plan(place)
 
     def steps(self, place: int) -> Sequence[str]:
-        """Return nothing: all files are there."""
+        """Return no steps: no file has to be written."""
         return ()
 
     def find(self, name: str) -> int:
         """Return the place of a release."""
         return place_of(name, self.names, self.package)
 
-    def _wanted(self, place: int) -> EnvironmentContents:
+    def _contents(self, place: int) -> EnvironmentContents:
         name = self.names[place]
-        return wanted_for(name, self.package, self.module, self.beside, self.pythons[name])
+        return contents_for(name, self.package, self.module, self.beside, self.pythons[name])
 
 
 def place_of(name: str, names: Sequence[str], package: str) -> int:
-    """Return the place of the release that somebody names.
+    """Return the place of a release by its name.
 
     Raises:
         UsageError: There is none.
@@ -168,8 +168,8 @@ def place_of(name: str, names: Sequence[str], package: str) -> int:
 
 
 def version_text(release: str, beside: Sequence[str], python: str) -> str:
-    """Return the value of `version=` that asks for an environment."""
-    parts = [release, *beside, *([f"python=={python}"] if python != own_python() else [])]
+    """Return the value of `version=` that names an environment."""
+    parts = [release, *beside, *([f"python=={python}"] if python != this_python() else [])]
     return release if len(parts) == 1 else f"[{','.join(parts)}]"
 
 
@@ -201,7 +201,7 @@ def open_releases(
     package = canonicalize_name(package)
     backend, module = _backend_of(package, plan, registry)
     plan, backend, named = without_version(plan, backend, package, registry)
-    known = kept_releases(package, maker.find_links, pre=pre)
+    known = cached_releases(package, maker.find_links, pre=pre)
     if listed:
         names = list(dict.fromkeys(pick_release(item, list(known), package) for item in listed))
         known = {item: known[item] for item in known if item in names}
@@ -211,7 +211,7 @@ def open_releases(
 def without_version(
     plan: Plan, backend: BackendPlan, package: str, registry: Registry
 ) -> tuple[Plan, BackendPlan, str]:
-    """Return a plan whose candidate has no release of its own, that candidate, and the release that it had.
+    """Remove the candidate's `version=` from a plan; return the plan, the candidate and its former release.
 
     Raises:
         UsageError: It names more than a release of the package that is searched.

@@ -1,4 +1,4 @@
-"""Answers of the package index, kept for some minutes: each case of a suite asks which release `latest` is."""
+"""Answers of the package index, cached for minutes: each case of a suite asks which release `latest` is."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from polycmp_bisect.environments.errors import UnreachableError
 from polycmp_bisect.environments.packages import known_releases
 
 #: Seconds for which an answer holds; where no index answers, an older one has to do.
-_HOLDS = 600.0
+_MAX_AGE = 600.0
 
 
-def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
-    """Return the result of `known_releases`, from the disk if somebody asked a few minutes ago, or if no index answers.
+def cached_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = False) -> dict[str, str]:
+    """Return `known_releases`, from the cache if it is minutes old or no index answers.
 
     Folders that the user names are looked at each time: a wheel may have been put there a moment ago.
 
@@ -29,15 +29,15 @@ def kept_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = F
     """
     settings = sorted(item for item in os.environ.items() if item[0].startswith(("PIP_", "UV_")))
     path = cache_folder() / "index" / f"{package}-{digest(package, list(find_links), pre, settings)}.json"
-    kept = _read(path)
-    if kept is not None and not find_links and 0 <= time.time() - path.stat().st_mtime < _HOLDS:
-        return kept
+    cached = _read(path)
+    if cached is not None and not find_links and 0 <= time.time() - path.stat().st_mtime < _MAX_AGE:
+        return cached
     try:
         releases = known_releases(package, find_links, pre=pre)
     except UnreachableError:
-        if kept is None:
+        if cached is None:
             raise
-        return kept
+        return cached
     with suppress(OSError, PolycmpError):  # what cannot be kept is asked for again
         make_folder(path.parent)
         with atomic_write(path) as file:

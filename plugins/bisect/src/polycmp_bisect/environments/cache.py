@@ -29,14 +29,14 @@ VIEWS = "polycmp"
 
 def cache_folder() -> Path:
     """Return the folder of all that is cached: `POLYCMP_CACHE`, or `polycmp` in the user's folder for caches."""
-    given = os.environ.get("POLYCMP_CACHE")
-    if given:
-        return Path(given)
+    folder = os.environ.get("POLYCMP_CACHE")
+    if folder:
+        return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polycmp"
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedEnvironment:
     """An environment in the cache.
 
     Attributes:
@@ -73,30 +73,30 @@ class Cache:
             return DEFAULT_LIMIT
 
     def set_limit(self, size: int) -> list[str]:
-        """Set the bytes that it may take, remove what is too much, and return the names of that."""
+        """Set the limit in bytes, remove environments beyond it, and return their names."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(self.folder / _SETTINGS) as file:
             file.write(to_bytes(json.dumps({"limit": size}) + "\n"))
         return self.make_room()
 
-    def kept(self) -> list[Kept]:
-        """Return all environments, those used last first; also what was left behind half made."""
-        kept = []
+    def environments(self) -> list[CachedEnvironment]:
+        """Return all environments, the most recently used first, incomplete ones included."""
+        environments = []
         for folder in self.folder.glob("*/") if self.folder.is_dir() else ():
             marker = folder / _COMPLETE
             try:
                 size = _bytes_in(marker, "size")
-                kept.append(Kept(folder.name, folder, size, marker.stat().st_mtime, True))
+                environments.append(CachedEnvironment(folder.name, folder, size, marker.stat().st_mtime, True))
             except (OSError, ValueError, KeyError, TypeError):
-                kept.append(Kept(folder.name, folder, size_of(folder), 0.0, False))
-        return sorted(kept, key=lambda item: -item.used)
+                environments.append(CachedEnvironment(folder.name, folder, size_of(folder), 0.0, False))
+        return sorted(environments, key=lambda item: -item.used)
 
     def is_complete(self, name: str) -> bool:
-        """Return whether there is an environment, made to the end, whose interpreter starts."""
+        """Return whether an environment is complete and its interpreter starts."""
         return (self.folder / name / _COMPLETE).is_file() and starts(self.folder / name)
 
     def is_whole(self, name: str) -> bool:
-        """Return whether an environment is complete and has lost nothing since; looks at each of its files."""
+        """Return whether an environment is complete and no file of it is missing."""
         if not self.is_complete(name):
             return False
         try:
@@ -106,17 +106,17 @@ class Cache:
 
     @contextmanager
     def making(self, name: str) -> Iterator[Path]:
-        """Give the place of an environment to make; it is complete when the block ends without an error, else gone.
+        """Yield the folder of an environment to make; it is removed if the block raises an error.
 
         Raises:
             BlockingIOError: There is one that is damaged, and somebody uses it: this process, perhaps.
         """
         folder = self.folder / name
-        was_made = (folder / _COMPLETE).is_file()
+        existed = (folder / _COMPLETE).is_file()
         if self.is_whole(name):  # another process was quicker
             yield folder
             return
-        with _lock(self.folder / f"{name}.lock", alone=True, wait=not was_made):
+        with _lock(self.folder / f"{name}.lock", alone=True, wait=not existed):
             if self.is_whole(name):  # … while this one waited
                 yield folder
                 return
@@ -132,7 +132,7 @@ class Cache:
                 raise
 
     def use(self, name: str) -> IO[bytes]:
-        """Note that an environment is in use, until the file that is returned is closed."""
+        """Lock an environment against removal until the returned file is closed."""
         with suppress(OSError):
             os.utime(self.folder / name / _COMPLETE)
         return _lock(self.folder / f"{name}.lock", alone=False)
@@ -145,10 +145,10 @@ class Cache:
 
     def remove(self, name: str) -> bool:
         """Remove an environment; returns whether it was removed, and not in use."""
-        held = _try_lock(self.folder / f"{name}.lock")
-        if held is None:
+        lock = _try_lock(self.folder / f"{name}.lock")
+        if lock is None:
             return False
-        with held:
+        with lock:
             with suppress(OSError):
                 (self.folder / name / _COMPLETE).unlink()  # first, so that it is not used half removed
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -160,7 +160,7 @@ class Cache:
         Args:
             spare: The name of one that stays in any case.
         """
-        known = self.kept()
+        known = self.environments()
         total, removed = sum(item.size for item in known), []
         for item in reversed(known):
             if total <= self.limit:
@@ -172,7 +172,7 @@ class Cache:
 
 
 def _try_lock(path: Path) -> IO[bytes] | None:
-    """Return a file whose lock is held alone; None where somebody holds it."""
+    """Return an exclusively locked file; None if another process holds the lock."""
     try:
         return _lock(path, alone=True, wait=False)
     except BlockingIOError:
@@ -209,10 +209,10 @@ def _bytes_in(file: Path, key: str) -> int:
     Raises:
         OSError, ValueError, KeyError, TypeError: There is no such file, or no such number in it.
     """
-    found = json.loads(file.read_text("utf-8"))[key]
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise ValueError(f"{found!r} is no number of bytes")
-    return found
+    value = json.loads(file.read_text("utf-8"))[key]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no number of bytes")
+    return value
 
 
 def starts(folder: Path) -> bool:
@@ -248,6 +248,6 @@ def digest(*parts: object) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return in words how long ago a time was."""
+    """Describe how long ago a time was."""
     days = (time.time() - seconds) / 86400
     return "today" if days < 1 else f"{days:.0f} day{'s' if days >= 1.5 else ''} ago"

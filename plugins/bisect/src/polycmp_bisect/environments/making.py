@@ -1,4 +1,4 @@
-"""Makes an environment with a release, and the light one beside it that has polycmp, too."""
+"""Maker of environments with a release, and of a light view of each that has polycmp, too."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from packaging.version import InvalidVersion, Version
 from polycmp.process import code_words, module_words
 from polycmp_bisect.environments.cache import VIEWS, Cache, digest, starts
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
-from polycmp_bisect.environments.own_packages import Ours
+from polycmp_bisect.environments.polycmp_packages import PolycmpPackages
 from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool
 
 #: Bytes below which a disk counts as full: no runtime fits there.
-_FULL = 64 * 1024**2
+_MIN_FREE_BYTES = 64 * 1024**2
 #: Belongs to the names of environments; another one where what a name stands for has changed.
-_LAYOUT = 2
+_LAYOUT_VERSION = 2
 #: Marks an environment that lacks what the runtime needs besides, and takes it from the one that uses it.
-_BORROWS = "borrows"
+_BORROWS_MARK = "borrows"
 #: What NumPy 2 says of a module that was built for NumPy 1: its import may seem to succeed all the same.
 _FOR_NUMPY_1 = "compiled using NumPy 1.x"
 
@@ -50,7 +50,7 @@ class EnvironmentContents:
 
     @property
     def text(self) -> str:
-        """The packages in words."""
+        """The packages as text."""
         return " ".join(self.packages).replace("==", " ")
 
 
@@ -62,21 +62,21 @@ class Maker:
         find_links: Folders and pages with further packages.
         cache: The cache.
         tell: Told what is being done.
-        made: The names of the environments that had to be made.
+        new_names: The names of the environments that had to be made.
     """
 
     find_links: Sequence[str] = ()
     cache: Cache = field(default_factory=Cache)
     tell: Callable[[str], None] = lambda _: None
-    made: list[str] = field(default_factory=list)
+    new_names: list[str] = field(default_factory=list)
     _once: str = field(default_factory=lambda: os.urandom(8).hex())
-    _held: dict[str, IO[bytes]] = field(default_factory=dict)
+    _locks: dict[str, IO[bytes]] = field(default_factory=dict)
 
-    def environment(self, wanted: EnvironmentContents, ours: Ours | None = None) -> Path:
+    def environment(self, contents: EnvironmentContents, ours: PolycmpPackages | None = None) -> Path:
         """Return the interpreter of an environment.
 
         Args:
-            wanted: The packages that it shall have.
+            contents: The packages that it shall have.
             ours: The packages of polycmp that it shall have besides.
 
         Raises:
@@ -84,135 +84,140 @@ class Maker:
             UnreachableError: No package index answers, or the disk is full.
         """
         beside = ours.requirements if ours is not None else ()
-        name = self._name(wanted, beside)
-        if name not in self._held and not self.cache.is_whole(name):
+        name = self._name(contents, beside)
+        if name not in self._locks and not self.cache.is_whole(name):
             try:
                 with self.cache.making(name) as folder:
                     if not self.cache.is_whole(name):
-                        self.tell(f"installing {wanted.text} (Python {wanted.python})")
-                        self._fill(folder, wanted, beside, borrows=ours is not None)
+                        self.tell(f"installing {contents.text} (Python {contents.python})")
+                        self._fill(folder, contents, beside, borrows=ours is not None)
             except BlockingIOError:
                 raise UnreachableError(
                     f"the environment {name} is damaged, and something uses it",
                     hint=f"polycmp cache remove {name}, when that has ended",
                 ) from None
             except OSError as error:
-                raise self._full(wanted, str(error)) from None
-            self.made.append(name)
+                raise self._full(contents, str(error)) from None
+            self.new_names.append(name)
             self.cache.make_room(spare=name)
-        if name not in self._held:
-            self._held[name] = self.cache.use(name)
+        if name not in self._locks:
+            self._locks[name] = self.cache.use(name)
         folder = self.cache.folder / name
-        return folder / "bin" / "python" if ours is None else self._view(name, ours, wanted.python)
+        return folder / "bin" / "python" if ours is None else self._view(name, ours, contents.python)
 
-    def has(self, wanted: EnvironmentContents, ours: Ours | None = None) -> bool:
+    def has(self, contents: EnvironmentContents, ours: PolycmpPackages | None = None) -> bool:
         """Return whether an environment is there; arguments as for `environment`."""
-        return self.cache.is_complete(self._name(wanted, ours.requirements if ours is not None else ()))
+        return self.cache.is_complete(self._name(contents, ours.requirements if ours is not None else ()))
 
-    def _name(self, wanted: EnvironmentContents, beside: Sequence[str]) -> str:
-        first = wanted.packages[0].replace("==", "-").replace("/", "_")
-        parts = (_LAYOUT, wanted.packages, sorted(beside), self.digests(wanted.packages))
-        return f"{first}-py{wanted.python}-{digest(*parts)}"
+    def _name(self, contents: EnvironmentContents, beside: Sequence[str]) -> str:
+        first = contents.packages[0].replace("==", "-").replace("/", "_")
+        parts = (_LAYOUT_VERSION, contents.packages, sorted(beside), self.digests(contents.packages))
+        return f"{first}-py{contents.python}-{digest(*parts)}"
 
     def digests(self, packages: Sequence[str]) -> list[str]:
-        """Return what the wheels of the named folders hold, as far as an environment could take them.
+        """Return the digests of the wheels in the named folders that an environment may install.
 
         A folder of wheels may hold others tomorrow under the same names, and nobody but who named it is to get them.
 
         Args:
             packages: Releases that the environment has; wheels of others of these packages do not matter.
         """
-        held = dict(item.split("==", 1) for item in packages)
-        return [text for place in self.find_links for text in self._digests_of(place, held)]
+        releases = dict(item.split("==", 1) for item in packages)
+        return [text for place in self.find_links for text in self._digests_of(place, releases)]
 
-    def _digests_of(self, place: str, held: Mapping[str, str]) -> Iterator[str]:
+    def _digests_of(self, place: str, releases: Mapping[str, str]) -> Iterator[str]:
         if not Path(place).is_dir():  # a page, which may lead to anything: good for this search only
             yield self._once
             return
         for file in sorted(Path(place).glob("*.whl")):
-            if _may_be_taken(file.name, held):
+            if _may_be_installed(file.name, releases):
                 stat = file.stat()
                 yield f"{file.name} {_digest_of(str(file.resolve()), stat.st_mtime_ns, stat.st_size)}"
 
     def close(self) -> None:
-        """Let go of the environments in use."""
-        while self._held:
-            self._held.popitem()[1].close()
-        if self.made:  # while they were in use the cache may have grown beyond its limit
+        """Unlock the environments in use."""
+        while self._locks:
+            self._locks.popitem()[1].close()
+        if self.new_names:  # while they were in use the cache may have grown beyond its limit
             self.cache.make_room()
 
-    def _fill(self, folder: Path, wanted: EnvironmentContents, beside: Sequence[str], *, borrows: bool) -> None:
-        interpreter = interpreters().get(wanted.python)
+    def _fill(self, folder: Path, contents: EnvironmentContents, beside: Sequence[str], *, borrows: bool) -> None:
+        interpreter = interpreters().get(contents.python)
         if interpreter is None:
             raise NotInstallableError(
-                f"{wanted.text} needs Python {wanted.python}, which is not installed here",
-                hint=f"install Python {wanted.python}, or ask for another release",
+                f"{contents.text} needs Python {contents.python}, which is not installed here",
+                hint=f"install Python {contents.python}, or ask for another release",
             )
         installer = Installer(find_uv(), self.find_links)
-        self._check(installer.make(folder, interpreter), wanted, installer)
-        requirements = [*wanted.packages, *(text for text in beside if not _names_any(text, wanted.packages))]
+        self._check(installer.make(folder, interpreter), contents, installer)
+        requirements = [*contents.packages, *(text for text in beside if not _names_any(text, contents.packages))]
         done = installer.install(folder, requirements, _pins(requirements))
         if done.status and not done.lacks_answers:  # what goes with an old release is not always what is here
             done = installer.install(folder, requirements)
-        if done.status and borrows and wanted.python == own_python():
+        if done.status and borrows and contents.python == this_python():
             # Wheels of the runtime alone, and no index: what it needs is what this environment has.
-            alone = installer.install(folder, wanted.packages, alone=True)
+            alone = installer.install(folder, contents.packages, alone=True)
             if alone.status == 0:
-                (folder / _BORROWS).touch()
-                if (failed := _failed_import(folder, wanted.modules, _here())) is None:
+                (folder / _BORROWS_MARK).touch()
+                if (failed := _failed_import(folder, contents.modules, _here())) is None:
                     return
-                raise NotInstallableError(f"{wanted.text} cannot be imported", why=failed)
-        self._check(done, wanted, installer)
-        if _failed_import(folder, wanted.modules) is None:
+                raise NotInstallableError(f"{contents.text} cannot be imported", why=failed)
+        self._check(done, contents, installer)
+        if _failed_import(folder, contents.modules) is None:
             return
         # Releases before NumPy 2 do not say that they cannot do with it.
-        self._check(installer.install(folder, [*requirements, "numpy<2"]), wanted, installer)
-        if (failed := _failed_import(folder, wanted.modules)) is not None:
-            raise NotInstallableError(f"{wanted.text} cannot be imported", why=failed)
+        self._check(installer.install(folder, [*requirements, "numpy<2"]), contents, installer)
+        if (failed := _failed_import(folder, contents.modules)) is not None:
+            raise NotInstallableError(f"{contents.text} cannot be imported", why=failed)
 
-    def _check(self, done: Done, wanted: EnvironmentContents, installer: Installer) -> None:
-        """Raise the error that says why a tool failed; nothing where it did not."""
+    def _check(self, done: Done, contents: EnvironmentContents, installer: Installer) -> None:
+        """Raise an error if a tool failed.
+
+        Raises:
+            NotInstallableError: The package cannot be installed.
+            UnreachableError: No package index answers, or the disk is full.
+        """
         if done.status == 0:
             return
-        if shutil.disk_usage(self.cache.folder).free < _FULL or "No space left" in done.text:
-            raise self._full(wanted, done.last_line)
-        package = Requirement(wanted.packages[0]).name
-        if done.lacks_answers or installer.versions(package, wanted.python) is None:
+        if shutil.disk_usage(self.cache.folder).free < _MIN_FREE_BYTES or "No space left" in done.text:
+            raise self._full(contents, done.last_line)
+        package = Requirement(contents.packages[0]).name
+        if done.lacks_answers or installer.versions(package, contents.python) is None:
             silent = "a package index does not answer"
             none = f"no package index that pip knows answers for {package}"
             raise UnreachableError(
-                f"{wanted.text} cannot be installed: {silent if done.lacks_answers else none}",
+                f"{contents.text} cannot be installed: {silent if done.lacks_answers else none}",
                 why=done.last_line,
                 hint=f"pip index versions {package}",
             )
-        raise NotInstallableError(f"{wanted.text} cannot be installed", why=done.last_line)
+        raise NotInstallableError(f"{contents.text} cannot be installed", why=done.last_line)
 
-    def _full(self, wanted: EnvironmentContents, why: str) -> UnreachableError:
+    def _full(self, contents: EnvironmentContents, why: str) -> UnreachableError:
         return UnreachableError(
-            f"{wanted.text} cannot be kept in {self.cache.folder}",
+            f"{contents.text} cannot be kept in {self.cache.folder}",
             why=why,
             hint="polycmp cache list; polycmp cache remove NAME, or another disk with POLYCMP_CACHE=DIR",
         )
 
-    def _view(self, name: str, ours: Ours, python: str) -> Path:
-        """Return the interpreter of an environment that has the packages of another and polycmp as it is here."""
+    def _view(self, name: str, ours: PolycmpPackages, python: str) -> Path:
+        """Return the interpreter of an environment with the packages of another and polycmp as installed here."""
         base = self.cache.folder / name
         place = base / VIEWS / ours.digest
-        made = place / "complete"
-        if not (made.exists() and starts(place)):
+        marker = place / "complete"
+        if not (marker.exists() and starts(place)):
             with self.cache.locked(f"{name}.{VIEWS}", alone=True):
-                if not (made.exists() and starts(place)):
+                if not (marker.exists() and starts(place)):
                     shutil.rmtree(place, ignore_errors=True)
                     self._link(base, place, ours, python)
-                    made.touch()
+                    marker.touch()
         return place / "bin" / "python"
 
-    def _link(self, base: Path, place: Path, ours: Ours, python: str) -> None:
+    def _link(self, base: Path, place: Path, ours: PolycmpPackages, python: str) -> None:
         done = run_tool([*module_words("venv", python=interpreters()[python]), "--without-pip", str(place)])
         if done.status:
             raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
         site, below = site_packages(place, python), site_packages(base, python)
-        lines = [f"import site; site.addsitedir({str(below)!r})", *(_here() if (base / _BORROWS).exists() else ())]
+        lines = [f"import site; site.addsitedir({str(below)!r})", *(_here() if (base / _BORROWS_MARK).exists() else ())]
         (site / "zz_below.pth").write_text("\n".join(lines) + "\n", "utf-8")
         for item, source in ours.places.items():
             (site / item).symlink_to(source, target_is_directory=source.is_dir())
@@ -224,7 +229,7 @@ def site_packages(folder: Path, python: str) -> Path:
 
 
 def _pins(requirements: Sequence[str]) -> list[str]:
-    """Return the releases installed here of what is required, so that nothing but the release in question differs."""
+    """Pin requirements to the releases installed here, so that only the release in question differs."""
     pins = []
     for text in requirements:
         requirement = Requirement(text)
@@ -237,12 +242,12 @@ def _pins(requirements: Sequence[str]) -> list[str]:
     return pins
 
 
-def _may_be_taken(wheel: str, held: Mapping[str, str]) -> bool:
-    """Return whether a wheel is not one of another release of a package whose release is given."""
+def _may_be_installed(wheel: str, releases: Mapping[str, str]) -> bool:
+    """Return whether a wheel is of no other release of a package whose release is fixed."""
     try:
         name, version, _, _ = parse_wheel_filename(wheel)
-        wanted = {canonicalize_name(item): release for item, release in held.items()}.get(name)
-        return wanted is None or version == Version(wanted)
+        fixed_releases = {canonicalize_name(item): release for item, release in releases.items()}.get(name)
+        return fixed_releases is None or version == Version(fixed_releases)
     except (InvalidWheelFilename, InvalidVersion):
         return True
 
@@ -268,7 +273,7 @@ def _here() -> list[str]:
 
 
 def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] = ()) -> str | None:
-    """Return why a module cannot be imported; None if all can."""
+    """Return the error of a module that cannot be imported; None if all can."""
     if not modules:
         return None
     code = f"sys.path += {list(further)!r}; import {', '.join(modules)}"
@@ -276,6 +281,6 @@ def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] 
     return done.last_line if done.status or _FOR_NUMPY_1 in done.text else None
 
 
-def own_python() -> str:
+def this_python() -> str:
     """Return the version of this process's Python: "3.11"."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -12,8 +12,8 @@ from packaging.version import InvalidVersion, Version
 
 from polycmp.errors import PluginError, UsageError, did_you_mean
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
-from polycmp_bisect.environments.making import EnvironmentContents, own_python
-from polycmp_bisect.environments.own_packages import requirements_of
+from polycmp_bisect.environments.making import EnvironmentContents, this_python
+from polycmp_bisect.environments.polycmp_packages import requirements_of
 from polycmp_bisect.environments.tools import Installer, find_uv, interpreters
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def known_releases(package: str, find_links: Sequence[str] = (), *, pre: bool = 
 
 
 def pick_release(text: str, releases: Sequence[str], package: str) -> str:
-    """Return the release that somebody means: itself, the newest of a series ("1.20"), or "latest".
+    """Resolve a release: itself, the newest of a series ("1.20"), or "latest".
 
     Raises:
         NotInstallableError: There is none.
@@ -180,6 +180,6 @@ def _equal(one: str, two: str) -> bool:
     return _is_version(one) and _is_version(two) and Version(one) == Version(two)
 
 
-def wanted_for(release: str, package: str, module: str, beside: Sequence[str], python: str) -> EnvironmentContents:
+def contents_for(release: str, package: str, module: str, beside: Sequence[str], python: str) -> EnvironmentContents:
     """Return the environment of a release and of what else is asked for."""
-    return EnvironmentContents((f"{package}=={release}", *beside), python or own_python(), (module,))
+    return EnvironmentContents((f"{package}=={release}", *beside), python or this_python(), (module,))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from polycmp_bisect.environments.answers import kept_releases
-from polycmp_bisect.environments.making import Maker, own_python
-from polycmp_bisect.environments.own_packages import ours_for
+from polycmp_bisect.environments.answers import cached_releases
+from polycmp_bisect.environments.making import Maker, this_python
 from polycmp_bisect.environments.packages import (
+    contents_for,
     installed_release,
     parse_version,
     pick_release,
     runtimes_of,
-    wanted_for,
 )
+from polycmp_bisect.environments.polycmp_packages import polycmp_packages
 from polycmp_bisect.environments.tools import interpreters
 
 if TYPE_CHECKING:
@@ -52,17 +52,17 @@ class Environments:
             PolycmpError: The environment cannot be made.
         """
         runtimes = dict(runtimes_of(self._registry, backend))
-        asked = parse_version(version, list(runtimes))
-        package, module = asked.package, runtimes[asked.package]
-        ours = ours_for(self._registry, backend)
-        release = asked.release or installed_release(package) or "latest"
-        for known in [asked.python] if asked.python else interpreters():  # nothing is asked where it is there
-            wanted = wanted_for(release, package, module, asked.beside, known)
-            if self._maker.has(wanted, ours):
-                return str(self._maker.environment(wanted, ours))
+        request = parse_version(version, list(runtimes))
+        package, module = request.package, runtimes[request.package]
+        ours = polycmp_packages(self._registry, backend)
+        release = request.release or installed_release(package) or "latest"
+        for known in [request.python] if request.python else interpreters():  # nothing is asked where it is there
+            contents = contents_for(release, package, module, request.beside, known)
+            if self._maker.has(contents, ours):
+                return str(self._maker.environment(contents, ours))
         before_final = release != "latest" and any(mark in release for mark in "abrd")
-        releases = kept_releases(package, self._maker.find_links, pre=before_final)
+        releases = cached_releases(package, self._maker.find_links, pre=before_final)
         release = pick_release(release, list(releases), package)
-        python = asked.python or releases.get(release, own_python())
-        wanted = wanted_for(release, package, module, asked.beside, python)
-        return str(self._maker.environment(wanted, ours))
+        python = request.python or releases.get(release, this_python())
+        contents = contents_for(release, package, module, request.beside, python)
+        return str(self._maker.environment(contents, ours))

@@ -17,13 +17,13 @@ from polycmp.errors import PluginError
 from polycmp.process import code_words, module_words
 
 #: Seconds that a download and installation may take.
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 #: The lowest Python that polycmp runs on, and the highest that is looked for.
 _PYTHONS = range(10, 20)
 
 
 #: How the errors of pip, of uv and of Python begin, and the characters of one that are shown.
-_ERRORS, _LONGEST = ("error:", "× ", "importerror", "modulenotfounderror"), 300
+_ERRORS, _MAX_ERROR_LENGTH = ("error:", "× ", "importerror", "modulenotfounderror"), 300
 #: What pip and uv say where an index, or the place of a file, does not answer.
 _NO_ANSWER = (
     "connection broken", "error sending request", "max retries exceeded", "timed out", "connection reset",
@@ -45,7 +45,7 @@ class Done:
 
     @property
     def lacks_answers(self) -> bool:
-        """Whether something on the network did not answer, so that what it says is not the whole truth."""
+        """Whether something on the network did not answer, so that the output is incomplete."""
         text = self.text.lower()
         return any(words in text for words in _NO_ANSWER)
 
@@ -55,11 +55,11 @@ class Done:
         lines = [" ".join(line.split()) for line in self.text.splitlines() if line.strip()]
         starts = [place for place, line in enumerate(lines) if line.lower().startswith(_ERRORS)]
         text = " ".join(lines[starts[-1] :]) if starts else lines[-1] if lines else f"exit status {self.status}"
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        return text if len(text) <= _MAX_ERROR_LENGTH else f"{text[: _MAX_ERROR_LENGTH - 1]}…"
 
 
-def run_tool(words: Sequence[str], seconds: float = _PATIENCE, folder: Path | None = None) -> Done:
-    """Run a tool to its end and return what it said.
+def run_tool(words: Sequence[str], seconds: float = _TIMEOUT, folder: Path | None = None) -> Done:
+    """Run a tool to its end and return its status and output.
 
     Args:
         words: The tool and its arguments.
@@ -105,8 +105,8 @@ def pip_words() -> list[str]:
 @cache
 def interpreters() -> dict[str, str]:
     """Return the interpreters of this machine that polycmp runs on by version ("3.11"), this one first."""
-    own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    interpreter_of = {own: sys.executable}
+    this_version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    interpreter_of = {this_version: sys.executable}
     for minor in _PYTHONS:
         version = f"3.{minor}"
         if version not in interpreter_of and (path := _interpreter(version)):
@@ -115,8 +115,8 @@ def interpreters() -> dict[str, str]:
 
 
 def _interpreter(version: str) -> str:
-    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    for path in (shutil.which(f"python{version}") or "", *(str(item) for item in kept[-1:])):
+    pyenv_pythons = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for path in (shutil.which(f"python{version}") or "", *(str(item) for item in pyenv_pythons[-1:])):
         code = "assert '%d.%d' % sys.version_info[:2] == sys.argv[1]; print(sys.executable)"
         if path and (done := run_tool([*code_words(code, python=path), version], 30)).status == 0:
             return done.text.split("\n")[0]
@@ -136,7 +136,7 @@ class Installer:
         self._find_links = [word for item in find_links for word in ("--find-links", _absolute(item))]
 
     def make(self, folder: Path, interpreter: str) -> Done:
-        """Make an empty environment."""
+        """Create an empty environment."""
         if self._uv:
             # uv takes the settings that lie in the current folder, package indexes too; this one is nobody else's.
             words = [self._uv, "venv", "--quiet", "--python", interpreter, str(folder)]
@@ -155,9 +155,9 @@ class Installer:
             alone: Whether what they need is left out.
         """
         python = folder / "bin" / "python"
-        held = folder / "pins.txt"
-        held.write_text("\n".join(pins), "utf-8")
-        words = ["--only-binary", ":all:", "--constraint", str(held), *self._find_links, *requirements]
+        pins_file = folder / "pins.txt"
+        pins_file.write_text("\n".join(pins), "utf-8")
+        words = ["--only-binary", ":all:", "--constraint", str(pins_file), *self._find_links, *requirements]
         words = ["--no-deps", *words] if alone else words
         if self._uv:
             # As pip does: the best release of all indexes, instead of all releases of the first index that has any.
@@ -181,7 +181,7 @@ class Installer:
 
 
 def _absolute(place: str) -> str:
-    """Return a folder with its whole path, and an address as it is."""
+    """Return the absolute path of a folder; an address is returned unchanged."""
     return place if ":" in place else str(Path(place).absolute())
 
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from polycmp_bisect.judging import Judge
 
 #: Operators that passes replace, from which on naming them all tells nothing.
-_MOST = 6
+_SHOWN_REPLACEMENTS = 6
 
 
 @dataclass(frozen=True)
-class FoundPasses:
+class PassSearchResult:
     """Result of a search over passes.
 
     Attributes:
@@ -54,13 +54,13 @@ class FoundPasses:
 
     @property
     def cannot_run(self) -> bool:
-        """Whether the backend as it is cannot run the model at all."""
+        """Whether the backend with all passes cannot run the model at all."""
         first = self.looks[0][1]
         return first.state == "bad" and first.seconds is None
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the backend as it is gives wrong results."""
+        """Whether the backend with all passes returns wrong results."""
         return self.looks[0][1].state != "good"
 
 
@@ -86,7 +86,7 @@ def candidate_of(plan: Plan, registry: Registry) -> ResolvedBackend:
 
 def search_passes(
     backend: ResolvedBackend, plan: Plan, judge: Judge, store: JudgementStore, tell: Callable[[str], None]
-) -> FoundPasses:
+) -> PassSearchResult:
     """Search for the fewest optimisations that a backend has to leave out for its results to be right.
 
     Args:
@@ -108,11 +108,11 @@ def search_passes(
         if known is not None:
             judge.note(known)
             return known
-        turned = backend if switch is None else switches.set_to(switch, value)
-        if turned is None:
+        changed_backend = backend if switch is None else switches.set_to(switch, value)
+        if changed_backend is None:
             return Judgement("skip", "the backend does not take this value")
         tell(f"judging {backend.label} {name}")
-        judgement = judge.judge(_with(plan, turned))
+        judgement = judge.judge(_with(plan, changed_backend))
         store.put(name, judgement)
         return judgement
 
@@ -127,29 +127,29 @@ def search_passes(
             hint="more --iterations, another tolerance, or deterministic options of the backend",
         ) from None
     except EndError as error:
-        raise BackendError(f"{backend.label} cannot be judged", why=error.found.reason, hint=SHOWN_BY_RUN) from None
+        raise BackendError(f"{backend.label} cannot be judged", why=error.judgement.reason, hint=SHOWN_BY_RUN) from None
     looks = tuple((name_of(switches, switch, value), judged) for switch, value, judged in search.looks)
     if guilty is None:
         _check_reference(backend, plan, judge, looks[0][1])
-        return FoundPasses(backend.label, looks)
+        return PassSearchResult(backend.label, looks)
     tell("looking for the operators that it replaces")
-    turned = switches.set_to(guilty.switch, guilty.value)
-    return FoundPasses(
+    changed_backend = switches.set_to(guilty.switch, guilty.value)
+    return PassSearchResult(
         backend.label,
         looks,
         guilty,
         name_of(switches, guilty.switch, guilty.value),
         switches.words(guilty.switch, guilty.value),
-        None if turned is None else _with(plan, turned),
+        None if changed_backend is None else _with(plan, changed_backend),
         () if graph is None else _replaced(switches, graph, guilty),
     )
 
 
 def _check_reference(backend: ResolvedBackend, plan: Plan, judge: Judge, first: Judgement) -> None:
-    """Make sure that the reference agrees with itself, before passes are acquitted that no setting was right without.
+    """Check that the reference agrees with itself, before all passes are acquitted.
 
     Raises:
-        BackendError: It does not, so that no setting could be right.
+        BackendError: It does not, so no setting could be right.
     """
     reference = next((item for item in plan.backends if item.label == _reference(plan)), None)
     if first.state != "bad" or reference is None:
@@ -174,8 +174,8 @@ def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
     return f"with {switch.option}={'none' if value == () else value}"
 
 
-def _with(plan: Plan, turned: ResolvedBackend) -> Plan:
-    backends = tuple(turned.plan if item.label == turned.label else item for item in plan.backends)
+def _with(plan: Plan, changed_backend: ResolvedBackend) -> Plan:
+    backends = tuple(changed_backend.plan if item.label == changed_backend.label else item for item in plan.backends)
     return replace(plan, backends=backends)
 
 
@@ -187,24 +187,25 @@ def _reference(plan: Plan) -> str:
 
 
 def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Rewrite, ...]:
-    """Return the rewrites that the backend does as it is, and no longer with the setting that helps."""
+    """Return the rewrites that the backend omits with the setting that helps."""
     before, after = switches.rewritten(), switches.rewritten(guilty.switch, guilty.value)
     if before is None or after is None:
         return ()
-    left = rewrites(graph, after)
-    return tuple(item for item in rewrites(graph, before) if item not in left)
+    remaining = rewrites(graph, after)
+    return tuple(item for item in rewrites(graph, before) if item not in remaining)
 
 
 def labels_of(nodes: Sequence[GraphNode]) -> str:
-    """Return operators in words: `Conv 'a', Add 'b' and Relu 'c'`."""
+    """Name operators: `Conv 'a', Add 'b' and Relu 'c'`."""
     names = [f"{node.op_type} '{node.name or node.outputs[0]}'" for node in nodes]
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def replaced_words(replaced: Sequence[Rewrite]) -> str:
-    """Describe what becomes of a model's operators; empty if nothing is known."""
+    """Describe the rewrites of a model's operators; empty if none is known."""
     parts = [
-        f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}" for item in replaced[:_MOST]
+        f"{' and '.join(item.by) or 'nothing'} in place of {labels_of(item.replaced)}"
+        for item in replaced[:_SHOWN_REPLACEMENTS]
     ]
-    more = len(replaced) - _MOST
+    more = len(replaced) - _SHOWN_REPLACEMENTS
     return "; ".join([*parts, f"{more} more"] if more > 0 else parts)

@@ -8,19 +8,19 @@ from typing import Any
 from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
 from polycmp.sentences import FAILED, FOUND, NO_FAULT
 from polycmp_bisect.judging import TIME, words_of
-from polycmp_bisect.passes.pass_search import FoundPasses, labels_of, replaced_words
+from polycmp_bisect.passes.pass_search import PassSearchResult, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
 from polycmp_bisect.sentences import issue_at, no_run_shows_which, only_together
 
 _STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
-_LONGEST = 60
+_MAX_NAME_LENGTH = 60
 
 
-def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, *, page: str = "") -> Result:
+def result_of(result: PassSearchResult, run_words: str, command: str, seconds: float, *, page: str = "") -> Result:
     """Return the result.
 
     Args:
-        found: The result of the search.
+        result: The result of the search.
         run_words: A command that runs the model with the workaround; empty if none is known.
         command: The command line as typed.
         seconds: Duration of the search.
@@ -28,78 +28,78 @@ def result_of(found: FoundPasses, run_words: str, command: str, seconds: float, 
     """
     return Result(
         command="bisect",
-        verdict="failed" if found.is_wrong else "passed",
-        heading=FOUND if found.guilty else FAILED if found.is_wrong else NO_FAULT,
-        sentence=sentence_of(found),
-        title=f"over the passes of {found.label}",
-        content=(*_content(found, run_words), *([Note(issue_at(page), label="")] if page else [])),
+        verdict="failed" if result.is_wrong else "passed",
+        heading=FOUND if result.guilty else FAILED if result.is_wrong else NO_FAULT,
+        sentence=sentence_of(result),
+        title=f"over the passes of {result.label}",
+        content=(*_content(result, run_words), *([Note(issue_at(page), label="")] if page else [])),
         command_line=command,
         seconds=seconds,
         timed=True,
-        document=document_of(found, command, seconds),
+        document=document_of(result, command, seconds),
     )
 
 
-def sentence_of(found: FoundPasses) -> str:
+def sentence_of(result: PassSearchResult) -> str:
     """Return the one sentence that says it all."""
-    tried = f" ({len(found.looks)} runs)"
-    first = found.looks[0][1]
-    if not found.is_wrong:
-        return f"{found.label} is right with all of its passes ({words_of(first).removeprefix('good, ')})"
-    if found.guilty is None:
+    tried = f" ({len(result.looks)} runs)"
+    first = result.looks[0][1]
+    if not result.is_wrong:
+        return f"{result.label} is right with all of its passes ({words_of(first).removeprefix('good, ')})"
+    if result.guilty is None:
         reason = f": {first.reason}" if first.reason else ""
-        return f"{found.label} is wrong with and without its passes, so none of them is to blame{reason}{tried}"
-    parts = [f"{found.off} {found.label} is right"]
-    if found.guilty.others:
-        parts.append(no_run_shows_which(" and ".join(map(str, found.guilty.others))))
-    if found.replaced:
-        parts.append(f"there it computes {replaced_words(found.replaced)}")
-    if found.together:
-        parts.append(f"else {only_together(labels_of(found.together))}")
-    if found.words:
-        parts.append(f"workaround: {found.words}")
+        return f"{result.label} is wrong with and without its passes, so none of them is to blame{reason}{tried}"
+    parts = [f"{result.off} {result.label} is right"]
+    if result.guilty.others:
+        parts.append(no_run_shows_which(" and ".join(map(str, result.guilty.others))))
+    if result.replaced:
+        parts.append(f"there it computes {replaced_words(result.replaced)}")
+    if result.together:
+        parts.append(f"else {only_together(labels_of(result.together))}")
+    if result.words:
+        parts.append(f"workaround: {result.words}")
     return "; ".join(parts) + tried
 
 
-def document_of(found: FoundPasses, command: str, seconds: float) -> dict[str, Any]:
+def document_of(result: PassSearchResult, command: str, seconds: float) -> dict[str, Any]:
     """Return the JSON document."""
-    guilty = found.guilty
+    guilty = result.guilty
     return {
         "schema": 1,
-        "verdict": "failed" if found.is_wrong else "passed",
+        "verdict": "failed" if result.is_wrong else "passed",
         "what": "passes",
-        "backend": found.label,
+        "backend": result.label,
         "switch": guilty
-        and {"option": guilty.switch.option, "value": guilty.value, "words": found.words, "others": [*guilty.others]},
+        and {"option": guilty.switch.option, "value": guilty.value, "words": result.words, "others": [*guilty.others]},
         "replaced": [
             {"operators": [{"type": node.op_type, "name": node.name} for node in item.replaced], "by": list(item.by)}
-            for item in found.replaced
+            for item in result.replaced
         ],
-        "together": [{"type": node.op_type, "name": node.name} for node in found.together],
+        "together": [{"type": node.op_type, "name": node.name} for node in result.together],
         "judged": [
             {"setting": name, "state": item.state, "reason": item.reason, "error": item.error, "seconds": item.seconds}
-            for name, item in found.looks
+            for name, item in result.looks
         ],
-        "sentence": sentence_of(found),
+        "sentence": sentence_of(result),
         "command": command,
         "seconds": seconds,
     }
 
 
-def _content(found: FoundPasses, run_words: str) -> Iterator[Block]:
+def _content(result: PassSearchResult, run_words: str) -> Iterator[Block]:
     columns = (Column("Off by, of range", "number", digits=2), Column("Median", "duration"))
-    rows = tuple(_row(name, item, chosen=name == found.off) for name, item in found.looks)
+    rows = tuple(_row(name, item, chosen=name == result.off) for name, item in result.looks)
     yield Table(
         "", rows, columns, name_title="Setting", reason_title="Why", heading="Each setting that was tried",
         suite="bisect",
     )  # fmt: skip
-    if found.replaced:
-        yield Note(replaced_words(found.replaced), label="replaced")
+    if result.replaced:
+        yield Note(replaced_words(result.replaced), label="replaced")
     if run_words:
         yield NextStep(run_words, "runs it with the workaround")
 
 
 def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
-    short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[: _MAX_NAME_LENGTH - 1]}…"
     cells = (None if judgement.detail == TIME else judgement.error, judgement.seconds)
     return Row(short, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)

@@ -37,8 +37,8 @@ class PassSearch:
 
     Attributes:
         look: Judges a setting.
-        takes_several: Says whether a switch takes several values at a time.
-        looks: Settings that were judged and what came of it, in the order in which that was done.
+        takes_several: Returns whether a switch takes several values at a time.
+        looks: Judged settings with their judgements, in this order.
     """
 
     look: Look
@@ -46,7 +46,7 @@ class PassSearch:
     looks: list[tuple[Switch | None, Any, Judgement]] = field(default_factory=list)
 
     def find(self, switches: Iterable[tuple[Switch, Sequence[Any]]]) -> Guilty | None:
-        """Return the first setting that helps, turned as little as it takes; None if none does, or nothing is wrong.
+        """Return the first setting that helps, with its smallest change; None if none does, or nothing is wrong.
 
         A single guilty value among n is found in at most 2 log2(n) looks, beside the two at the backend as it is, the
         one with all values together, one that confirms it, and one with all others. A setting that is right only once
@@ -66,8 +66,8 @@ class PassSearch:
             raise FlakyError(0, once, again)
         if _is_right(once):
             return None
-        found = (self._least(switch, tuple(values)) for switch, values in switches if values)
-        return next((guilty for guilty in found if guilty is not None), None)
+        settings = (self._least(switch, tuple(values)) for switch, values in switches if values)
+        return next((guilty for guilty in settings if guilty is not None), None)
 
     def _least(self, switch: Switch, values: tuple[Any, ...]) -> Guilty | None:
         if not self.takes_several(switch):

@@ -17,7 +17,7 @@ from polycmp.model import Model
 from polycmp.spec import Switch
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.judging import words_of
-from polycmp_bisect.passes.pass_search import FoundPasses
+from polycmp_bisect.passes.pass_search import PassSearchResult
 from polycmp_bisect.passes.search import PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
 from polycmp_bisect.sentences import WHICH_PASSES, not_the_same_twice
@@ -41,7 +41,7 @@ _LISTS_THEM = "onnxoptimizer"
 
 
 def passes_of(step: Sequence[str], named: Sequence[str], model: str) -> tuple[str, ...]:
-    """Return the passes that a command can be told to run or to leave out.
+    """Return the passes that a command can run or omit.
 
     Args:
         step: The words of the command.
@@ -69,12 +69,12 @@ def passes_of(step: Sequence[str], named: Sequence[str], model: str) -> tuple[st
     raise UsageError("no passes named", whose=shlex.join(step), hint="--passes NAME NAME, with all that it may run")
 
 
-def with_passes(step: Sequence[str], names: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """Return the words of a command without some of its passes; an option that would lose all its values goes, too."""
+def with_passes(step: Sequence[str], names: Sequence[str], omitted: Sequence[str]) -> list[str]:
+    """Return the words of a command without some passes; an option that loses all its values is removed."""
     words: list[str] = []
     for word in step:
         if word in {KEPT, SKIPPED}:
-            listed = [name for name in names if (name in left_out) == (word == SKIPPED)]
+            listed = [name for name in names if (name in omitted) == (word == SKIPPED)]
             if not listed and words and words[-1].startswith("-"):
                 words.pop()
             words += listed
@@ -91,7 +91,7 @@ def search_step(
     judge: Judge,
     store: JudgementStore,
     tell: Callable[[str], None],
-) -> FoundPasses:
+) -> PassSearchResult:
     """Search for the fewest passes that a command has to leave out for the file that it writes to be right.
 
     Args:
@@ -112,8 +112,8 @@ def search_step(
         numbers = count()
 
         def look(turned: Switch | None, value: Any, number: int) -> Judgement:
-            left_out = () if turned is None else tuple(value)
-            name = _name_of(left_out)
+            omitted = () if turned is None else tuple(value)
+            name = _name_of(omitted)
             known = store.get(name, number)
             if known is not None:
                 judge.note(known)
@@ -121,11 +121,11 @@ def search_step(
             tell(f"judging {name}")
             target = Path(folder) / str(next(numbers)) / Path(plan.model).name
             try:
-                write_model(with_passes(step, names, left_out), plan.model, target, name)
+                write_model(with_passes(step, names, omitted), plan.model, target, name)
             except NotInstallableError as error:
                 judgement = Judgement("bad", f"{error.what}{f': {error.why}' if error.why else ''}")
             else:
-                written[left_out] = target
+                written[omitted] = target
                 judgement = judge.judge(replace(plan, model=str(target)))
             store.put(name, judgement)
             return judgement
@@ -139,32 +139,32 @@ def search_step(
                 why=WHICH_PASSES,
             ) from None
         except EndError as error:
-            raise BackendError("the file cannot be judged", why=error.found.reason, hint=_EXAMPLE) from None
+            raise BackendError("the file cannot be judged", why=error.judgement.reason, hint=_EXAMPLE) from None
         looks = tuple((_name_of(value or ()), judged) for _, value, judged in search.looks)
         label = Path(step[0]).name
         if guilty is None:
-            return FoundPasses(label, looks)
+            return PassSearchResult(label, looks)
         suffix = Path(plan.model).suffix
         sources = [word for word in step if word != plan.model and Path(word).suffix == suffix]
         source = next((word for word in sources if Path(word).is_file()), "")
-        made = [written.get(left_out) for left_out in ((), guilty.value)]
-        replaced = _replaced(source, made, registry)
+        files = [written.get(omitted) for omitted in ((), guilty.value)]
+        replaced = _replaced(source, files, registry)
     words = shlex.join(with_passes(step, names, guilty.value))
-    return FoundPasses(label, looks, guilty, _name_of(guilty.value), words, replaced=replaced)
+    return PassSearchResult(label, looks, guilty, _name_of(guilty.value), words, replaced=replaced)
 
 
-def _name_of(left_out: Sequence[str]) -> str:
-    return f"without {', '.join(left_out)}" if left_out else "as it is"
+def _name_of(omitted: Sequence[str]) -> str:
+    return f"without {', '.join(omitted)}" if omitted else "as it is"
 
 
-def _replaced(source: str, made: Sequence[Path | None], registry: Registry) -> tuple[Rewrite, ...]:
+def _replaced(source: str, paths: Sequence[Path | None], registry: Registry) -> tuple[Rewrite, ...]:
     """Return the operators that only the file with all passes has in place of the source's."""
     graph = _graph(source, registry) if source else None
-    files = [_graph(str(path), registry) if path is not None else None for path in made]
+    files = [_graph(str(path), registry) if path is not None else None for path in paths]
     if graph is None or files[0] is None or files[1] is None:
         return ()
-    left = rewrites(graph, files[1].nodes)
-    return tuple(item for item in rewrites(graph, files[0].nodes) if item not in left)
+    remaining = rewrites(graph, files[1].nodes)
+    return tuple(item for item in rewrites(graph, files[0].nodes) if item not in remaining)
 
 
 def _graph(path: str, registry: Registry) -> ModelGraph | None:

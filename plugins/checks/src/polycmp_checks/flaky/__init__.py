@@ -1,1 +1,1 @@
-"""Whether a backend makes the same bits in each run, and where it first does not."""
+"""Check of whether a backend returns the same bits in each run, and search for the first tensor that differs."""

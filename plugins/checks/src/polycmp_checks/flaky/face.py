@@ -1,4 +1,4 @@
-"""What was found about backends that were run again and again, in the form that reports render."""
+"""Findings on repeated runs, in the form that reports render."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polycmp.report import Block, Column, Note, Result, Row, Table, backend_failure, verdict_of
 from polycmp.sentences import backends_failed, counted, heading_of
-from polycmp_checks.flaky.findings import Findings, FirstDiffering, Repeats, Subject
+from polycmp_checks.flaky.findings import FirstDiffering, FlakyBackend, FlakyFindings, Repeats
 
 _COLUMNS = (
     Column("Most frequent", "number", digits=6, wide=True),
@@ -14,7 +14,7 @@ _COLUMNS = (
 )
 
 
-def result_of(findings: Findings) -> Result:
+def result_of(findings: FlakyFindings) -> Result:
     """Build the result of the findings for reports."""
     verdict = verdict_of(findings.exit_code)
     return Result(
@@ -35,7 +35,7 @@ def result_of(findings: Findings) -> Result:
     )
 
 
-def _blocks(subject: Subject, several: bool) -> Iterator[Block]:
+def _blocks(subject: FlakyBackend, several: bool) -> Iterator[Block]:
     name = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
     if subject.error:
         yield Table(
@@ -48,7 +48,7 @@ def _blocks(subject: Subject, several: bool) -> Iterator[Block]:
     yield from (Note(text, subject.label if several else "") for text in _notes(subject))
 
 
-def _table(subject: Subject, title: str, repeats: Repeats, sessions: str) -> Table:
+def _table(subject: FlakyBackend, title: str, repeats: Repeats, sessions: str) -> Table:
     rows = tuple(
         Row(
             item.name,
@@ -72,26 +72,26 @@ def _table(subject: Subject, title: str, repeats: Repeats, sessions: str) -> Tab
     )
 
 
-def _notes(subject: Subject) -> Iterator[str]:
+def _notes(subject: FlakyBackend) -> Iterator[str]:
     yield from subject.notes
     single = subject.one_thread
     if single is not None:
         yield f"with one thread: {_results(single.different)} in {counted(single.runs, 'run')}"
-    if subject.not_found:
-        yield f"the first differing tensor cannot be named: {subject.label} {subject.not_found}"
+    if subject.no_first_reason:
+        yield f"the first differing tensor cannot be named: {subject.label} {subject.no_first_reason}"
 
 
-def _sentence(findings: Findings) -> str:
+def _sentence(findings: FlakyFindings) -> str:
     failed = [subject.label for subject in findings.subjects if subject.error]
     several = len(findings.subjects) > 1
-    told = [subject for subject in findings.subjects if not subject.error]
+    described = [subject for subject in findings.subjects if not subject.error]
     if findings.exit_code:
-        told = [subject for subject in told if subject.differs]
-    said = "; ".join((f"{subject.label}: " if several else "") + _of_subject(subject) for subject in told)
-    return backends_failed(failed, said) if failed else said
+        described = [subject for subject in described if subject.differs]
+    text = "; ".join((f"{subject.label}: " if several else "") + _of_subject(subject) for subject in described)
+    return backends_failed(failed, text) if failed else text
 
 
-def _of_subject(subject: Subject) -> str:
+def _of_subject(subject: FlakyBackend) -> str:
     runs, restarts = subject.runs, subject.restarts
     assert runs is not None
     text = f"{_results(runs.different)} in {counted(runs.runs, 'run')}"

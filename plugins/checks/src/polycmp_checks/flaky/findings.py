@@ -1,4 +1,4 @@
-"""What is found about backends that are run again and again on the same inputs."""
+"""Findings on backends that are run repeatedly on the same inputs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Repeats:
 
     @property
     def same(self) -> bool:
-        """Whether all runs made the same bits."""
+        """Whether all runs returned the same bits."""
         return self.different == 1
 
     def to_json(self) -> dict[str, Any]:
@@ -74,8 +74,8 @@ class FirstDiffering:
 
 
 @dataclass
-class Subject:
-    """All that is found about one backend.
+class FlakyBackend:
+    """Findings on one backend.
 
     Attributes:
         label: Label of the backend in reports.
@@ -87,7 +87,7 @@ class Subject:
         restarts: Runs of a session each; None if they were not asked for.
         one_thread: Runs of one session with one thread, where several threads made different results.
         first: The first tensor that differs; None where nothing does, or none could be found.
-        not_found: Reason why none could be found, in words.
+        no_first_reason: Reason why `first` could not be found, in words.
         notes: Remarks for the reader.
     """
 
@@ -100,12 +100,12 @@ class Subject:
     restarts: Repeats | None = None
     one_thread: Repeats | None = None
     first: FirstDiffering | None = None
-    not_found: str = ""
+    no_first_reason: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
     def differs(self) -> bool:
-        """Whether any two runs made different bits."""
+        """Whether any two runs returned different bits."""
         return any(item is not None and not item.same for item in (self.runs, self.restarts))
 
     def to_json(self) -> dict[str, Any]:
@@ -124,15 +124,15 @@ class Subject:
 
 
 @dataclass
-class Findings:
-    """Everything that was found.
+class FlakyFindings:
+    """Findings on all backends.
 
     Attributes:
         subjects: One per backend.
         command: The command line, for reports.
     """
 
-    subjects: list[Subject] = field(default_factory=list)
+    subjects: list[FlakyBackend] = field(default_factory=list)
     command: str = ""
 
     @property

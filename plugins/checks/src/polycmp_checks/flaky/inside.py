@@ -35,8 +35,8 @@ def find_first(
             if number == runs and not search.lacks_difference:
                 break
             on_stage(f"{run.label}, inside: run {number + 1} of {runs}")
-            for window, made in windows.windows(feed, keep=not restart):
-                search.take(made.get(run.label, {}), counts=number < runs)
+            for window, results in windows.windows(feed, keep=not restart):
+                search.take(results.get(run.label, {}), counts=number < runs)
                 if window.last and run.is_well:
                     run.finish()
             if not run.is_well:
@@ -65,16 +65,16 @@ class _Search:
         self._place = {name: index for index, name in enumerate(makers)}
         self._seen: dict[str, Counter[bytes]] = {name: Counter() for name in makers}
         self._first = ""
-        self._held: Any = None
+        self._first_array: Any = None
         self._largest: float | None = None
 
     @property
     def lacks_difference(self) -> bool:
-        """Whether a tensor differs, and only in the last run, so that another one has to be run to tell by how much."""
+        """Whether a tensor differs in the last run only, so that a further run has to measure by how much."""
         return bool(self._first) and self._largest is None
 
     def take(self, tensors: Mapping[str, Any], *, counts: bool) -> None:
-        """Take the tensors of a window.
+        """Count the tensors of a window.
 
         Args:
             tensors: The tensors by name.
@@ -82,15 +82,15 @@ class _Search:
         """
         for name in sorted(tensors, key=self._place.__getitem__):
             array, seen = tensors[name], self._seen[name]
-            found = digest(array)
+            bits = digest(array)
             if counts:
-                seen[found] += 1
+                seen[bits] += 1
             if name == self._first:
-                gap = largest_difference(array, self._held)
-                if gap is not None and digest(self._held) != found:
+                gap = largest_difference(array, self._first_array)
+                if gap is not None and digest(self._first_array) != bits:
                     self._largest = max(self._largest or 0.0, gap)
             elif len(seen) > 1 and (not self._first or self._place[name] < self._place[self._first]):
-                self._first, self._held, self._largest = name, np.array(to_numpy(array)), None
+                self._first, self._first_array, self._largest = name, np.array(to_numpy(array)), None
 
     def result(self) -> FirstDiffering | None:
         """Return the first tensor that differs; None if none does."""

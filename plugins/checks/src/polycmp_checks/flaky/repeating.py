@@ -1,4 +1,4 @@
-"""Running the backends of a plan again and again on the same inputs."""
+"""Repeated runs of a plan's backends on the same inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polycmp.plan import Plan
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_feed, open_feeds, resolve
 from polycmp.session import check_names
 from polycmp.tensors import Feed
-from polycmp_checks.flaky.findings import Findings, Repeats, Subject
+from polycmp_checks.flaky.findings import FlakyBackend, FlakyFindings, Repeats
 from polycmp_checks.flaky.inside import find_first
 from polycmp_checks.flaky.tally import Tally
 
@@ -35,7 +35,9 @@ class Repetitions:
     restart: bool = False
 
 
-def find_flaky(plan: Plan, registry: Registry, settings: Repetitions, on_stage: Stage = lambda _: None) -> Findings:
+def find_flaky(
+    plan: Plan, registry: Registry, settings: Repetitions, on_stage: Stage = lambda _: None
+) -> FlakyFindings:
     """Run each backend of a plan again and again on the same inputs, and count its different results.
 
     Args:
@@ -50,7 +52,7 @@ def find_flaky(plan: Plan, registry: Registry, settings: Repetitions, on_stage: 
     Raises:
         PolycmpError: Nothing could be run: wrong names, no model, no data.
     """
-    findings = Findings(command=plan.command)
+    findings = FlakyFindings(command=plan.command)
     for backend in plan.backends:
         resolved = resolve(replace(plan, backends=(backend,)), registry)
         check_names(plan.data, plan.compare, resolved)
@@ -70,23 +72,23 @@ class _Repetition:
     def __init__(self, resolved: Resolved, settings: Repetitions, on_stage: Stage) -> None:
         self._resolved, self._settings, self._on_stage = resolved, settings, on_stage
         [self._backend] = resolved.backends
-        self._found = Subject(self._backend.label, self._backend.plan.backend)
+        self._findings = FlakyBackend(self._backend.label, self._backend.plan.backend)
         self._feed: Feed = {}
 
-    def subject(self) -> Subject:
-        """Return what is found about the backend."""
-        found = self._found
+    def subject(self) -> FlakyBackend:
+        """Run the backend and return the findings."""
+        findings = self._findings
         tally = Tally()
-        found.runs = self._in_one_session(self._backend, tally)
-        if found.runs is not None and self._settings.restart:
-            found.restarts = self._restarted(Tally(tally.first))
-        if found.error or not found.differs:
-            return found
-        assert found.runs is not None
-        if not found.runs.same:
-            found.one_thread = self._with_one_thread()
-        self._look_inside(restart=found.runs.same)
-        return found
+        findings.runs = self._in_one_session(self._backend, tally)
+        if findings.runs is not None and self._settings.restart:
+            findings.restarts = self._restarted(Tally(tally.first))
+        if findings.error or not findings.differs:
+            return findings
+        assert findings.runs is not None
+        if not findings.runs.same:
+            findings.one_thread = self._with_one_thread()
+        self._look_inside(restart=findings.runs.same)
+        return findings
 
     def _in_one_session(self, backend: ResolvedBackend, tally: Tally) -> Repeats | None:
         """Return the results of one session; None if it failed."""
@@ -132,18 +134,18 @@ class _Repetition:
         if feed is None:
             raise DataError("the data loader gave no input", whose=run.label)
         feed = copy_feed(feed)
-        self._found.notes += [f"inputs: {note}" for note in source.notes]
+        self._findings.notes += [f"inputs: {note}" for note in source.notes]
         if next(feeds, None) is not None:
-            self._found.notes.append("inputs: only the first of several is run, again and again")
+            self._findings.notes.append("inputs: only the first of several is run, again and again")
         return feed
 
     def _failed(self, run: BackendRun) -> bool:
-        """Take over a run's record; return whether it failed."""
-        found, result = self._found, run.result
-        found.version = found.version or result.version
-        found.notes += [note for note in result.notes if note not in found.notes]
-        if result.error and not found.error:
-            found.error, found.hint = result.error, result.hint
+        """Copy a run's record to the findings; return whether it failed."""
+        findings, result = self._findings, run.result
+        findings.version = findings.version or result.version
+        findings.notes += [note for note in result.notes if note not in findings.notes]
+        if result.error and not findings.error:
+            findings.error, findings.hint = result.error, result.hint
         return bool(result.error)
 
     def _with_one_thread(self) -> Repeats | None:
@@ -156,17 +158,17 @@ class _Repetition:
 
     def _look_inside(self, *, restart: bool) -> None:
         """Find the first tensor that differs, where the backend shows tensors inside the model."""
-        found, backend = self._found, self._backend
+        findings, backend = self._findings, self._backend
         if backend.contribution is None or backend.inside == "none":
-            found.not_found = "shows no tensors inside the model"
+            findings.no_first_reason = "shows no tensors inside the model"
             return
         if isinstance(backend.inside, str) and backend.model.graph() is None:
-            found.not_found = f"the loader of {backend.model.kind} models does not show their operators"
+            findings.no_first_reason = f"the loader of {backend.model.kind} models does not show their operators"
             return
         [run] = open_partitioned_runs(self._resolved)
         runs, memory = self._settings.runs, self._resolved.plan.max_memory
-        found.first = find_first(run, self._feed, runs, memory, self._on_stage, restart=restart)
+        findings.first = find_first(run, self._feed, runs, memory, self._on_stage, restart=restart)
         if not run.is_well:
-            found.not_found = f"fails with the tensors inside shown: {run.result.error}"
-        elif found.first is None:
-            found.not_found = "makes the same bits in all runs with the tensors inside shown"
+            findings.no_first_reason = f"fails with the tensors inside shown: {run.result.error}"
+        elif findings.first is None:
+            findings.no_first_reason = "makes the same bits in all runs with the tensors inside shown"

@@ -1,4 +1,4 @@
-"""Counting different results by their hashes, so that no tensors have to be kept but those of one run."""
+"""Counts of different results by their hashes, so that only the tensors of one run are kept."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from polycmp_checks.flaky.findings import Repeated, Repeats
 def digest(array: Any) -> bytes:
     """Return a hash of a tensor's element type, shape and bits."""
     values = to_numpy(array)
-    found = hashlib.blake2b(f"{values.dtype} {values.shape}".encode(), digest_size=16)
+    hasher = hashlib.blake2b(f"{values.dtype} {values.shape}".encode(), digest_size=16)
     if values.dtype.hasobject:
-        found.update(repr(values.tolist()).encode())
+        hasher.update(repr(values.tolist()).encode())
     else:
-        found.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
-    return found.digest()
+        hasher.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return hasher.digest()
 
 
 def largest_difference(one: Any, two: Any) -> float | None:
@@ -33,8 +33,8 @@ def largest_difference(one: Any, two: Any) -> float | None:
     numbers = all(dtype_class(item.dtype) in {"float", "complex", "integer", "bool"} for item in (a, b))
     if a.shape != b.shape or not numbers or not a.size:
         return None
-    found = differences(a, b)
-    return math.inf if found.nan_mismatched else float(found.max_abs)
+    figures = differences(a, b)
+    return math.inf if figures.nan_mismatched else float(figures.max_abs)
 
 
 class Tally:
@@ -54,21 +54,21 @@ class Tally:
         """Count the outputs of one run."""
         if self.first is None:
             self.first = {name: np.array(to_numpy(array)) for name, array in outputs.items()}
-        found = {name: digest(array) for name, array in outputs.items()}
-        self._together[tuple(sorted(found.items()))] += 1
-        for name, value in found.items():
+        digests = {name: digest(array) for name, array in outputs.items()}
+        self._together[tuple(sorted(digests.items()))] += 1
+        for name, value in digests.items():
             seen = self._each.setdefault(name, Counter())
             if value not in seen and name in self.first:
                 self._measure(name, outputs[name], self.first[name])
             seen[value] += 1
 
-    def _measure(self, name: str, made: Any, first: Any) -> None:
+    def _measure(self, name: str, array: Any, first: Any) -> None:
         known = self._largest.get(name, 0.0)
-        gap = largest_difference(made, first)
+        gap = largest_difference(array, first)
         self._largest[name] = None if gap is None or known is None else max(known, gap)
 
     def result(self) -> Repeats:
-        """Return what was counted."""
+        """Return the counts."""
         outputs = (
             Repeated(name, len(seen), max(seen.values()), self._largest.get(name)) for name, seen in self._each.items()
         )

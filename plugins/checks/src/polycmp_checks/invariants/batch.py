@@ -61,10 +61,10 @@ class Batch:
         Raises:
             DoesNotApplyError: The inputs disagree.
         """
-        found = {name: int(feed[name].shape[axis]) for name, axis in self.axes.items()}
-        if len(set(found.values())) != 1:
-            raise DoesNotApplyError(f"the inputs have different numbers of rows: {found}")
-        return next(iter(found.values()))
+        counts = {name: int(feed[name].shape[axis]) for name, axis in self.axes.items()}
+        if len(set(counts.values())) != 1:
+            raise DoesNotApplyError(f"the inputs have different numbers of rows: {counts}")
+        return next(iter(counts.values()))
 
     def take(self, feed: Mapping[str, Any], rows: Sequence[int]) -> Arrays:
         """Return the feed with these rows; inputs without a batch stay."""
@@ -74,7 +74,7 @@ class Batch:
 
 
 def take(array: Any, axis: int, rows: Sequence[int]) -> Any:
-    """Return some rows of an array, in that order, as memory of their own."""
+    """Copy some rows of an array, in that order."""
     return np.ascontiguousarray(np.take(to_numpy(array), list(rows), axis=axis))
 
 
@@ -91,7 +91,7 @@ def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -
 
     Raises:
         UsageError: No input has that axis or name.
-        DoesNotApplyError: The model has no batch that could be told.
+        DoesNotApplyError: The model has no batch that could be recognised.
     """
     shapes = {name: entry.shape for name, entry in inputs.items() if entry.shape and entry.values is None}
     if dim:
@@ -107,9 +107,9 @@ def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -
             raise DoesNotApplyError(f"the first dimension is {name!r}, by its name no batch; see --batch-dim")
         return _by_name(shapes, name)
     axes = {name: _open_axis(shape) for name, shape in shapes.items()}
-    found = {name: axis for name, axis in axes.items() if axis is not None}
-    if found and len(found) == len(shapes) and 0 in found.values():
-        return Batch(found, None, "; ".join(_places(found)))
+    batch_axes = {name: axis for name, axis in axes.items() if axis is not None}
+    if batch_axes and len(batch_axes) == len(shapes) and 0 in batch_axes.values():
+        return Batch(batch_axes, None, "; ".join(_places(batch_axes)))
     shown = ", ".join(f"{name}{format_shape(shape)}" for name, shape in shapes.items()) or "none with dimensions"
     raise DoesNotApplyError(
         f"it cannot be told which dimension of the inputs is the batch ({shown}); --batch-axis says which axis it is"

@@ -1,4 +1,4 @@
-"""One backend under test: its runner, the feed, and what it computed so far."""
+"""One backend under test: its runner, the feed, and its first outputs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Bench:
         return self._feed_of(self.settings.batch)
 
     def _feed_of(self, rows: int) -> Arrays:
-        """Return the first feed of the data source, with so many rows where that is ours to say."""
+        """Return the first feed of the data source, with so many rows if neither the user nor the model fixes them."""
         inputs = self.inputs
         if isinstance(self.batch, Batch) and self._has_free_rows():
             inputs = self.batch.sized(inputs, rows)
@@ -87,10 +87,10 @@ class Bench:
         raise DataError("the data loader gave no input", whose=self.runner.name)
 
     def _has_free_rows(self) -> bool:
-        return isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.shapes_given
+        return isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.fixed_feed
 
     def begin(self) -> None:
-        """Make the first outputs, of one row where the model fails with several although its file leaves them open.
+        """Run the first inference, with one row if the model fails with several although its file leaves them open.
 
         Raises:
             BaseException: Error of the backend, if it does not run with one row either.
@@ -116,8 +116,8 @@ class Bench:
 
     def infer(self, feed: Mapping[str, Any], runner: Runner | None = None) -> Arrays:
         """Return outputs that outlive the next call."""
-        made = infer(runner or self.runner, feed, check_inputs=True)
-        return {name: np.array(to_numpy(array)) for name, array in made.items()}
+        outputs = infer(runner or self.runner, feed, check_inputs=True)
+        return {name: np.array(to_numpy(array)) for name, array in outputs.items()}
 
     def rows(self, at_least: int = 2) -> tuple[Batch, int]:
         """Return the batch and the number of its rows in the feed.
@@ -177,10 +177,10 @@ class Bench:
         else:
             axis = next(iter(batch.axes.values()))
             axes = {name: axis if axis < len(shape) and shape[axis] == rows else None for name, shape in shapes.items()}
-        found = {name: axis for name, axis in axes.items() if axis is not None}
-        if not found:
+        batch_axes = {name: axis for name, axis in axes.items() if axis is not None}
+        if not batch_axes:
             raise DoesNotApplyError("no output has as many rows as the batch")
-        return found
+        return batch_axes
 
     def take(self, outputs: Mapping[str, Any], rows: Iterable[int]) -> Arrays:
         """Return some rows of the outputs; those without a batch are left out."""
@@ -197,9 +197,9 @@ class Bench:
         """
         comparer = PairComparer("this", "that", self._functions)
         bits, largest, nans = True, 0.0, 0
-        for made, wanted in pairs:
-            bits = bits and all(_same_bits(made[key], wanted.get(key)) for key in made)
-            for item in comparer.add(made, wanted):
+        for outputs, expected in pairs:
+            bits = bits and all(_same_bits(outputs[key], expected.get(key)) for key in outputs)
+            for item in comparer.add(outputs, expected):
                 if item.stats is not None:
                     largest = max(largest, item.stats.max_abs)
                     nans += item.stats.nan_candidate

@@ -16,7 +16,7 @@ from polycmp.tensors import Feed, TensorMetadata
 from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
 from polycmp_checks.invariants.bench import Bench
 from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
-from polycmp_checks.invariants.findings import Check, Findings, Subject
+from polycmp_checks.invariants.findings import BackendFindings, Check, InvariantFindings
 from polycmp_checks.invariants.settings import CheckSettings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ log = logging.getLogger("polycmp_checks.invariants")
 
 def check_invariants(
     plan: Plan, registry: Registry, settings: CheckSettings, on_stage: Callable[[str], None] = lambda _: None
-) -> Findings:
+) -> InvariantFindings:
     """Check every backend of a plan against itself.
 
     Args:
@@ -42,9 +42,9 @@ def check_invariants(
     Raises:
         PolycmpError: Nothing could be checked: wrong names, no model, no data.
     """
-    findings = Findings(command=plan.command)
+    findings = InvariantFindings(command=plan.command)
     for backend in plan.backends:
-        subject = Subject(backend.label, backend.backend)
+        subject = BackendFindings(backend.label, backend.backend)
         findings.subjects.append(subject)
         try:
             _check_backend(replace(plan, backends=(backend,)), registry, settings, subject, on_stage)
@@ -60,7 +60,7 @@ def check_invariants(
 
 
 def _check_backend(
-    plan: Plan, registry: Registry, settings: CheckSettings, subject: Subject, on_stage: Callable[[str], None]
+    plan: Plan, registry: Registry, settings: CheckSettings, subject: BackendFindings, on_stage: Callable[[str], None]
 ) -> None:
     on_stage(f"activating {subject.label}")
     resolved = resolve(plan, registry)

@@ -1,4 +1,4 @@
-"""The checks. Each takes a bench and returns what it found; one that does not apply raises and says why."""
+"""The checks. Each takes a bench and returns its result; one that does not apply raises and says why."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def check_other_shape(bench: Bench) -> Check:
 def check_duplicates(bench: Bench) -> Check:
     """A batch of equal rows."""
     batch, rows = bench.rows()
-    made = bench.infer(batch.take(bench.feed, [0] * rows))
-    pairs = [(bench.take(made, range(rows)), bench.take(made, [0] * rows))]
+    outputs = bench.infer(batch.take(bench.feed, [0] * rows))
+    pairs = [(bench.take(outputs, range(rows)), bench.take(outputs, [0] * rows))]
     return bench.compare("duplicates", pairs, f"{rows} equal rows")
 
 
@@ -69,8 +69,8 @@ def check_neighbours(bench: Bench) -> Check:
 
     def pairs() -> Pairs:
         for row in range(rows):
-            made = bench.infer(batch.take(bench.feed, [row] * rows))
-            yield bench.take(made, [row]), bench.take(bench.outputs, [row])
+            outputs = bench.infer(batch.take(bench.feed, [row] * rows))
+            yield bench.take(outputs, [row]), bench.take(bench.outputs, [row])
 
     return bench.compare("neighbours", pairs(), f"each of {rows} rows with different neighbours")
 
@@ -95,21 +95,21 @@ def check_fixed_shapes(bench: Bench) -> Check:
     if runner is None:
         raise DoesNotApplyError("the backend does not run changed models")
     with runner:
-        made = bench.infer(bench.feed, runner)
-    return bench.compare("fixed-shapes", [(made, bench.outputs)], "fixed shapes against open ones")
+        outputs = bench.infer(bench.feed, runner)
+    return bench.compare("fixed-shapes", [(outputs, bench.outputs)], "fixed shapes against open ones")
 
 
 def check_threads(bench: Bench) -> Check:
     """One thread against as many as there are processors, but at least two."""
     many = max(2, os.cpu_count() or 1)
-    made = []
+    outputs = []
     for threads in (1, many):
         runner = bench.with_threads(threads)
         if runner is None:
             raise DoesNotApplyError("the backend has no option for threads")
         with runner:
-            made.append(bench.infer(bench.feed, runner))
-    return bench.compare("threads", [(made[1], made[0])], f"{many} threads against one")
+            outputs.append(bench.infer(bench.feed, runner))
+    return bench.compare("threads", [(outputs[1], outputs[0])], f"{many} threads against one")
 
 
 CHECK_FUNCTIONS: Mapping[str, Callable[[Bench], Check]] = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.report import Column, Fact, Result, Row, Table, backend_failure, verdict_of
 from polycmp.sentences import ERROR, FAILED, PASSED, counted
-from polycmp_checks.invariants.findings import Findings, Subject
+from polycmp_checks.invariants.findings import BackendFindings, InvariantFindings
 
 
-def result_of(findings: Findings) -> Result:
+def result_of(findings: InvariantFindings) -> Result:
     """Build the result of the findings for reports."""
     heading, sentence = _verdict(findings)
     return Result(
@@ -25,7 +25,7 @@ def result_of(findings: Findings) -> Result:
     )
 
 
-def _table(subject: Subject) -> Table:
+def _table(subject: BackendFindings) -> Table:
     title = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
     failure = backend_failure(subject.label, subject.error, subject.hint)
     return Table(
@@ -41,26 +41,26 @@ def _table(subject: Subject) -> Table:
     )
 
 
-def _counts(subjects: Sequence[Subject]) -> dict[str, int]:
+def _counts(subjects: Sequence[BackendFindings]) -> dict[str, int]:
     statuses: list[str] = [check.status for subject in subjects for check in subject.checks]
     return {status: statuses.count(status) for status in ("passed", "failed", "skipped", "error")}
 
 
-def _summary(subject: Subject) -> str:
+def _summary(subject: BackendFindings) -> str:
     words = {"passed": "hold", "failed": "do not hold", "error": "could not be checked", "skipped": "do not apply"}
     counts = _counts([subject])
     return ", ".join(f"{counts[status]} {text}" for status, text in words.items() if counts[status])
 
 
-def _facts(findings: Findings) -> Iterator[Fact]:
+def _facts(findings: InvariantFindings) -> Iterator[Fact]:
     counts = _counts(findings.subjects)
     yield Fact("backends", str(len(findings.subjects)))
     yield Fact("invariants that hold", f"{counts['passed']} / {sum(counts.values()) - counts['skipped']}")
     yield Fact("do not apply", str(counts["skipped"]))
 
 
-def _verdict(findings: Findings) -> tuple[str, str]:
-    """Return the verdict in capital letters, and what it comes to."""
+def _verdict(findings: InvariantFindings) -> tuple[str, str]:
+    """Return the heading and the sentence of the verdict."""
     counts = _counts(findings.subjects)
     total = sum(counts.values())
     skipped = f", {counts['skipped']} {_do(counts['skipped'])} not apply" if counts["skipped"] else ""
@@ -68,8 +68,8 @@ def _verdict(findings: Findings) -> tuple[str, str]:
         broken = [subject.label for subject in findings.subjects if subject.error]
         what = f"{', '.join(broken)} failed" if broken else f"{counts['error']} of {total} checks"
         what = what if broken or counts["error"] else "no check applies"
-        found = f"; {counts['failed']} {_do(counts['failed'])} not hold" if counts["failed"] else ""
-        return ERROR, f"{what}{found}"
+        failures = f"; {counts['failed']} {_do(counts['failed'])} not hold" if counts["failed"] else ""
+        return ERROR, f"{what}{failures}"
     if findings.verdict == "failed":
         return FAILED, f"{counts['failed']} of {counted(total, 'invariant')} {_do(counts['failed'])} not hold{skipped}"
     return PASSED, f"{counted(counts['passed'], 'invariant')} hold{'s' * (counts['passed'] == 1)}{skipped}"

@@ -32,7 +32,7 @@ class Check:
 
 
 @dataclass
-class Subject:
+class BackendFindings:
     """All checks of one backend.
 
     Attributes:
@@ -55,15 +55,15 @@ class Subject:
 
 
 @dataclass
-class Findings:
-    """Everything that was found.
+class InvariantFindings:
+    """Findings of the checks on every backend.
 
     Attributes:
         subjects: One per backend.
         command: The command line, for reports.
     """
 
-    subjects: list[Subject] = field(default_factory=list)
+    subjects: list[BackendFindings] = field(default_factory=list)
     command: str = ""
 
     @property

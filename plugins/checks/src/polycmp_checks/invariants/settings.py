@@ -33,7 +33,7 @@ class CheckSettings:
         batch_axis: The axis of the batch; None to find it.
         batch_dim: The name of the batch dimension; empty to find it.
         exact: Whether outputs must be bitwise equal.
-        shapes_given: Whether the user gave shapes or data, so that the feed is not to be given other rows.
+        fixed_feed: Whether the user gave shapes or data, so that the feed is not to be given other rows.
     """
 
     checks: tuple[str, ...] = tuple(CHECKS)
@@ -42,4 +42,4 @@ class CheckSettings:
     batch_axis: int | None = None
     batch_dim: str = ""
     exact: bool = False
-    shapes_given: bool = False
+    fixed_feed: bool = False

@@ -1,4 +1,4 @@
-"""Measuring what the outputs of a model differ by between backends that are known to be right.
+"""Measurement of the differences of a model's outputs between backends that are known to be right.
 
 Each input is run on all backends, and all pairs of them are compared. On the first inputs, what rounding to the
 model's own type does is measured, too, as `--tolerance auto` does it, and counts as a further comparison: few backends
@@ -46,7 +46,7 @@ _EXACT = SimpleOptions(atol={"": 0.0}, rtol={"": 0.0}, nan="equal", infinities_c
 
 
 @dataclass
-class Measured:
+class MeasuredOutput:
     """One output over all comparisons.
 
     Attributes:
@@ -82,7 +82,7 @@ class Measured:
             self.largest, self.widest = error, between
 
     def see(self, array: Any) -> None:
-        """Take note of the range of an array's finite numbers."""
+        """Widen the range by an array's finite numbers."""
         if dtype_class(array.dtype) in {"float", "complex"} and array.size:
             values = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
             finite = np.isfinite(values)
@@ -92,9 +92,9 @@ class Measured:
     def limit(self) -> Limit:
         """Return the limit that was measured."""
         if not (self.whole or self.problem or self.low < self.high):
-            held = f"{self.low:g}" if math.isfinite(self.low) else "NaN"
+            value = f"{self.low:g}" if math.isfinite(self.low) else "NaN"
             return Limit(
-                0.0, 0.0, self.comparisons, self.apart, f"it holds {held} everywhere: no limit refuses anything"
+                0.0, 0.0, self.comparisons, self.apart, f"it holds {value} everywhere: no limit refuses anything"
             )
         if self.whole or self.problem or not (self.apart or self.coarse):
             return Limit(0.0, 0.0, self.comparisons, self.apart, self.problem)
@@ -115,7 +115,7 @@ class Measured:
 
 @dataclass
 class Measurement:
-    """What was measured of a model.
+    """Measured differences of a model's outputs.
 
     Attributes:
         profile: The profile; None where a backend failed.
@@ -126,7 +126,7 @@ class Measurement:
     """
 
     profile: Profile | None
-    outputs: Mapping[str, Measured]
+    outputs: Mapping[str, MeasuredOutput]
     results: tuple[BackendResult, ...]
     inputs: int
     notes: tuple[str, ...]
@@ -150,7 +150,7 @@ def measure(
     resolved = resolve(plan, registry)
     check_names(plan.data, plan.compare, resolved)
     runs = [backend.make_run() for backend in resolved.backends]
-    outputs: dict[str, Measured] = {}
+    outputs: dict[str, MeasuredOutput] = {}
     rounding = _Rounding(resolved, outputs, on_stage)
     schedule = Schedule(on_stage=on_stage, iterations=plan.data.iterations)
     shapes: Mapping[str, tuple[int, ...]] = {}
@@ -184,36 +184,36 @@ def _with_inputs(plan: Plan, seeds: int | None) -> Plan:
     return replace(plan, data=replace(plan.data, loader=replace(loader, options=options)))
 
 
-def _compare(step: Step, outputs: dict[str, Measured]) -> None:
+def _compare(step: Step, outputs: dict[str, MeasuredOutput]) -> None:
     """Compare all pairs of backends in one step.
 
     Raises:
         ModelError: They have not the same outputs.
     """
     for one, two in combinations(step.outputs, 2):
-        made, expected = step.outputs[one], step.outputs[two]
-        if alone := set(made) ^ set(expected):
+        candidate, reference = step.outputs[one], step.outputs[two]
+        if alone := set(candidate) ^ set(reference):
             raise ModelError(
                 f"only one of {one} and {two} has an output {sorted(alone)[0]!r}",
                 why="a profile is measured with backends that are known to be right",
             )
-        for name in expected:
-            found = outputs.setdefault(name, Measured())
-            a, b = to_numpy(made[name]), to_numpy(expected[name])
+        for name in reference:
+            measured = outputs.setdefault(name, MeasuredOutput())
+            a, b = to_numpy(candidate[name]), to_numpy(reference[name])
             verdict = Simple(_EXACT)(a, b, output=name)
             stats, between = verdict.stats, f"{one} and {two}"
-            found.whole = found.whole or dtype_class(b.dtype) not in {"float", "complex"}
-            found.see(b)
+            measured.whole = measured.whole or dtype_class(b.dtype) not in {"float", "complex"}
+            measured.see(b)
             error, scale = (stats.max_abs, stats.scale) if stats is not None else (0.0, 0.0)
             alike = stats is not None and not stats.nan_mismatched and math.isfinite(error)
-            if not verdict.passed and (found.whole or not alike):
-                found.problem = found.problem or f"{between} do not agree: {verdict.reason}"
-            found.add(error, between)
-            found.apart, found.magnitude = max(found.apart, error), max(found.magnitude, scale)
+            if not verdict.passed and (measured.whole or not alike):
+                measured.problem = measured.problem or f"{between} do not agree: {verdict.reason}"
+            measured.add(error, between)
+            measured.apart, measured.magnitude = max(measured.apart, error), max(measured.magnitude, scale)
 
 
 class _Rounding:
-    """Measures what rounding does to outputs: to the model's own type, and to the next coarser one.
+    """Measures the errors of outputs by rounding to the model's own type, and to the next coarser one.
 
     Args:
         resolved: The backends.
@@ -221,12 +221,14 @@ class _Rounding:
         on_stage: Told in words what happens next.
     """
 
-    def __init__(self, resolved: Resolved, outputs: Mapping[str, Measured], on_stage: Callable[[str], None]) -> None:
+    def __init__(
+        self, resolved: Resolved, outputs: Mapping[str, MeasuredOutput], on_stage: Callable[[str], None]
+    ) -> None:
         self._labels = [backend.label for backend in resolved.backends]
         self._outputs, self._on_stage = outputs, on_stage
         self._floors = RoundingTolerances(resolved, self._labels[-1])
         last = resolved.backends[-1]
-        self._moved = PerturbedRuns(last, last.model.graph())
+        self._perturbed_runs = PerturbedRuns(last, last.model.graph())
 
     def add(self, step: Step) -> None:
         """Measure on the inputs of a step, whose outputs are compared."""
@@ -234,13 +236,13 @@ class _Rounding:
         self._floors.begin(step.feed)
         kinds = {"float32"}
         for name, expected in step.outputs[self._labels[-1]].items():
-            reference, found = to_numpy(expected), self._outputs[name]
-            if found.whole or found.problem or not reference.size:
+            reference, measured = to_numpy(expected), self._outputs[name]
+            if measured.whole or measured.problem or not reference.size:
                 continue
             for one, two in combinations(self._labels, 2):
                 floor = self._floors.between(one, two).floor(name, Values(reference))
                 kinds.add(floor.kind)
-                found.add(max(level.largest for level in floor.levels), f"rounding to {floor.kind} on both sides")
+                measured.add(max(level.largest for level in floor.levels), f"rounding to {floor.kind} on both sides")
         self._add_coarser(step.feed, max(kinds, key=unit_of))
         self._floors.close()
 
@@ -250,19 +252,19 @@ class _Rounding:
         for coarser in _TYPES:
             if UNITS[coarser] <= unit_of(kind) or not waiting:
                 continue
-            samples = self._moved.samples(feed, {"": coarser})
+            samples = self._perturbed_runs.samples(feed, {"": coarser})
             if samples is None:
                 return
             for name in sorted(waiting & set(samples.exact)):
-                found = self._outputs[name]
-                errors = [_error(made[name], samples.exact[name]) for made in samples.perturbed()]
+                measured = self._outputs[name]
+                errors = [_error(perturbed[name], samples.exact[name]) for perturbed in samples.perturbed()]
                 if all(map(math.isfinite, errors)):
-                    found.coarser = max(found.coarser, coarser, key=unit_of)
-                    found.coarse = min(found.coarse, *errors)
+                    measured.coarser = max(measured.coarser, coarser, key=unit_of)
+                    measured.coarse = min(measured.coarse, *errors)
                     waiting.discard(name)
 
 
-def _error(made: Any, exact: Any) -> float:
+def _error(array: Any, exact: Any) -> float:
     """Return the largest error; infinite where NaN, infinity or another shape takes the place of numbers."""
-    stats = Simple(_EXACT)(made, exact, output="").stats
+    stats = Simple(_EXACT)(array, exact, output="").stats
     return stats.max_abs if stats is not None and not stats.nan_mismatched else math.inf

@@ -21,7 +21,7 @@ _HEAD = "# Tolerances of one model, measured by polycmp calibrate. Use: polycmp 
 
 @dataclass(frozen=True)
 class Limit:
-    """What an output may differ by: an element fails if it is beyond both.
+    """Limits of an output's error: an element fails if it exceeds both.
 
     Attributes:
         abs: The absolute tolerance; 0 where only what is equal passes, or none could be measured.

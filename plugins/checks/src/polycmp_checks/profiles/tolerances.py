@@ -1,4 +1,4 @@
-"""Judging outputs by the limits in a profile, for `--tolerance FILE.toml`."""
+"""Tolerances from the limits in a profile, for `--tolerance FILE.toml`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProfileJudge(Simple):
     Args:
         limits: Limit of each output, by its name in the candidate.
         names: Names in the reference's model, by those in the candidate where they are called otherwise.
-        remark: Gives a remark on failures, empty for none.
+        remark: Returns a remark on failures, empty for none.
     """
 
     limits: Mapping[str, Limit] = field(default_factory=dict)
@@ -76,17 +76,17 @@ class ProfileTolerances:
             )
         labels = [backend.label for backend in resolved.backends]
         model = resolved.backend(reference if reference in labels else labels[-1]).model
-        found = digest_of(model)
-        if found != self._profile.sha256:
+        digest = digest_of(model)
+        if digest != self._profile.sha256:
             raise UsageError(
                 "the tolerance profile was made for another model",
                 whose=path,
-                why=f"it is for {_known(self._profile)}, and the reference is {model.path} ({found[:12]})",
+                why=f"it is for {_known(self._profile)}, and the reference is {model.path} ({digest[:12]})",
                 hint=_calibrate_command(resolved, model, path),
             )
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
-        """Take other inputs."""
+        """Begin the next inputs."""
         known = self._profile.inputs
         other = [name for name, array in feed.items() if name in known and to_numpy(array).shape != known[name]]
         shapes = " ".join(f"{name}:[{','.join(map(str, known[name]))}]" for name in other)

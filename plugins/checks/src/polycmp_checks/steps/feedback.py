@@ -1,4 +1,4 @@
-"""The steps of a session: who is fed what, and what is told of them in the end."""
+"""Feedback of outputs into the inputs of a session's next step, and the findings on all steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError
 from polycmp.runs import BackendRun, FeedbackContext, copy_feed, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
-from polycmp_checks.steps.findings import Findings
-from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
+from polycmp_checks.steps.findings import StepFindings
+from polycmp_checks.steps.rules import InputRules, Moment, make_rules, top_token
 from polycmp_checks.steps.shared import Handle, Shared
-from polycmp_checks.steps.start import Start, given_shapes, growing_axes, open_sizes, sized_state
-from polycmp_checks.steps.wiring import check_declared, check_made, shown, usual_patterns, wire
+from polycmp_checks.steps.start import Start, growing_axes, open_sizes, shaped_by_user, sized_state
+from polycmp_checks.steps.wiring import check_declared, check_outputs, listed, usual_patterns, wire
 
 if TYPE_CHECKING:
     from polycmp.compare import OutputComparison
@@ -27,7 +27,7 @@ OTHERS_STATE = " on the reference's state"
 
 
 def make_steps(options: StepsOptions, following: FeedbackContext, resolved: Resolved) -> StepFeedback:
-    """Make the feedback of outputs into inputs.
+    """Create the feedback of outputs into inputs.
 
     Raises:
         UsageError: Options contradict each other or the models.
@@ -64,14 +64,14 @@ class StepFeedback:
         self._outputs = self._declared("outputs")
         self.state: dict[str, str] = {}
         self.start: Start | None = None
-        self._own: dict[str, Mapping[str, Any]] = {}
+        self._outputs_by_run: dict[str, Mapping[str, Any]] = {}
         self._candidates: list[str] = []
         self._reference = ""
-        self.findings = Findings(self.steps, OTHERS_STATE)
+        self.findings = StepFindings(self.steps, OTHERS_STATE)
         self._check_options()
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> InputRules:
         """The rules for all other inputs; known once the sequences have begun."""
         assert self.start is not None
         return self.start.rules
@@ -91,12 +91,12 @@ class StepFeedback:
         return joined
 
     def _reference_of(self, runs: Sequence[BackendRun]) -> str:
-        """Return the reference's label, as far as it is a live run; a saved run is known when it has spoken."""
-        wanted, labels = self._following.reference, [run.label for run in runs]
-        if not wanted:
+        """Return the reference's label if it is a live run; a saved run is known after its first outputs."""
+        reference, labels = self._following.reference, [run.label for run in runs]
+        if not reference:
             return "" if self._following.saved or not labels else labels[-1]
-        found = [run.label for run in runs if wanted in (run.label, run.result.backend)]
-        return wanted if wanted in labels else found[0] if len(found) == 1 else ""
+        matching = [run.label for run in runs if reference in (run.label, run.result.backend)]
+        return reference if reference in labels else matching[0] if len(matching) == 1 else ""
 
     # --- what they are fed
 
@@ -116,41 +116,41 @@ class StepFeedback:
                 first = start.first(feed, self.state)
                 yield [first] * self.steps
             return
-        kept = [copy_feed(feed) for feed in islice(feeds, self.steps)]
-        if kept:
-            given = list(islice(cycle(kept), self.steps))
-            yield [start.first(given[0], self.state), *given[1:]]
+        copies = [copy_feed(feed) for feed in islice(feeds, self.steps)]
+        if copies:
+            sequence = list(islice(cycle(copies), self.steps))
+            yield [start.first(sequence[0], self.state), *sequence[1:]]
 
     def then(
-        self, step: int, feed: Feed, outputs: Mapping[str, Any], reference: Mapping[str, Any], given: Feed
+        self, step: int, feed: Feed, outputs: Mapping[str, Any], reference: Mapping[str, Any], next_inputs: Feed
     ) -> Feed:
         """Return the next feed of a run."""
         assert self.start is not None
-        check_made(self.state, self.start.inputs, outputs)
+        check_outputs(self.state, self.start.inputs, outputs)
         moment = Moment(step, feed, outputs, reference)
         carried = {name: outputs[output] for name, output in self.state.items()}
-        return {**feed, **given, **carried, **self.start.rules.next(moment)}
+        return {**feed, **next_inputs, **carried, **self.start.rules.next(moment)}
 
     def _begin(self, inputs: TensorMetadata, free: bool) -> Start:
         known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
         outputs = self._outputs
         self.state = wire(self._patterns(inputs), list(outputs), list(inputs)) if outputs else {}
         growing = growing_axes(self.state, known, outputs)
-        given = given_shapes(growing, known, self._following.data)
+        user_shaped = shaped_by_user(growing, known, self._following.data)
         known = sized_state(growing, known, self._following.data)
-        self.start = Start(known, growing, given, self._rules(list(inputs)), free)
+        self.start = Start(known, growing, user_shaped, self._rules(list(inputs)), free)
         return self.start
 
-    def _rules(self, inputs: Sequence[str]) -> Rules:
+    def _rules(self, inputs: Sequence[str]) -> InputRules:
         return make_rules(self._options.feed, inputs, list(self._outputs), self.state)
 
     def _check_options(self) -> None:
-        """Check what can be known before anything runs."""
+        """Check the options against the models' files before anything runs."""
         inputs, outputs = self._declared("inputs"), self._outputs
         if not self._patterns(inputs):
             raise UsageError(
                 "--steps and --feed need --state: which outputs go into which inputs",
-                why=f"the outputs are {shown(outputs)}; the inputs are {shown(inputs)}" if outputs else "",
+                why=f"the outputs are {listed(outputs)}; the inputs are {listed(inputs)}" if outputs else "",
                 hint="--state 'OUTPUT=INPUT', a regular expression",
             )
         if self.steps < 1:
@@ -161,59 +161,59 @@ class StepFeedback:
             make_rules(self._options.feed, list(inputs), list(outputs), state)
 
     def _patterns(self, inputs: Iterable[str]) -> tuple[str, ...]:
-        """Return which outputs go into which inputs: as was asked for, else as decoders call them."""
+        """Return the patterns of `--state`, or those of decoders' usual names."""
         return self._options.state or usual_patterns(list(self._outputs), list(inputs))
 
     def _declared(self, side: str) -> TensorMetadata:
         """Read the metadata of the inputs or outputs from the models' files."""
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for description in self._resolved.descriptions.values():
             if description is not None:
                 for name, entry in getattr(description, side).items():
-                    found.setdefault(name, entry)
-        return TensorMetadata(found)
+                    entries.setdefault(name, entry)
+        return TensorMetadata(entries)
 
     # --- the feeds of a session
 
     def feeds(self, source: DataSource, inputs: TensorMetadata) -> Iterator[Feed]:
-        """Yield the feeds of all sequences; between two of them the session says what was made."""
-        for sequence, given in enumerate(self.starts(source, inputs)):
-            shared, own = given[0], dict.fromkeys(self._candidates, given[0])
+        """Yield the feeds of all sequences; between two of them the session calls `made` with the outputs."""
+        for number, sequence_feeds in enumerate(self.starts(source, inputs)):
+            shared, feed_by_run = sequence_feeds[0], dict.fromkeys(self._candidates, sequence_feeds[0])
             for step in range(self.steps):
-                self.findings.begin(sequence, step)
-                yield FeedPerRun(shared, dict(own))
+                self.findings.begin(number, step)
+                yield FeedPerRun(shared, dict(feed_by_run))
                 if step + 1 == self.steps:
                     break
                 reference = self._reference_outputs()
                 if reference is None:
                     return
-                following = given[step + 1]
-                own = {
-                    label: self.then(step, feed, self._own[label], reference, following)
-                    for label, feed in own.items()
-                    if label in self._own
+                following = sequence_feeds[step + 1]
+                feed_by_run = {
+                    label: self.then(step, feed, self._outputs_by_run[label], reference, following)
+                    for label, feed in feed_by_run.items()
+                    if label in self._outputs_by_run
                 }
                 shared = self.then(step, shared, reference, reference, following)
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take in what was made: the state is kept, the top tokens are noted."""
+        """Keep the outputs that the next inputs are made of, and record the top tokens."""
         if not self._outputs and outputs and self.start is not None:
             self._outputs = TensorMetadata.from_feed_dict(next(iter(outputs.values())))
             self._begin(self.start.inputs, self.start.free)
         others = {label + OTHERS_STATE for label in self._candidates}
-        wanted = self._wanted()
-        self._own = {
-            label: copy_feed({name: array for name, array in made.items() if name in wanted})
-            for label, made in outputs.items()
+        carried = self._carried_outputs()
+        self._outputs_by_run = {
+            label: copy_feed({name: array for name, array in arrays.items() if name in carried})
+            for label, arrays in outputs.items()
             if label not in others
         }
         ranked = self.start.rules.ranked if self.start is not None else ()
-        for label, made in outputs.items():
+        for label, arrays in outputs.items():
             for name in ranked:
-                if name in made:
-                    self.findings.add_tokens(label, name, top_token(made[name])[:, 0].tolist())
+                if name in arrays:
+                    self.findings.add_tokens(label, name, top_token(arrays[name])[:, 0].tolist())
 
-    def _wanted(self) -> set[str]:
+    def _carried_outputs(self) -> set[str]:
         """Return the outputs that the next inputs may be made of."""
         assert self.start is not None
         if self.start.rules.scripted:
@@ -223,16 +223,16 @@ class StepFeedback:
     def _reference_outputs(self) -> Mapping[str, Any] | None:
         """Return the outputs of the reference, or of the only run where nothing is compared."""
         for label in (self._reference, self._following.reference):
-            if label in self._own:
-                return self._own[label]
-        rest = [label for label in self._own if label not in self._candidates]
-        return self._own[rest[-1]] if rest else None
+            if label in self._outputs_by_run:
+                return self._outputs_by_run[label]
+        rest = [label for label in self._outputs_by_run if label not in self._candidates]
+        return self._outputs_by_run[rest[-1]] if rest else None
 
     # --- what was found
 
-    def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
-        """Take in the verdicts on a step."""
-        self.findings.add(candidate, reference, found)
+    def add(self, iteration: int, candidate: str, reference: str, comparisons: Iterable[OutputComparison]) -> None:
+        """Record the verdicts on a step."""
+        self.findings.add(candidate, reference, comparisons)
 
     def finish(self, outcome: Outcome) -> None:
         """Report the step at which the runs part, and whether the step or the state is the cause."""
@@ -248,13 +248,13 @@ class StepFeedback:
             return []
         empty = self.start.empty
         rules = [f"{name} by {self.start.rules.names[name]}" for name in self.start.rules.assumed]
-        notes = [f"{shown(empty)}: empty in the first step"] if empty else []
+        notes = [f"{listed(empty)}: empty in the first step"] if empty else []
         if not self._options.state and self.state:
             (pattern,) = self._patterns(self.start.inputs)
             notes.append(f"outputs go back as decoders call them: --state '{pattern}'")
         if not self.start.free and (open_ones := open_sizes(self.start.growing, self.start.inputs)):
             sizes = " ".join(f"{name}=N" for name in open_ones)
-            notes.append(f"the size of {shown(open_ones)} is not known and was taken to be 1: --input-shapes {sizes}")
+            notes.append(f"the size of {listed(open_ones)} is not known and was taken to be 1: --input-shapes {sizes}")
         if rules:
             notes.append(f"from step to step {', '.join(rules)}, which decoders want; --feed INPUT=RULE says otherwise")
         return notes

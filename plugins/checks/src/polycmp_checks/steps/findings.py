@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Cell, CellValue, Column, Row, State, Table
+from polycmp.sentences import listed
 
 if TYPE_CHECKING:
     from polycmp.compare import OutputComparison
@@ -39,16 +40,16 @@ class Track:
 
     Attributes:
         reference: Label of the reference.
-        own: Steps on its own state.
-        given: Steps on the reference's state.
+        own_state: Steps on its own state.
+        reference_state: Steps on the reference's state.
     """
 
     reference: str
-    own: dict[Place, DecodedStep] = field(default_factory=dict)
-    given: dict[Place, DecodedStep] = field(default_factory=dict)
+    own_state: dict[Place, DecodedStep] = field(default_factory=dict)
+    reference_state: dict[Place, DecodedStep] = field(default_factory=dict)
 
 
-class Findings:
+class StepFindings:
     """The verdicts and top tokens of all steps.
 
     Args:
@@ -64,16 +65,17 @@ class Findings:
         self._tokens: dict[tuple[str, str], dict[Place, list[int]]] = {}
 
     def begin(self, sequence: int, step: int) -> None:
-        """Announce the next step."""
+        """Begin the next step."""
         self._place = (sequence, step)
         self._sequences = sequence + 1
 
-    def add(self, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
-        """Take in the verdicts on a run in this step."""
+    def add(self, candidate: str, reference: str, comparisons: Iterable[OutputComparison]) -> None:
+        """Record the verdicts on a run in this step."""
         label = candidate.removesuffix(self._suffix)
         track = self._tracks.setdefault(label, Track(reference))
-        step = (track.own if label == candidate else track.given).setdefault(self._place, DecodedStep())
-        for item in found:
+        steps = track.own_state if label == candidate else track.reference_state
+        step = steps.setdefault(self._place, DecodedStep())
+        for item in comparisons:
             if not item.passed:
                 step.failed.append(item.output)
             error = _error(item)
@@ -81,7 +83,7 @@ class Findings:
                 step.error, step.worst = error, item.output
 
     def add_tokens(self, label: str, output: str, tokens: list[int]) -> None:
-        """Take in the top tokens of a run, one for each row."""
+        """Record the top tokens of a run, one for each row."""
         self._tokens.setdefault((label, output), {})[self._place] = tokens
 
     # --- in words
@@ -91,41 +93,43 @@ class Findings:
         return [text for label, track in self._tracks.items() for text in self._sentences(label, track)]
 
     def _sentences(self, label: str, track: Track) -> Iterator[str]:
-        own, given = _first(track.own), _first(track.given)
-        if given is not None and (own is None or given <= own):
+        first_own, first_given = _first(track.own_state), _first(track.reference_state)
+        if first_given is not None and (first_own is None or first_given <= first_own):
             yield (
-                f"{self._name(given)} itself: {label} differs from {track.reference} there although it is fed with "
-                f"the reference's state, in {_some(track.given[given].failed)}"
+                f"{self._name(first_given)} itself: {label} differs from {track.reference} there although it is fed "
+                f"with the reference's state, in {_some(track.reference_state[first_given].failed)}"
             )
-        elif own is not None:
+        elif first_own is not None:
+            step = track.own_state[first_own]
             yield (
-                f"the accumulated state: on its own state {label} parts from {track.reference} in {self._name(own)}, "
-                f"in {_some(track.own[own].failed)}; fed with the reference's state that step is right, and the error "
-                f"grows from {_first_error(track.own)} to {track.own[own].error:.2g} of the range"
+                f"the accumulated state: on its own state {label} parts from {track.reference} in "
+                f"{self._name(first_own)}, in {_some(step.failed)}; fed with the reference's state that step is right, "
+                f"and the error grows from {_first_error(track.own_state)} to {step.error:.2g} of the range"
             )
-        elif track.own:
-            last = max(track.own)
+        elif track.own_state:
+            last = max(track.own_state)
             yield (
-                f"{label} agrees with {track.reference} in all {len(track.own)} steps, on its own state and on the "
-                f"reference's; the largest error is {track.own[last].error:.2g} of the range in the last one"
+                f"{label} agrees with {track.reference} in all {len(track.own_state)} steps, on its own state and on "
+                f"the reference's; the largest error is {track.own_state[last].error:.2g} of the range in the last one"
             )
         for output in dict.fromkeys(name for _, name in self._tokens):
             yield from self._about_tokens(label, track.reference, output)
 
     def _about_tokens(self, label: str, reference: str, output: str) -> Iterator[str]:
-        wanted = self._tokens.get((reference, output), {})
+        reference_tokens = self._tokens.get((reference, output), {})
         for run, words in ((label, "on its own state"), (label + self._suffix, "on the reference's state")):
-            found = _first_other(self._tokens.get((run, output), {}), wanted)
-            if found is None:
+            difference = _first_other(self._tokens.get((run, output), {}), reference_tokens)
+            if difference is None:
                 continue
-            place, row, token, other = found
+            place, row, token, other = difference
             yield (
                 f"the top token of {output!r} differs first in {self._name(place)} {words}: {token} instead of {other} "
                 f"in row {row}"
             )
             return
-        if wanted and (label, output) in self._tokens:
-            yield f"the top token of {output!r} is the same in all {len(wanted)} steps of {label} and {reference}"
+        if reference_tokens and (label, output) in self._tokens:
+            steps = f"all {len(reference_tokens)} steps of {label} and {reference}"
+            yield f"the top token of {output!r} is the same in {steps}"
 
     def _name(self, place: Place) -> str:
         sequence, step = place
@@ -135,34 +139,34 @@ class Findings:
 
     def tables(self) -> list[Table]:
         """Return a table for each candidate, a row for each step."""
-        return [self._table(label, track) for label, track in self._tracks.items() if track.own]
+        return [self._table(label, track) for label, track in self._tracks.items() if track.own_state]
 
     def _table(self, label: str, track: Track) -> Table:
-        places = list(track.own)
-        bad = [place for place in places if track.own[place].failed or _failed(track.given, place)]
+        places = list(track.own_state)
+        bad = [place for place in places if track.own_state[place].failed or _failed(track.reference_state, place)]
         shown = sorted({*bad, *places[: _ROWS - 4], *places[-4:]})
         return Table(
             title=f"Steps of {label} against {track.reference}",
             rows=tuple(self._row(label, track, place) for place in shown),
             columns=(Column("Own state", "number"), Column("Reference's state", "number"), *self._token_column()),
-            name_title="DecodedStep",
+            name_title="Step",
             reason_title="Result",
             summary=f"{len(bad)} of {len(places)} steps differ" if bad else f"all {len(places)} steps agree",
             judged=False,
         )
 
     def _row(self, label: str, track: Track, place: Place) -> Row:
-        own, given = track.own[place], track.given.get(place)
-        state: State = "failed" if own.failed or _failed(track.given, place) else "passed"
+        own_step, given_step = track.own_state[place], track.reference_state.get(place)
+        state: State = "failed" if own_step.failed or _failed(track.reference_state, place) else "passed"
         return Row(
             self._name(place),
             state,
             (
-                _cell(own),
-                None if given is None else _cell(given),
+                _cell(own_step),
+                None if given_step is None else _cell(given_step),
                 *(self._token(label, track.reference, place) for _ in self._token_column()),
             ),
-            reason=_reason(own, given),
+            reason=_reason(own_step, given_step),
         )
 
     def _token_column(self) -> tuple[Column, ...]:
@@ -170,10 +174,10 @@ class Findings:
 
     def _token(self, label: str, reference: str, place: Place) -> CellValue:
         for output in dict.fromkeys(name for _, name in self._tokens):
-            mine = self._tokens.get((label, output), {}).get(place)
-            other = self._tokens.get((reference, output), {}).get(place)
-            if mine is not None and other is not None:
-                different = [(a, b) for a, b in zip(mine, other, strict=False) if a != b]
+            tokens = self._tokens.get((label, output), {}).get(place)
+            reference_tokens = self._tokens.get((reference, output), {}).get(place)
+            if tokens is not None and reference_tokens is not None:
+                different = [(a, b) for a, b in zip(tokens, reference_tokens, strict=False) if a != b]
                 return f"{different[0][0]}, not {different[0][1]}" if different else "same"
         return None
 
@@ -186,7 +190,7 @@ class Findings:
         }
 
     def _plain(self, label: str, track: Track) -> dict[str, Any]:
-        own, given = _first(track.own), _first(track.given)
+        first_own, first_given = _first(track.own_state), _first(track.reference_state)
         other = [
             _first_other(self._tokens[label, name], self._tokens.get((track.reference, name), {}))
             for run, name in self._tokens
@@ -194,19 +198,19 @@ class Findings:
         ]
         return {
             "reference": track.reference,
-            "first_on_own_state": own,
-            "first_on_reference_state": given,
+            "first_on_own_state": first_own,
+            "first_on_reference_state": first_given,
             "first_other_top_token": min((item[0] for item in other if item is not None), default=None),
-            "cause": _cause(own, given),
-            "own_state": _list(track.own),
-            "reference_state": _list(track.given),
+            "cause": _cause(first_own, first_given),
+            "own_state": _list(track.own_state),
+            "reference_state": _list(track.reference_state),
         }
 
 
-def _cause(own: Place | None, given: Place | None) -> str | None:
-    if given is not None and (own is None or given <= own):
+def _cause(first_own: Place | None, first_given: Place | None) -> str | None:
+    if first_given is not None and (first_own is None or first_given <= first_own):
         return "step"
-    return "state" if own is not None else None
+    return "state" if first_own is not None else None
 
 
 def _error(item: OutputComparison) -> float:
@@ -227,10 +231,10 @@ def _failed(steps: Mapping[Place, DecodedStep], place: Place) -> bool:
 
 
 def _first_other(
-    mine: Mapping[Place, list[int]], wanted: Mapping[Place, list[int]]
+    tokens_by_place: Mapping[Place, list[int]], reference_tokens: Mapping[Place, list[int]]
 ) -> tuple[Place, int, int, int] | None:
-    for place, tokens in sorted(mine.items()):
-        for row, (token, other) in enumerate(zip(tokens, wanted.get(place, tokens), strict=False)):
+    for place, tokens in sorted(tokens_by_place.items()):
+        for row, (token, other) in enumerate(zip(tokens, reference_tokens.get(place, tokens), strict=False)):
             if token != other:
                 return place, row, token, other
     return None
@@ -244,16 +248,14 @@ def _cell(step: DecodedStep) -> CellValue:
     return Cell("NaN", math.inf) if math.isinf(step.error) else Cell(f"{step.error:.2g}", step.error, step.worst)
 
 
-def _reason(own: DecodedStep, given: DecodedStep | None) -> str:
-    if given is not None and given.failed:
-        return f"the step itself: {_some(given.failed)}"
-    return f"the accumulated state: {_some(own.failed)}" if own.failed else "within tolerance"
+def _reason(own_step: DecodedStep, given_step: DecodedStep | None) -> str:
+    if given_step is not None and given_step.failed:
+        return f"the step itself: {_some(given_step.failed)}"
+    return f"the accumulated state: {_some(own_step.failed)}" if own_step.failed else "within tolerance"
 
 
 def _some(names: list[str]) -> str:
-    names = list(dict.fromkeys(names))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+    return listed(list(dict.fromkeys(names)), _SHOWN)
 
 
 def _list(steps: Mapping[Place, DecodedStep]) -> list[dict[str, Any]]:

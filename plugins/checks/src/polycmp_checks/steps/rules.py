@@ -14,7 +14,7 @@ from polycmp.errors import DataError, OthersCode, UsageError, did_you_mean
 from polycmp.loader import load_script
 from polycmp.options import split_script
 from polycmp.tensors import Feed, to_numpy
-from polycmp_checks.steps.wiring import shown
+from polycmp_checks.steps.wiring import listed
 
 _CALL = re.compile(r"(argmax|own_argmax)\((.+)\)")
 #: Rule -> what it does, for help texts and errors.
@@ -27,7 +27,7 @@ WORDS = {
     "FILE.py:NAME": "what a function of (step, feed, outputs) returns",
 }
 #: Names by which decoders call inputs that have to follow the cache, and the rules for them.
-_USUAL = {"attention_mask": "ones", "position_ids": "count", "cache_position": "count"}
+_USUAL_RULES = {"attention_mask": "ones", "position_ids": "count", "cache_position": "count"}
 _TOKENS, _LOGITS = "input_ids", "logits"
 
 
@@ -54,7 +54,7 @@ Rule = Callable[[str, Moment], Any]
 
 
 @dataclass(frozen=True)
-class Rules:
+class InputRules:
     """The rules of a model's inputs.
 
     Attributes:
@@ -71,7 +71,7 @@ class Rules:
 
     @property
     def scripted(self) -> bool:
-        """Whether a user's function makes an input, which may look at every output."""
+        """Whether a user's function computes an input; it may read every output."""
         return any(_is_script(rule) for rule in self.names.values())
 
     @property
@@ -81,20 +81,20 @@ class Rules:
 
     def next(self, moment: Moment) -> dict[str, Any]:
         """Compute the next step's values of the inputs that have rules."""
-        made: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, rule in self.by_input.items():
-            count = int(np.shape(made[self.tokens])[-1]) if self.tokens in made else moment.tokens
-            made[name] = rule(name, Moment(moment.step, moment.feed, moment.outputs, moment.reference, count))
-        return made
+            count = int(np.shape(values[self.tokens])[-1]) if self.tokens in values else moment.tokens
+            values[name] = rule(name, Moment(moment.step, moment.feed, moment.outputs, moment.reference, count))
+        return values
 
 
 def make_rules(
-    asked: Collection[str], inputs: Collection[str], outputs: Collection[str], state: Collection[str]
-) -> Rules:
+    feed_options: Collection[str], inputs: Collection[str], outputs: Collection[str], state: Collection[str]
+) -> InputRules:
     """Return the rules that were asked for, and those that inputs of a decoder are known to want.
 
     Args:
-        asked: `INPUT=RULE`.
+        feed_options: `INPUT=RULE`.
         inputs: The model's inputs.
         outputs: The model's outputs; none if they are not known yet.
         state: The inputs that outputs go into.
@@ -103,7 +103,7 @@ def make_rules(
         UsageError: There is no such rule, input or output, or the input is fed by `--state` already.
         DataError: A script cannot be loaded.
     """
-    names = dict(_split(text) for text in asked)
+    names = dict(_split(text) for text in feed_options)
     for name in names:
         if name not in inputs:
             raise UsageError(f"--feed: the model has no input {name!r}", why=did_you_mean(name, inputs))
@@ -112,20 +112,20 @@ def make_rules(
     assumed = {name: rule for name, rule in _usual(inputs, outputs).items() if name not in names and name not in state}
     names = {**names, **assumed}
     ordered = dict(sorted(names.items(), key=lambda item: item[0] != _tokens(names)))
-    made = {name: _rule(name, rule, outputs) for name, rule in ordered.items()}
+    by_input = {name: _rule(name, rule, outputs) for name, rule in ordered.items()}
     ranked = dict.fromkeys(match[2] for rule in ordered.values() if (match := _CALL.fullmatch(rule)))
-    return Rules(made, ordered, tuple(ranked), tuple(assumed))
+    return InputRules(by_input, ordered, tuple(ranked), tuple(assumed))
 
 
 def _tokens(names: Mapping[str, str]) -> str:
-    made = next((name for name, rule in names.items() if _CALL.fullmatch(rule)), "")
-    return made or (_TOKENS if names.get(_TOKENS, "keep") != "keep" else "")
+    ranked = next((name for name, rule in names.items() if _CALL.fullmatch(rule)), "")
+    return ranked or (_TOKENS if names.get(_TOKENS, "keep") != "keep" else "")
 
 
 def _usual(inputs: Collection[str], outputs: Collection[str]) -> dict[str, str]:
     if _TOKENS not in inputs or _LOGITS not in outputs:
         return {}
-    return {_TOKENS: f"argmax({_LOGITS})", **{name: rule for name, rule in _USUAL.items() if name in inputs}}
+    return {_TOKENS: f"argmax({_LOGITS})", **{name: rule for name, rule in _USUAL_RULES.items() if name in inputs}}
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -142,7 +142,7 @@ def _rule(name: str, text: str, outputs: Collection[str]) -> Rule:
             raise UsageError(
                 f"--feed {name}={text}: the model has no output {call[2]!r}", why=did_you_mean(call[2], outputs)
             )
-        return _argmax(call[2], own=call[1] == "own_argmax")
+        return _argmax(call[2], each_backend=call[1] == "own_argmax")
     if text in ("keep", "ones", "count"):
         return {"keep": _keep, "ones": _ones, "count": _count}[text]
     if _is_script(text):
@@ -158,12 +158,12 @@ def _is_script(rule: str) -> bool:
     return ".py" in rule and not _CALL.fullmatch(rule)
 
 
-def _argmax(output: str, *, own: bool) -> Rule:
+def _argmax(output: str, *, each_backend: bool) -> Rule:
     def rule(name: str, moment: Moment) -> Any:
-        made = moment.outputs if own else moment.reference
-        if output not in made:
-            raise DataError(f"no output {output!r} to take {name!r} from", why=f"there are {shown(made)}")
-        return top_token(made[output]).astype(to_numpy(moment.feed[name]).dtype)
+        outputs = moment.outputs if each_backend else moment.reference
+        if output not in outputs:
+            raise DataError(f"no output {output!r} to take {name!r} from", why=f"there are {listed(outputs)}")
+        return top_token(outputs[output]).astype(to_numpy(moment.feed[name]).dtype)
 
     return rule
 
@@ -186,13 +186,13 @@ def _keep(name: str, moment: Moment) -> Any:
 
 
 def _ones(name: str, moment: Moment) -> Any:
-    held = to_numpy(moment.feed[name])
-    return np.concatenate([held, np.ones((*held.shape[:-1], moment.tokens), held.dtype)], axis=-1)
+    array = to_numpy(moment.feed[name])
+    return np.concatenate([array, np.ones((*array.shape[:-1], moment.tokens), array.dtype)], axis=-1)
 
 
 def _count(name: str, moment: Moment) -> Any:
-    held = to_numpy(moment.feed[name])
-    return held[..., -1:] + np.arange(1, moment.tokens + 1, dtype=held.dtype)
+    array = to_numpy(moment.feed[name])
+    return array[..., -1:] + np.arange(1, moment.tokens + 1, dtype=array.dtype)
 
 
 def _scripted(text: str, function: Callable[..., Any]) -> Rule:

@@ -32,7 +32,7 @@ class Shared:
         return self.runner
 
     def release(self) -> None:
-        """Give the runner back."""
+        """Release the runner."""
         self._users -= 1
         if self._users == 0 and self.runner is not None:
             runner, self.runner = self.runner, None
@@ -74,7 +74,7 @@ class Handle(Runner):
         return dict(copy_feed(outputs))  # the other handle's call may overwrite them
 
     def deactivate_impl(self) -> None:
-        """Give the shared runner back."""
+        """Release the shared runner."""
         assert self._real is not None
         self.notes = list(self._real.notes)
         self._real = None

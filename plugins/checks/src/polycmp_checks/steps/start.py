@@ -11,7 +11,7 @@ import numpy as np
 
 from polycmp.plan import DataPlan
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, to_numpy
-from polycmp_checks.steps.rules import Rules
+from polycmp_checks.steps.rules import InputRules
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,21 @@ class Start:
     Attributes:
         inputs: The model's inputs.
         growing: By input of the state, the axes along which it grows.
-        given: Inputs of the state whose shape the user gave.
+        shaped_by_user: Inputs of the state whose shape the user gave.
         rules: Rules for the other inputs.
         free: Whether a data loader makes the inputs up, so that the first state and lengths may be chosen here.
     """
 
     inputs: TensorMetadata
     growing: Mapping[str, tuple[int, ...]]
-    given: Collection[str]
-    rules: Rules
+    shaped_by_user: Collection[str]
+    rules: InputRules
     free: bool
 
     @property
     def empty(self) -> list[str]:
         """The inputs of the state that are emptied."""
-        return [name for name, axes in self.growing.items() if self.free and axes and name not in self.given]
+        return [name for name, axes in self.growing.items() if self.free and axes and name not in self.shaped_by_user]
 
     def sized(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the inputs with empty caches, as the source is asked for them."""
@@ -60,20 +60,20 @@ class Start:
             feed: Feed from the source.
             state: The inputs of the state.
         """
-        made = dict(feed)
+        first_feed = dict(feed)
         for name in state:
             axes = self.growing.get(name, ())
-            if name not in made:
-                made[name] = _nothing(self.inputs[name], axes, _rows(made))
+            if name not in first_feed:
+                first_feed[name] = _nothing(self.inputs[name], axes, _rows(first_feed))
             elif name in self.empty:
-                shape = [0 if axis in axes else size for axis, size in enumerate(made[name].shape)]
-                made[name] = np.zeros(shape, to_numpy(made[name]).dtype)
-        if self.free and self.rules.tokens in made:
-            tokens, past = int(made[self.rules.tokens].shape[-1]), self._past(made)
+                shape = [0 if axis in axes else size for axis, size in enumerate(first_feed[name].shape)]
+                first_feed[name] = np.zeros(shape, to_numpy(first_feed[name]).dtype)
+        if self.free and self.rules.tokens in first_feed:
+            tokens, past = int(first_feed[self.rules.tokens].shape[-1]), self._past(first_feed)
             for name, rule in self.rules.names.items():
-                if name in made and name in self.rules.assumed:
-                    made[name] = _lengths(rule, to_numpy(made[name]), tokens, past)
-        return made
+                if name in first_feed and name in self.rules.assumed:
+                    first_feed[name] = _lengths(rule, to_numpy(first_feed[name]), tokens, past)
+        return first_feed
 
     def _past(self, feed: Feed) -> int:
         return next((int(feed[name].shape[axes[0]]) for name, axes in self.growing.items() if axes), 0)
@@ -93,20 +93,20 @@ def growing_axes(
         outputs: The model's outputs, as far as they are known.
     """
     elsewhere = {dim for name, entry in inputs.items() if name not in state for dim in entry.shape or ()}
-    found = {}
+    growing = {}
     for name, output in state.items():
-        made = outputs[output].shape if output in outputs else None
+        output_shape = outputs[output].shape if output in outputs else None
         shape = inputs[name].shape or ()
-        same = made if made is not None and len(made) == len(shape) else (None,) * len(shape)
-        found[name] = tuple(
+        same = output_shape if output_shape is not None and len(output_shape) == len(shape) else (None,) * len(shape)
+        growing[name] = tuple(
             axis
             for axis, (dim, after) in enumerate(zip(shape, same, strict=True))
             if isinstance(dim, str) and dim and dim not in elsewhere and dim != after
         )
-    return found
+    return growing
 
 
-def given_shapes(growing: Mapping[str, tuple[int, ...]], inputs: TensorMetadata, data: DataPlan) -> frozenset[str]:
+def shaped_by_user(growing: Mapping[str, tuple[int, ...]], inputs: TensorMetadata, data: DataPlan) -> frozenset[str]:
     """Return the inputs of the state whose length the user gave, by the input or by the dimension that grows.
 
     Args:
@@ -151,7 +151,7 @@ def _rows(feed: Feed) -> int:
 
 
 def _nothing(entry: TensorEntry, axes: Collection[int], rows: int) -> Any:
-    """Return a state that no source gives: zeros, empty along the axes that grow, with as many rows as the feed."""
+    """Return an initial state of zeros, empty along the axes that grow, with as many rows as the feed."""
     shape = [
         dim if isinstance(dim, int) and dim >= 0 else 0 if axis in axes else rows if axis == 0 else 1
         for axis, dim in enumerate(entry.shape or ())
@@ -159,10 +159,10 @@ def _nothing(entry: TensorEntry, axes: Collection[int], rows: int) -> Any:
     return np.zeros(shape, entry.dtype if entry.dtype is not None else np.dtype(np.float32))
 
 
-def _lengths(rule: str, held: Any, tokens: int, past: int) -> Any:
+def _lengths(rule: str, array: Any, tokens: int, past: int) -> Any:
     """Compute the first value of an input that follows the length."""
     if rule == "ones":
-        return np.ones((*held.shape[:-1], past + tokens), held.dtype)
+        return np.ones((*array.shape[:-1], past + tokens), array.dtype)
     if rule == "count":
-        return np.broadcast_to(np.arange(past, past + tokens, dtype=held.dtype), (*held.shape[:-1], tokens)).copy()
-    return held
+        return np.broadcast_to(np.arange(past, past + tokens, dtype=array.dtype), (*array.shape[:-1], tokens)).copy()
+    return array

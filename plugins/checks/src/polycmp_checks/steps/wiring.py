@@ -10,7 +10,7 @@ from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
 
 #: Names by which decoders call their caches, for models of which no --state says it.
-_USUAL = (
+_USUAL_PATTERNS = (
     r"present\.(.*)=past_key_values.\1",
     r"present_(.*)=past_\1",
     r"(.*)_out=\1_in",
@@ -32,7 +32,7 @@ def wire(patterns: Iterable[str], outputs: Collection[str], inputs: Collection[s
     Raises:
         UsageError: A pattern is no regular expression, matches no output, or leads to no input, or to one twice.
     """
-    found: dict[str, str] = {}
+    wiring: dict[str, str] = {}
     for pattern in patterns:
         expression, template = split_state(pattern)
         for output, target in _matches(pattern, expression, template, outputs):
@@ -42,13 +42,13 @@ def wire(patterns: Iterable[str], outputs: Collection[str], inputs: Collection[s
                     why=did_you_mean(target, inputs),
                     hint=_hint(outputs, inputs),
                 )
-            if found.get(target, output) != output:
+            if wiring.get(target, output) != output:
                 raise UsageError(
-                    f"--state {pattern}: both {found[target]!r} and {output!r} would be fed to {target!r}",
+                    f"--state {pattern}: both {wiring[target]!r} and {output!r} would be fed to {target!r}",
                     hint="narrow the pattern, or give one --state for each output",
                 )
-            found[target] = output
-    return found
+            wiring[target] = output
+    return wiring
 
 
 def split_state(pattern: str) -> tuple[re.Pattern[str], str]:
@@ -57,16 +57,18 @@ def split_state(pattern: str) -> tuple[re.Pattern[str], str]:
     Raises:
         UsageError: It has no two sides, or the first is no regular expression.
     """
-    left, equals, right = pattern.rpartition("=")
-    if not (left and equals and right):
+    expression, equals, template = pattern.rpartition("=")
+    if not (expression and equals and template):
         raise UsageError(
             f"--state: {pattern!r} is not OUTPUT=INPUT", hint=r"for example --state 'present\.(.*)=past_key_values.\1'"
         )
     try:
-        return re.compile(left), right
+        return re.compile(expression), template
     except re.error as error:
         raise UsageError(
-            f"--state: {left!r} is not a regular expression", why=str(error), hint="put a backslash before ( [ . * + ?"
+            f"--state: {expression!r} is not a regular expression",
+            why=str(error),
+            hint="put a backslash before ( [ . * + ?",
         ) from None
 
 
@@ -77,7 +79,7 @@ def _matches(
     if not matches:
         raise UsageError(
             f"--state {pattern}: no output matches {expression.pattern!r}",
-            why=f"the outputs are {shown(outputs)}",
+            why=f"the outputs are {listed(outputs)}",
             hint="the expression must match a whole name",
         )
     try:
@@ -90,16 +92,16 @@ def _matches(
         ) from None
 
 
-def shown(names: Iterable[str]) -> str:
-    """Return some names as text."""
+def listed(names: Iterable[str]) -> str:
+    """Join the first names as text."""
     names = list(names)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def usual_patterns(outputs: Collection[str], inputs: Collection[str]) -> tuple[str, ...]:
-    """Return the `--state` that such names usually mean; empty if they say nothing."""
-    for pattern in _USUAL:
+    """Return the `--state` that fits usual names of caches; empty if none does."""
+    for pattern in _USUAL_PATTERNS:
         expression, template = split_state(pattern)
         pairs = [(name, match.expand(template)) for name in outputs if (match := expression.fullmatch(name))]
         if any(target in inputs and target != name for name, target in pairs):
@@ -109,11 +111,11 @@ def usual_patterns(outputs: Collection[str], inputs: Collection[str]) -> tuple[s
 
 def _hint(outputs: Collection[str], inputs: Collection[str]) -> str:
     usual = usual_patterns(outputs, inputs)
-    return f"--state '{usual[0]}' would fit" if usual else f"the inputs are {shown(inputs)}"
+    return f"--state '{usual[0]}' would fit" if usual else f"the inputs are {listed(inputs)}"
 
 
 def check_declared(state: Mapping[str, str], inputs: TensorMetadata, outputs: TensorMetadata) -> None:
-    """Check that types and shapes as the model declares them can go round.
+    """Check that outputs fit the inputs they go into, by the types and shapes that the model declares.
 
     Raises:
         UsageError: An output cannot be the input's next value.
@@ -123,11 +125,11 @@ def check_declared(state: Mapping[str, str], inputs: TensorMetadata, outputs: Te
             _check(name, inputs[name], output, outputs[output])
 
 
-def check_made(state: Mapping[str, str], inputs: TensorMetadata, outputs: Mapping[str, Any]) -> None:
-    """Check that what a run made can go round; arguments and errors as for `check_declared`.
+def check_outputs(state: Mapping[str, str], inputs: TensorMetadata, outputs: Mapping[str, Any]) -> None:
+    """Check that a run's outputs fit the inputs they go into; arguments and errors as for `check_declared`.
 
     Raises:
-        DataError: The run did not make one of the outputs.
+        DataError: The run lacks one of the outputs.
     """
     for name, output in state.items():
         if output not in outputs:
@@ -139,14 +141,15 @@ def check_made(state: Mapping[str, str], inputs: TensorMetadata, outputs: Mappin
         _check(name, inputs[name], output, TensorEntry(dtype_of(array), tuple(array.shape)))
 
 
-def _check(name: str, wanted: TensorEntry, output: str, made: TensorEntry) -> None:
+def _check(name: str, input_entry: TensorEntry, output: str, output_entry: TensorEntry) -> None:
     why = ""
-    if wanted.dtype is not None and made.dtype is not None:
-        one, two = dtype_class(made.dtype), dtype_class(wanted.dtype)
+    if input_entry.dtype is not None and output_entry.dtype is not None:
+        one, two = dtype_class(output_entry.dtype), dtype_class(input_entry.dtype)
         if one != two:
-            why = f"the output holds {dtype_name(made.dtype)}, the input wants {dtype_name(wanted.dtype)}"
-    if not why and wanted.shape is not None and made.shape is not None and not _fits(made.shape, wanted.shape):
-        why = f"the output has shape {format_shape(made.shape)}, the input wants {format_shape(wanted.shape)}"
+            why = f"the output holds {dtype_name(output_entry.dtype)}, the input wants {dtype_name(input_entry.dtype)}"
+    if not why and not _fits(output_entry.shape, input_entry.shape):
+        output_shape, input_shape = format_shape(output_entry.shape), format_shape(input_entry.shape)
+        why = f"the output has shape {output_shape}, the input wants {input_shape}"
     if why:
         raise UsageError(
             f"--state: the output {output!r} cannot be fed to the input {name!r}",
@@ -155,10 +158,12 @@ def _check(name: str, wanted: TensorEntry, output: str, made: TensorEntry) -> No
         )
 
 
-def _fits(made: tuple[int | str, ...], wanted: tuple[int | str, ...]) -> bool:
+def _fits(output_shape: tuple[int | str, ...] | None, input_shape: tuple[int | str, ...] | None) -> bool:
     def known(dim: int | str) -> bool:
         return isinstance(dim, int) and dim >= 0
 
-    return len(made) == len(wanted) and all(
-        not known(one) or not known(two) or one == two for one, two in zip(made, wanted, strict=True)
+    if output_shape is None or input_shape is None:
+        return True
+    return len(output_shape) == len(input_shape) and all(
+        not known(one) or not known(two) or one == two for one, two in zip(output_shape, input_shape, strict=True)
     )

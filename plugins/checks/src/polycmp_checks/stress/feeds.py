@@ -77,23 +77,23 @@ def _applicable(kinds: tuple[str, ...], inputs: TensorMetadata, options: StressO
     floats = any(_class_of(entry) in {"float", "complex"} for entry in free.values())
     masks = any(_is_mask(name, entry, options) for name, entry in free.items())
     numbers = any(_is_number(name, entry, options) for name, entry in free.items())
-    found = [
+    applicable = [
         kind
         for kind in dict.fromkeys(kinds)
         if (floats or kind not in FLOAT_KINDS or (kind == "signed" and not masks))
         and (masks or kind not in MASK_KINDS)
         and (numbers or kind not in WHOLE_KINDS)
     ]
-    if inputs and not found:
-        wanted = "masks" if any(kind in MASK_KINDS for kind in kinds) else "real numbers"
+    if inputs and not applicable:
+        needed = "masks" if any(kind in MASK_KINDS for kind in kinds) else "real numbers"
         if any(kind in WHOLE_KINDS for kind in kinds):
-            wanted = "whole numbers that the model only calculates with"
+            needed = "whole numbers that the model only calculates with"
         raise DataError(
             f"the model has no input for --stress-kinds {' '.join(kinds)}",
-            why=f"these kinds are for {wanted}, and its inputs are {inputs}",
+            why=f"these kinds are for {needed}, and its inputs are {inputs}",
             hint="leave --stress-kinds out to try all that apply",
         )
-    return found
+    return applicable
 
 
 def _class_of(entry: TensorEntry) -> str:

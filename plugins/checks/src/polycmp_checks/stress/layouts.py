@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polycmp.tensors import LabelledFeed
 
-_PICTURE = 3
+_MIN_PICTURE_AXES = 3
 
 
 def laid_out(feed: LabelledFeed, layout: str) -> LabelledFeed:
@@ -34,7 +34,7 @@ def _laid_out(array: NDArray[Any], layout: str) -> NDArray[Any]:
         held = np.zeros((*array.shape[:-1], 2 * array.shape[-1] + 1), array.dtype)
         held[..., 1::2] = array
         return held[..., 1::2]
-    if array.ndim < (_PICTURE if layout == "channels-last" else 2):
+    if array.ndim < (_MIN_PICTURE_AXES if layout == "channels-last" else 2):
         return array
     axis = 1 if layout == "channels-last" else array.ndim - 2
     moved = np.array(np.moveaxis(array, axis, -1), order="C")

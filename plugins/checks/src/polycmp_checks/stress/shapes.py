@@ -24,13 +24,13 @@ def shape_sweep(inputs: TensorMetadata, sizes: Sequence[int]) -> list[Shapes]:
     bounds = _bounds(inputs)
     choices = {key: _choices(limits, sizes) for key, limits in bounds.items()}
     rounds = max((len(choice) for choice in choices.values()), default=1)
-    found: list[Shapes] = []
+    sweep: list[Shapes] = []
     for turn in range(rounds):
         picked = {key: choice[(turn + shift) % len(choice)] for shift, (key, choice) in enumerate(choices.items())}
         shapes = {name: _shape(name, entry, picked) for name, entry in inputs.items()}
-        if shapes not in found:
-            found.append(shapes)
-    return found
+        if shapes not in sweep:
+            sweep.append(shapes)
+    return sweep
 
 
 def _open_axes(entry: TensorEntry) -> list[int]:

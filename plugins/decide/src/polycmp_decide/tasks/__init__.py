@@ -1,4 +1,4 @@
-"""The tasks, by name: what becomes of outputs, and what is counted."""
+"""The tasks by name: predictions from outputs, and their scores."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from importlib import import_module
 from typing import cast
 
 from polycmp_decide.options import TASKS
-from polycmp_decide.tasks.task import Setting, Task
+from polycmp_decide.tasks.task import Task, TaskOptions
 
-__all__ = ["Setting", "Task", "make_task"]
+__all__ = ["Task", "TaskOptions", "make_task"]
 
 
-def make_task(name: str, setting: Setting) -> Task:
+def make_task(name: str, options: TaskOptions) -> Task:
     """Return a task.
 
     Args:
         name: One of `TASKS`.
-        setting: What a user said of it.
+        options: What a user said of it.
     """
     module, _, attribute = TASKS[name].partition(":")
-    make = cast("Callable[[Setting], Task]", getattr(import_module(f"polycmp_decide.tasks.{module}"), attribute))
-    return make(setting)
+    make = cast("Callable[[TaskOptions], Task]", getattr(import_module(f"polycmp_decide.tasks.{module}"), attribute))
+    return make(options)

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from polycmp_decide.scores import Scores, hits
-from polycmp_decide.tasks.task import Array, Setting, class_of, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, class_of, is_real, only_output
 
 
 class Classify:
     """Looks at the class with the largest score; of equal ones the first.
 
     Args:
-        setting: What a user said.
+        options: What a user said.
     """
 
     measure = "top-1"
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
+    def __init__(self, options: TaskOptions) -> None:
+        self._options = options
 
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return the classes."""
         del feed
         _, scores = only_output(
-            outputs, self._setting.output, _fits, "scores of two or more classes [N, C]", "classify"
+            outputs, self._options.output, _fits, "scores of two or more classes [N, C]", "classify"
         )
         rows = scores.reshape(scores.shape[0], scores.shape[1]).astype(np.float64)
         # NaN is no class: numpy's argmax would name the first of them.
@@ -35,7 +35,7 @@ class Classify:
 
     def truth(self, label: Any) -> int:
         """Return the number of the class."""
-        return class_of(label, self._setting.classes)
+        return class_of(label, self._options.classes)
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
         """Return hits."""
@@ -44,7 +44,7 @@ class Classify:
 
     def shown(self, prediction: Any) -> str:
         """Return the name of the class, or its number."""
-        names = self._setting.classes
+        names = self._options.classes
         return "NaN" if prediction < 0 else names[prediction] if prediction < len(names) else str(prediction)
 
 

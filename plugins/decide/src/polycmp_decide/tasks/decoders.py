@@ -1,4 +1,4 @@
-"""What detectors give as outputs, as boxes: in shares of the picture, so that its size does not matter."""
+"""Decoders of detectors' outputs to boxes in shares of the picture, which do not depend on its size."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from polycmp_decide.scores import Floats
 from polycmp_decide.tasks.task import Array
 
 #: Limits that people who measure YOLO use: scores, overlap of boxes of one class, boxes of a picture.
-_LEAST, _OVERLAP, _BOXES = 0.001, 0.7, 300
+_MIN_SCORE, _MAX_OVERLAP, _MAX_BOXES = 0.001, 0.7, 300
 #: Boxes that are looked at, those with the largest scores.
-_LOOKED_AT = 3000
+_MAX_CANDIDATES = 3000
 #: Pixels between the cells of the grids of YOLO.
 _STRIDES = (8, 16, 32)
 
@@ -39,17 +39,17 @@ class Boxes:
     def best(self) -> Boxes:
         """Return the boxes with the largest scores, of those that overlap and are of one class the first."""
         order = np.argsort(-self.scores, kind="stable")
-        order = order[self.scores[order] > _LEAST][:_LOOKED_AT]
+        order = order[self.scores[order] > _MIN_SCORE][:_MAX_CANDIDATES]
         corners, classes = self.corners[order], self.classes[order]
-        left = np.ones(len(order), bool)
-        kept: list[int] = []
+        remaining = np.ones(len(order), bool)
+        places: list[int] = []
         for at in range(len(order)):
-            if not left[at] or len(kept) == _BOXES:
+            if not remaining[at] or len(places) == _MAX_BOXES:
                 continue
-            kept.append(at)
-            near = overlaps(corners[at : at + 1], corners)[0] > _OVERLAP
-            left &= ~(near & (classes == classes[at]))
-        return Boxes(corners[kept], self.scores[order][kept], classes[kept])
+            places.append(at)
+            near = overlaps(corners[at : at + 1], corners)[0] > _MAX_OVERLAP
+            remaining &= ~(near & (classes == classes[at]))
+        return Boxes(corners[places], self.scores[order][places], classes[places])
 
 
 def overlaps(some: Floats, others: Floats) -> Floats:
@@ -58,8 +58,8 @@ def overlaps(some: Floats, others: Floats) -> Floats:
     both = np.prod(np.maximum(shared, 0), axis=-1)
     areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=-1) for boxes in (some, others)]
     together = areas[0][:, None] + areas[1][None] - both
-    found: Floats = np.divide(both, together, out=np.zeros_like(both), where=together > 0)
-    return found
+    ratios: Floats = np.divide(both, together, out=np.zeros_like(both), where=together > 0)
+    return ratios
 
 
 def decode(outputs: Mapping[str, Any], feed: Mapping[str, Any], decoder: str) -> list[Boxes]:
@@ -114,7 +114,7 @@ def _corners(centres: Floats) -> Floats:
 
 def _each_class(corners: Floats, scores: Floats) -> Boxes:
     """Return a box for each class that has a score worth looking at."""
-    box, kind = np.nonzero(scores > _LEAST)
+    box, kind = np.nonzero(scores > _MIN_SCORE)
     return Boxes(corners[box], scores[box, kind], kind)
 
 
@@ -155,11 +155,11 @@ def _yolox(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     [array] = arrays.values()
     cells = _cells(size)
     places, strides = cells[:, :2], cells[:, 2:]
-    found = []
+    all_boxes = []
     for item in array:
         centres = np.concatenate([(item[:, :2] + places) * strides, np.exp(item[:, 2:4]) * strides], axis=-1)
-        found.append(_each_class(_corners(centres) / size, item[:, 4:5] * item[:, 5:]).best())
-    return found
+        all_boxes.append(_each_class(_corners(centres) / size, item[:, 4:5] * item[:, 5:]).best())
+    return all_boxes
 
 
 def _cells(size: Floats) -> Floats:
@@ -208,12 +208,12 @@ def _detr(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
 def _rtdetr(arrays: Mapping[str, Array], size: Floats) -> list[Boxes]:
     del size
     boxes, scores = _queries(arrays) or (np.empty(0), np.empty(0))
-    found = []
+    all_boxes = []
     for box, score in zip(boxes, scores, strict=True):
         all_classes = _each_class(_corners(box), 1 / (1 + np.exp(-score)))
         order = np.argsort(-all_classes.scores, kind="stable")[: len(box)]
-        found.append(Boxes(all_classes.corners[order], all_classes.scores[order], all_classes.classes[order]))
-    return found
+        all_boxes.append(Boxes(all_classes.corners[order], all_classes.scores[order], all_classes.classes[order]))
+    return all_boxes
 
 
 def _is_torchvision(arrays: Mapping[str, Array], size: Floats) -> bool:

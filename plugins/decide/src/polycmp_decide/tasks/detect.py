@@ -12,19 +12,19 @@ from polycmp.errors import DataError
 from polycmp_decide.coco import Picture
 from polycmp_decide.scores import Floats, Places, Scores
 from polycmp_decide.tasks.decoders import Boxes, decode, overlaps
-from polycmp_decide.tasks.task import Array, Setting
+from polycmp_decide.tasks.task import Array, TaskOptions
 
 #: How far boxes have to overlap, which shares of the boxes are looked at, and how many boxes of a class count: COCO's.
-_LIMITS = np.linspace(0.5, 0.95, 10)
+_OVERLAPS = np.linspace(0.5, 0.95, 10)
 _RECALLS = np.linspace(0.0, 1.0, 101)
-_COUNTED = 100
+_MAX_BOXES = 100
 #: A score takes a thousandth of a second for each class, and others a hundredth of that.
 _RESAMPLES = 999
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What is in a picture.
+    """The right boxes of a picture.
 
     Attributes:
         corners: Left, top, right and bottom of each box, as shares of the picture.
@@ -41,17 +41,17 @@ class Detect:
     """Finds boxes that are right at ten limits of overlap: the mean precision over limits, recalls and classes.
 
     Args:
-        setting: What a user said.
+        options: What a user said.
     """
 
     measure = "mAP"
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
+    def __init__(self, options: TaskOptions) -> None:
+        self._options = options
 
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return the boxes in each picture."""
-        return [*decode(outputs, feed, self._setting.decoder)]
+        return [*decode(outputs, feed, self._options.decoder)]
 
     def truth(self, label: Any) -> Truth:
         """Return the boxes that are right.
@@ -61,7 +61,7 @@ class Detect:
         """
         if not isinstance(label, Picture):
             raise DataError(f"{label!r} says nothing of boxes", whose="--labels", hint="--labels FILE.json, as COCO's")
-        names, known = label.names, self._setting.classes
+        names, known = label.names, self._options.classes
         if known and (unknown := [name for name in names if name not in known]):
             raise DataError(f"no class is called {unknown[0]!r}", whose="--classes")
         classes = [known.index(name) for name in names] if known else list(label.places)
@@ -108,27 +108,27 @@ class _Matches:
 
 
 def _match(boxes: Boxes, truth: Truth, kind: int) -> _Matches:
-    mine = np.flatnonzero(boxes.classes == kind)
-    mine = mine[np.argsort(-boxes.scores[mine], kind="stable")][:_COUNTED]
-    wanted = np.flatnonzero(truth.classes == kind)
-    wanted = wanted[np.argsort(truth.crowds[wanted], kind="stable")]
-    crowds = truth.crowds[wanted]
-    shares = overlaps(boxes.corners[mine], truth.corners[wanted])
+    box_places = np.flatnonzero(boxes.classes == kind)
+    box_places = box_places[np.argsort(-boxes.scores[box_places], kind="stable")][:_MAX_BOXES]
+    truth_places = np.flatnonzero(truth.classes == kind)
+    truth_places = truth_places[np.argsort(truth.crowds[truth_places], kind="stable")]
+    crowds = truth.crowds[truth_places]
+    shares = overlaps(boxes.corners[box_places], truth.corners[truth_places])
     if crowds.any():  # of a box in a crowd it counts how much of the box lies in it
-        shares[:, crowds] = _covered(boxes.corners[mine], truth.corners[wanted][crowds])
-    right, ignored = (np.zeros((len(_LIMITS), len(mine)), bool) for _ in range(2))
-    for row, limit in enumerate(_LIMITS):
-        taken = np.zeros(len(wanted), bool)
-        for at in range(len(mine)):
+        shares[:, crowds] = _covered(boxes.corners[box_places], truth.corners[truth_places][crowds])
+    right, ignored = (np.zeros((len(_OVERLAPS), len(box_places)), bool) for _ in range(2))
+    for row, limit in enumerate(_OVERLAPS):
+        matched = np.zeros(len(truth_places), bool)
+        for at in range(len(box_places)):
             free = shares[at] >= min(limit, 1 - 1e-10)
-            real, crowd = free & ~taken & ~crowds, free & crowds
-            found = real if real.any() else crowd
-            if found.any():
+            real, crowd = free & ~matched & ~crowds, free & crowds
+            eligible = real if real.any() else crowd
+            if eligible.any():
                 # Of equal ones COCO takes the last.
-                best = len(wanted) - 1 - int(np.where(found, shares[at], -1)[::-1].argmax())
-                taken[best] = True
+                best = len(truth_places) - 1 - int(np.where(eligible, shares[at], -1)[::-1].argmax())
+                matched[best] = True
                 right[row, at], ignored[row, at] = not crowds[best], crowds[best]
-    return _Matches(boxes.scores[mine], right, ignored, int((~crowds).sum()))
+    return _Matches(boxes.scores[box_places], right, ignored, int((~crowds).sum()))
 
 
 def _covered(boxes: Floats, crowds: Floats) -> Floats:
@@ -143,7 +143,7 @@ class _Curve:
     """Precision and recall of one class on any selection of pictures.
 
     Args:
-        pictures: What was found in each picture.
+        pictures: The matches in each picture.
     """
 
     def __init__(self, pictures: Sequence[_Matches]) -> None:
@@ -156,27 +156,27 @@ class _Curve:
         self._number = np.array([item.number for item in pictures])
 
     def precision(self, places: Places) -> float | None:
-        """Return the average precision on a selection of pictures; None where there is nothing to be found."""
+        """Return the average precision on a selection of pictures; None if it has no boxes of the class."""
         times = np.bincount(places, minlength=len(self._number))
         number = int(times @ self._number)
         if not number:
             return None
         weights = times[self._picture]
-        there = weights > 0
-        weights = weights[there]
-        right = (self._right[:, there] * weights).cumsum(1)
-        wrong = (self._wrong[:, there] * weights).cumsum(1)
-        found = right + wrong
-        precision = np.divide(right, found, out=np.zeros(right.shape), where=found > 0)
+        is_selected = weights > 0
+        weights = weights[is_selected]
+        right = (self._right[:, is_selected] * weights).cumsum(1)
+        wrong = (self._wrong[:, is_selected] * weights).cumsum(1)
+        predicted = right + wrong
+        precision = np.divide(right, predicted, out=np.zeros(right.shape), where=predicted > 0)
         precision = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
         total = 0.0
         for row, recall in zip(precision, right / number, strict=True):
             at = np.searchsorted(recall, _RECALLS, side="left")
             total += float(row[at[at < len(row)]].sum())
-        return total / (len(_LIMITS) * len(_RECALLS))
+        return total / (len(_OVERLAPS) * len(_RECALLS))
 
 
 def _mean(classes: Sequence[_Curve], places: Places) -> float:
-    """Return the mean over classes that there are in a selection of pictures; 1 where there is nothing to be found."""
-    found = [value for item in classes if (value := item.precision(places)) is not None]
-    return float(np.mean(found)) if found else 1.0
+    """Return the mean over the classes in a selection of pictures; 1 if it has no boxes."""
+    precisions = [value for item in classes if (value := item.precision(places)) is not None]
+    return float(np.mean(precisions)) if precisions else 1.0

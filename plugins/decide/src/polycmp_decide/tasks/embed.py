@@ -9,23 +9,23 @@ import numpy as np
 
 from polycmp.errors import DataError
 from polycmp_decide.scores import Floats, Scores, hits
-from polycmp_decide.tasks.task import Array, Setting, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, is_real, only_output
 
 #: Samples whose nearest ones are looked for at the same time.
-_TOGETHER = 1024
+_CHUNK = 1024
 
 
 class Embed:
     """Looks for the sample whose vector has the largest cosine with that of a sample.
 
     Args:
-        setting: What a user said.
+        options: What a user said.
     """
 
     measure = "nearest of the same label"
 
-    def __init__(self, setting: Setting) -> None:
-        self._output = setting.output
+    def __init__(self, options: TaskOptions) -> None:
+        self._output = options.output
 
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return vectors of length 1."""
@@ -36,7 +36,7 @@ class Embed:
         return [*np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)]
 
     def truth(self, label: Any) -> str:
-        """Return the label as it is."""
+        """Return the label unchanged."""
         return str(label)
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
@@ -64,10 +64,10 @@ def _fits(array: Array) -> bool:
 
 def _nearest(vectors: Floats) -> Array:
     """Return the place of the nearest other vector of each; of equally near ones the first, of NaN itself."""
-    found = []
-    for start in range(0, len(vectors), _TOGETHER):
-        cosines = vectors[start : start + _TOGETHER] @ vectors.T
+    places = []
+    for start in range(0, len(vectors), _CHUNK):
+        cosines = vectors[start : start + _CHUNK] @ vectors.T
         rows = np.arange(len(cosines))
         cosines[rows, rows + start] = -np.inf
-        found.append(np.where(np.isnan(cosines), -np.inf, cosines).argmax(1))
-    return np.concatenate(found)
+        places.append(np.where(np.isnan(cosines), -np.inf, cosines).argmax(1))
+    return np.concatenate(places)

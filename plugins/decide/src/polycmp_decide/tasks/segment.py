@@ -10,7 +10,7 @@ import numpy as np
 from polycmp.errors import DataError
 from polycmp_decide.scores import Floats, Scores, ratios
 from polycmp_decide.sources import open_picture
-from polycmp_decide.tasks.task import Array, Setting, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, is_real, only_output
 
 #: The class of pixels that do not count, as data sets write it.
 _IGNORED = 255
@@ -20,13 +20,13 @@ class Segment:
     """Counts for each class the pixels that both have, and those that either has: the mean of their ratios.
 
     Args:
-        setting: What a user said.
+        options: What a user said.
     """
 
     measure = "mIoU"
 
-    def __init__(self, setting: Setting) -> None:
-        self._output = setting.output
+    def __init__(self, options: TaskOptions) -> None:
+        self._output = options.output
 
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return the classes of the pixels."""
@@ -55,10 +55,10 @@ class Segment:
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
         """Return the mean of the ratios over all classes that there are."""
         number = 1 + max(int(np.where(item == _IGNORED, 0, item).max(initial=0)) for item in (*new, *old, *truths))
-        mine, theirs = (
+        new_counts, old_counts = (
             [_pixels(mask, right, number) for mask, right in zip(side, truths, strict=True)] for side in (new, old)
         )
-        return ratios(mine, theirs, _mean_ratio)
+        return ratios(new_counts, old_counts, _mean_ratio)
 
     def shown(self, prediction: Any) -> str:
         """Return nothing; a mask is too large."""
@@ -88,7 +88,7 @@ def _pixels(mask: Array, right: Array, number: int) -> Floats:
 
 def _mean_ratio(sums: Floats) -> Floats:
     both, either = np.split(sums, 2, axis=-1)
-    there = either > 0
-    each = np.divide(both, either, out=np.zeros_like(both), where=there)
-    means: Floats = each.sum(-1) / np.maximum(there.sum(-1), 1)
+    is_present = either > 0
+    each = np.divide(both, either, out=np.zeros_like(both), where=is_present)
+    means: Floats = each.sum(-1) / np.maximum(is_present.sum(-1), 1)
     return means

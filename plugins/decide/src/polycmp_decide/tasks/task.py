@@ -1,4 +1,4 @@
-"""What a task is to the command, and what all of them share."""
+"""Interface of tasks, and helpers that all of them share."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a user said of a task.
+class TaskOptions:
+    """Options of a task.
 
     Attributes:
         output: Name of the output to look at; empty if the model's only one of the right form is meant.
@@ -51,10 +51,10 @@ class Task(Protocol):
         """
 
     def truth(self, label: Any) -> Any:
-        """Return what a label says.
+        """Parse a label.
 
         Raises:
-            DataError: It says nothing that the task knows.
+            DataError: The task cannot read it.
         """
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
@@ -72,7 +72,7 @@ def only_output(
     Args:
         outputs: All outputs.
         name: The one that was asked for; empty for the only one that fits.
-        fits: Tells whether an array has the form that the task needs.
+        fits: Returns whether an array has the form that the task needs.
         form: That form in words.
         task: Name of the task.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.errors import DataError, PluginError, UsageError, describe_exception
 from polycmp_decide.scores import Scores, ratios
-from polycmp_decide.tasks.task import Array, Setting, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, is_real, only_output
 
 #: Names that vocabularies have for the class that stands for no character.
 _BLANKS = ("<blank>", "<pad>", "[PAD]")
@@ -19,7 +19,7 @@ class Characters:
     """Counts characters that are wrong, beside those that are right.
 
     Args:
-        setting: What a user said.
+        options: What a user said.
 
     Raises:
         UsageError: The classes, which are the characters, were not given.
@@ -28,8 +28,8 @@ class Characters:
     measure = "characters"
     task = "ocr"
 
-    def __init__(self, setting: Setting) -> None:
-        self._output, self._characters = setting.output, setting.classes
+    def __init__(self, options: TaskOptions) -> None:
+        self._output, self._characters = options.output, options.classes
         if not self._characters:
             raise UsageError(
                 "which characters?", whose=f"--task {self.task}",
@@ -60,8 +60,8 @@ class Characters:
         return known, blank
 
     def _text(self, classes: Array, names: Sequence[str], blank: int) -> str:
-        kept = classes[np.append(True, classes[1:] != classes[:-1])]
-        return "".join(names[item] for item in kept if item != blank)
+        changes = classes[np.append(True, classes[1:] != classes[:-1])]
+        return "".join(names[item] for item in changes if item != blank)
 
     def truth(self, label: Any) -> str:
         """Return the text."""
@@ -69,10 +69,10 @@ class Characters:
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
         """Return 1 less the error rate, which may be below 0."""
-        mine, theirs = (
+        new_errors, old_errors = (
             [self._errors(right, text) for text, right in zip(side, truths, strict=True)] for side in (new, old)
         )
-        return ratios(mine, theirs, lambda sums: 1 - sums[..., 0] / np.maximum(sums[..., 1], 1))
+        return ratios(new_errors, old_errors, lambda sums: 1 - sums[..., 0] / np.maximum(sums[..., 1], 1))
 
     def _errors(self, right: str, text: str) -> tuple[int, int]:
         """Return the number of errors, and how long the right text is."""
@@ -85,9 +85,9 @@ class Characters:
             ) from error  # fmt: skip
         if not right:
             return len(self._parts(text)), 0
-        found = self._aligned(jiwer, right, text)
-        wrong = found.substitutions + found.deletions
-        return wrong + found.insertions, wrong + found.hits
+        alignment = self._aligned(jiwer, right, text)
+        wrong = alignment.substitutions + alignment.deletions
+        return wrong + alignment.insertions, wrong + alignment.hits
 
     def _aligned(self, jiwer: Any, right: str, text: str) -> Any:
         return jiwer.process_characters(right, text)

@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.errors import DataError
 from polycmp_decide.scores import Scores, ratios
-from polycmp_decide.tasks.task import Array, Setting, class_of, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, class_of, is_real, only_output
 
 #: What programs that train write where nothing is to be learnt.
 _IGNORED = "-100"
@@ -19,24 +19,24 @@ class Tokens:
     """Looks at the token with the largest score at each place; a sample is a sequence.
 
     Args:
-        setting: What a user said.
+        options: What a user said.
     """
 
     measure = "top-1 of tokens"
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
+    def __init__(self, options: TaskOptions) -> None:
+        self._options = options
 
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return the tokens of each sequence."""
         del feed
-        _, scores = only_output(outputs, self._setting.output, _fits, "scores of tokens [N, T, V]", "tokens")
+        _, scores = only_output(outputs, self._options.output, _fits, "scores of tokens [N, T, V]", "tokens")
         return [np.where(np.isnan(of).any(-1), -1, of.argmax(-1)) for of in scores.astype(np.float64)]
 
     def truth(self, label: Any) -> Array:
         """Return the tokens of a label; -1 where there is nothing to be right."""
         words = str(label).split()
-        return np.array([-1 if word == _IGNORED else class_of(word, self._setting.classes) for word in words], np.int64)
+        return np.array([-1 if word == _IGNORED else class_of(word, self._options.classes) for word in words], np.int64)
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
         """Return the share of places that are right.
@@ -58,12 +58,12 @@ def _fits(array: Array) -> bool:
 
 
 def _counts(predictions: Sequence[Array], truths: Sequence[Array]) -> list[tuple[int, int]]:
-    found = []
+    counts = []
     for number, (tokens, right) in enumerate(zip(predictions, truths, strict=True)):
         if tokens.shape != right.shape:
             raise DataError(
                 f"{len(right)} tokens are right, and {len(tokens)} places have scores", whose=f"sample {number}",
                 hint=f"write {_IGNORED} where nothing is to be right",
             )  # fmt: skip
-        found.append((int(((tokens == right) & (right >= 0)).sum()), int((right >= 0).sum())))
-    return found
+        counts.append((int(((tokens == right) & (right >= 0)).sum()), int((right >= 0).sum())))
+    return counts

@@ -17,7 +17,7 @@ from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import CAUSE, Judged
 
 #: Bytes of a weight that is no bias any more (choice).
-_LARGE = 1 << 20
+_MAX_BIAS_BYTES = 1 << 20
 
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
@@ -30,7 +30,9 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     if row is None or not isinstance(graph, SharedGraph) or not isinstance(row.node, PartNode):
         return
     side, seen = graph.side, {name for node in behind(graph, row.tensor, row.node.inputs) for name in node.inputs}
-    held = weight_values(side.graph, [name for name in sorted(seen) if side.graph.weights.get(name, _LARGE) < _LARGE])
+    held = weight_values(
+        side.graph, [name for name in sorted(seen) if side.graph.weights.get(name, _MAX_BIAS_BYTES) < _MAX_BIAS_BYTES]
+    )
     for name, values in held.items():
         ends = np.iinfo(np.int32)
         count = int(np.count_nonzero((values == ends.min) | (values == ends.max))) if values.dtype == np.int32 else 0

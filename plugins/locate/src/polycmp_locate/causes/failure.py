@@ -29,7 +29,7 @@ _ACTIVATED = " (while it was activated)"
 
 
 @dataclass(frozen=True)
-class Failure:
+class ModelFailure:
     """A model that a side does not run.
 
     Attributes:
@@ -78,21 +78,23 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         on_stage: Told what happens next.
     """
     candidate, reference = setting.candidate, setting.reference
-    twice = _made_twice(candidate.graph)
+    twice = _duplicate_output(candidate.graph)
     if twice:
-        return Judged(verdict=FAILS, cause=Failure(candidate.result.error or "", twice=twice))
+        return Judged(verdict=FAILS, cause=ModelFailure(candidate.result.error or "", twice=twice))
     windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
     row, ran_any = _find_failing(candidate, windows, feed, on_stage)
     windows.close()
     if row is None and not ran_any:
-        return Judged(cause=Failure(candidate.result.error or ""))
+        return Judged(cause=ModelFailure(candidate.result.error or ""))
     if row is not None:
-        failure = Failure(candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph))
+        failure = ModelFailure(
+            candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph)
+        )
         return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
     together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
     if together is None:
         return _runs_once_cut(candidate, reference, feed)
-    failure = Failure(candidate.result.error or "")
+    failure = ModelFailure(candidate.result.error or "")
     row, fused = _row(together), Fused(together.nodes, cure=together.cure)
     return Judged(rows=(row,), verdict=FAILS, first_bad=row, fused=fused, cause=failure)
 
@@ -101,37 +103,37 @@ def _runs_once_cut(candidate: PartitionedRun, reference: PartitionedRun, feed: F
     """Return the verdict on a candidate that runs every operator alone, and no part of the model fails."""
     error = candidate.result.error or ""
     if candidate.run_part(feed, final_outputs(reference.graph)) is None:
-        return Judged(cause=Failure(error))
+        return Judged(cause=ModelFailure(error))
     opened = open_inputs(candidate.graph, feed)
     runs = "each operator alone, and all of them "
     if opened:
         runs += f"in a file with the dimensions of these inputs: {fixing_command(opened, feed)} writes it"
     else:
         runs += "once they are cut out of the file"
-    return Judged(verdict=FAILS, cause=Failure(error, runs=runs))
+    return Judged(verdict=FAILS, cause=ModelFailure(error, runs=runs))
 
 
 def _lost(graph: ModelGraph) -> str:
     """Return which operator of a file reads what nothing makes, in words; empty if none does."""
-    own = declared_graph(graph)
-    if own is None:
+    file_graph = declared_graph(graph)
+    if file_graph is None:
         return ""
-    known = {*own.inputs, *own.weights, *(name for node in own.nodes for name in node.outputs)}
-    lost = ((node, name) for node in own.nodes for name in node.inputs if name not in known)
+    known = {*file_graph.inputs, *file_graph.weights, *(name for node in file_graph.nodes for name in node.outputs)}
+    lost = ((node, name) for node in file_graph.nodes for name in node.inputs if name not in known)
     words = (f"{node.label} reads {name!r}, which no operator makes and no weight holds" for node, name in lost)
     return next(words, "")
 
 
-def _made_twice(graph: ModelGraph) -> str:
+def _duplicate_output(graph: ModelGraph) -> str:
     """Return which operator of a file makes a tensor that something else makes as well, in words; empty if none does.
 
     ONNX has one of each name, and a backend refuses such a file whole, whichever operator is asked about.
     """
-    own = declared_graph(graph)
-    if own is None:
+    file_graph = declared_graph(graph)
+    if file_graph is None:
         return ""
-    makers = {**dict.fromkeys(own.inputs, "an input"), **dict.fromkeys(own.weights, "a weight")}
-    for node in own.nodes:
+    makers = {**dict.fromkeys(file_graph.inputs, "an input"), **dict.fromkeys(file_graph.weights, "a weight")}
+    for node in file_graph.nodes:
         for name in filter(None, node.outputs):
             if name in makers:
                 return f"{node.label} makes {name!r}, which is also the name of what {makers[name]} gives"
@@ -255,7 +257,7 @@ def _frozen_sizes(row: Row, graph: ModelGraph) -> str:
         return "; was it frozen to the example inputs of the export?"
     if not isinstance(graph, SharedGraph):
         return ""
-    node = graph.side.maker.get(graph.own[row.tensor])
+    node = graph.side.maker.get(graph.model_names[row.tensor])
     if node is None or node.op_type not in {"Reshape", "Expand"} or not graph.side.static.issuperset(node.inputs[1:2]):
         return ""
     return "; its sizes are a constant in the file: those of the example inputs of the export?"

@@ -29,10 +29,10 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     tensors = {**shown, **feed}
     if not all(name in tensors for name in row.node.inputs):
         return
-    given = {name: tensors[name] for name in row.node.inputs}
-    changed = {name: _other(given[name]) for name in row.node.only_reference}
-    before = setting.reference.run_part(given, [row.tensor])
-    after = setting.reference.run_part({**given, **changed}, [row.tensor])
+    inputs = {name: tensors[name] for name in row.node.inputs}
+    changed = {name: _other(inputs[name]) for name in row.node.only_reference}
+    before = setting.reference.run_part(inputs, [row.tensor])
+    after = setting.reference.run_part({**inputs, **changed}, [row.tensor])
     if before is None or after is None or distance(after[row.tensor], before[row.tensor]) <= BEYOND_EIGHT_BITS:
         return
     read, labels = a_few(row.node.only_reference), (setting.candidate.label, setting.reference.label)

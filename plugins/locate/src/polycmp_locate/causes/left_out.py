@@ -29,14 +29,14 @@ class LeftOut:
 
     Attributes:
         nodes: The operators.
-        read: The tensor that they read.
-        made: The tensor that they make.
+        input: The tensor that they read.
+        output: The tensor that they make.
         label: The backend.
     """
 
     nodes: tuple[GraphNode, ...]
-    read: str
-    made: str
+    input: str
+    output: str
     label: str
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
@@ -44,7 +44,7 @@ class LeftOut:
         del judged, candidate, reference
         them = "both" if len(self.nodes) == 2 else "them"
         return (
-            f"{FUSION}: with {Fused(self.nodes).labels} together, {self.made!r} equals {self.read!r} bit by bit: "
+            f"{FUSION}: with {Fused(self.nodes).labels} together, {self.output!r} equals {self.input!r} bit by bit: "
             f"{self.label} leaves {them} out"
         )
 
@@ -66,8 +66,8 @@ def ask(case: Case) -> Judged | None:
     rows = {row.tensor: row for row in case.rows}
     return case.nobody(
         verdict=FUSION,
-        first_bad=rows.get(gone.made),
-        last_good=rows.get(gone.read),
+        first_bad=rows.get(gone.output),
+        last_good=rows.get(gone.input),
         fused=Fused(gone.nodes),
         cause=gone,
     )
@@ -110,7 +110,7 @@ def _find(
             (read, computed) for read in (maker.inputs if maker is not None else ()) for computed in near - {*final}
         ]
         for read, computed in pairs:
-            if not (read in flow.made or read in feed) or computed in fusing.graph.opaque:
+            if not (read in flow.computed or read in feed) or computed in fusing.graph.opaque:
                 continue
             asked = [computed, *([] if read in feed else [read])]
             seen, expected = fusing.run_whole(feed, [*final, *asked]), other.run_whole(feed, asked)

@@ -33,21 +33,21 @@ def fixing_command(opened: Sequence[str], feed: Feed) -> str:
     return f"polycmp surgeon sanitize MODEL --override-input-shapes {shapes} -o FILE"
 
 
-def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield that the candidate is right of a file with the dimensions of the inputs, and what writes such a file."""
     candidate, reference = setting.candidate, setting.reference
     opened = open_inputs(candidate.graph, feed)
-    outputs = [item.output for item in found.finals if not item.passed]
-    if found.verdict != FUSION or not opened or not outputs or declared_graph(candidate.graph) is None:
+    outputs = [item.output for item in judged.finals if not item.passed]
+    if judged.verdict != FUSION or not opened or not outputs or declared_graph(candidate.graph) is None:
         return
-    made, wanted = candidate.run_whole(feed, outputs), reference.run_whole(feed, outputs)
+    actual, expected = candidate.run_whole(feed, outputs), reference.run_whole(feed, outputs)
     fixed = candidate.run_part(feed, outputs)
-    if made is None or wanted is None or fixed is None:
+    if actual is None or expected is None or fixed is None:
         return
-    error, left = (max(distance(side[name], wanted[name]) for name in outputs) for side in (made, fixed))
-    if is_removed(left, error):
+    error, remaining = (max(distance(side[name], expected[name]) for name in outputs) for side in (actual, fixed))
+    if is_removed(remaining, error):
         yield (
-            f"{CAUSE}of a file with these dimensions {candidate.label} makes the same but for {left:.2g} relative, "
-            f"instead of {error:.2g}: it computes otherwise where they are open; "
+            f"{CAUSE}of a file with these dimensions {candidate.label} makes the same but for {remaining:.2g} "
+            f"relative, instead of {error:.2g}: it computes otherwise where they are open; "
             f"{fixing_command(opened, feed)} writes such a file"
         )

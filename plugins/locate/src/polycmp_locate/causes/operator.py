@@ -128,8 +128,8 @@ class _Blame:
     def _blame_range(self, row: Row, region: set[str]) -> Judgement:
         """Blame the operator that makes the first NaN by itself, else the one that first leaves the range."""
         nans = [item for item in self.rows if item.tensor in region and is_new_nan(item)]
-        own = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
-        chosen = own or row
+        nan_alone = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
+        chosen = nan_alone or row
         figures_here = chosen.candidate
         finite = figures_here is None or figures_here.is_finite
         return self._finish(chosen, chosen, self._strength(chosen, chosen) if finite else NOT_FINITE)
@@ -173,10 +173,10 @@ class _Blame:
                 self.harmless.append(row)
                 return False
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
-        own = row.standalone.relative if row.standalone is not None else 0.0
+        error_alone = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
         final = max(self.evidence.failing[name] for name in reached)
-        if is_obvious(max(own, in_place), final) or self.evidence.leads(row, reached):
+        if is_obvious(max(error_alone, in_place), final) or self.evidence.leads(row, reached):
             return True
         if self.outdone is None and is_refuted(row):
             self.outdone = row  # a decision behind it goes otherwise by rounding, too, and hides what it does
@@ -209,7 +209,7 @@ class _Blame:
             self.unmeasured = row
 
     def _reads_hidden(self, row: Row) -> bool:
-        return any(name in self.flow.made and name not in self.by_name for name in row.node.inputs)
+        return any(name in self.flow.computed and name not in self.by_name for name in row.node.inputs)
 
     def _blame(self, culprit: Row) -> Judgement:
         first = culprit

@@ -21,9 +21,9 @@ from polycmp_locate.values.judged import CAUSE, CONSTANT, NOT_FINITE, WORSE, WRO
 from polycmp_locate.values.measured import Row
 
 #: Elements of a constant that are shown one by one.
-_FEW = 4
+_SHOWN_ELEMENTS = 4
 #: Bytes of a weight up to which it is compared with the other file's.
-_LARGEST = 1 << 26
+_MAX_BYTES = 1 << 26
 #: Verdicts on what one operator makes of what it reads.
 _OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
 
@@ -32,8 +32,8 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on each constant and setting of the operator that differs between the two files."""
     del feed
     row = judged.origin or judged.first_bad
-    told = setting.network.accusing if setting.network is not None and row is not None else ()
-    causes = [item.words for item in told if row is not None and item.tensor == row.tensor]
+    accusations = setting.network.accusing if setting.network is not None and row is not None else ()
+    causes = [item.words for item in accusations if row is not None and item.tensor == row.tensor]
     if causes and judged.verdict in _OF_ONE_OPERATOR:
         yield from (f"{CAUSE}{cause}" for cause in causes)
         return
@@ -51,11 +51,11 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     labels = (setting.candidate.label, setting.reference.label)
     static = [static_tensors(variants.graph) for variants in (of_candidate, of_reference)]
     for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
-        if one not in static[0] or two not in static[1] or of_candidate.graph.weights.get(one, 0) > _LARGEST:
+        if one not in static[0] or two not in static[1] or of_candidate.graph.weights.get(one, 0) > _MAX_BYTES:
             continue
-        here, there = _constant(of_candidate, one), _constant(of_reference, two)
-        if here is not None and there is not None and distance(here, there) > BEYOND_EIGHT_BITS:
-            yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {_difference(here, there, labels)}"
+        actual, expected = _constant(of_candidate, one), _constant(of_reference, two)
+        if actual is not None and expected is not None and distance(actual, expected) > BEYOND_EIGHT_BITS:
+            yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {_difference(actual, expected, labels)}"
 
 
 def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
@@ -69,9 +69,9 @@ def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
 
 def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
     """Return the operator of a model's own file that makes a tensor; None for a part that is no operator."""
-    own = graph.side.graph if isinstance(graph, SharedGraph) else graph
-    name = graph.own.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
-    return next((node for node in own.nodes if name in node.outputs), None)
+    file_graph = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    name = graph.model_names.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
+    return next((node for node in file_graph.nodes if name in node.outputs), None)
 
 
 def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:
@@ -86,15 +86,15 @@ def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _difference(here: Any, there: Any, labels: tuple[str, str]) -> str:
+def _difference(candidate: Any, reference: Any, labels: tuple[str, str]) -> str:
     """Describe how two constants differ: by one of their numbers where they have many, else by what they hold."""
-    if here.shape != there.shape or here.dtype != there.dtype or here.size <= _FEW:
-        return f"holds {_held(here, there)} in {labels[0]} and {_held(there, here)} in {labels[1]}"
-    errors = np.abs(here.astype(np.float64) - there.astype(np.float64))
+    if candidate.shape != reference.shape or candidate.dtype != reference.dtype or candidate.size <= _SHOWN_ELEMENTS:
+        return f"holds {_held(candidate, reference)} in {labels[0]} and {_held(reference, candidate)} in {labels[1]}"
+    errors = np.abs(candidate.astype(np.float64) - reference.astype(np.float64))
     at = np.unravel_index(int(np.argmax(errors)), errors.shape)
     return (
         f"differs in {np.count_nonzero(errors)} of {errors.size} values, the most at [{','.join(map(str, at))}]: "
-        f"{float(here[at]):.4g} in {labels[0]}, {float(there[at]):.4g} in {labels[1]}"
+        f"{float(candidate[at]):.4g} in {labels[0]}, {float(reference[at]):.4g} in {labels[1]}"
     )
 
 
@@ -103,6 +103,6 @@ def _held(values: Any, beside: Any) -> str:
     kind = f" ({values.dtype})" if values.dtype != beside.dtype else ""
     if values.shape != beside.shape:
         return f"a tensor of the shape {list(values.shape)}{kind}"
-    if values.size <= _FEW:
+    if values.size <= _SHOWN_ELEMENTS:
         return f"{', '.join(f'{value:.6g}' for value in values.reshape(-1).tolist())}{kind}"
     return f"{values.min():.4g} to {values.max():.4g}, {values.mean():.4g} on average{kind}"

@@ -28,30 +28,30 @@ _IN_FILE = "accuracy_level=1 asks for float32"
 _IN_SESSION = "in ONNX Runtime session.qdq_matmulnbits_accuracy_level:1, a configuration entry, asks for float32"
 
 
-def ask(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield that what a product reads is rounded, where the reference makes the same of rounded numbers."""
-    if found.verdict == FUSION:
-        yield from _ask_together(found, setting, feed)
+    if judged.verdict == FUSION:
+        yield from _ask_together(judged, setting, feed)
         return
-    row = found.origin or found.first_bad
+    row = judged.origin or judged.first_bad
     if row is None or row.node.op_type != "MatMulNBits" or row.node.attributes.get("accuracy_level") != _INT8:
         return
     name = row.node.operand(0)
     shown = feed if name in feed else setting.reference.run_whole(feed, [name])
     if shown is None:
         return
-    given = {name: shown[name]}
-    sides = setting.candidate.run_part(given, [row.tensor]), setting.reference.run_part(given, [row.tensor])
-    tried = _try(setting, given, name, row.node.attributes.get("block_size", _BLOCK), sides)
+    inputs = {name: shown[name]}
+    sides = setting.candidate.run_part(inputs, [row.tensor]), setting.reference.run_part(inputs, [row.tensor])
+    tried = _try(setting, inputs, name, row.node.attributes.get("block_size", _BLOCK), sides)
     if tried is not None:
         yield _text(tried, setting, row.node, "accuracy_level=4 allows rounding", _IN_FILE)
 
 
-def _ask_together(found: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def _ask_together(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield so of a product that is wrong together with the DequantizeLinear of its weights."""
-    outputs = [item.output for item in found.finals if not item.passed]
+    outputs = [item.output for item in judged.finals if not item.passed]
     sides: Sequence[Tensors | None] = ()
-    for node, read in quantised_products(found, setting):
+    for node, read in quantised_products(judged, setting):
         names = [name for name in node.inputs if name not in read and name not in setting.reference.graph.weights]
         if len(names) != 1:
             continue
@@ -69,32 +69,33 @@ class _Tried:
     Attributes:
         block: Numbers that share a step.
         error: Error of the candidate, relative.
-        left: Its error beside what the reference makes of rounded numbers.
+        remaining: Its error beside what the reference makes of rounded numbers.
     """
 
     block: int
     error: float
-    left: float
+    remaining: float
 
 
 def _try(setting: Setting, feed: Feed, name: str, block: int, sides: Sequence[Tensors | None]) -> _Tried | None:
     """Return the trial, if most of an error is gone where the reference reads a tensor in rounded numbers."""
     shown = feed if name in feed else setting.reference.run_whole(feed, [name])
-    made, wanted = sides
-    if shown is None or made is None or wanted is None or not to_numpy(shown[name]).size:
+    actual, expected = sides
+    if shown is None or actual is None or expected is None or not to_numpy(shown[name]).size:
         return None
-    same = setting.reference.run_part({**feed, name: _rounded(to_numpy(shown[name]), block)}, list(wanted))
+    same = setting.reference.run_part({**feed, name: _rounded(to_numpy(shown[name]), block)}, list(expected))
     if same is None:
         return None
-    error, left = (max(distance(made[key], side[key]) for key in wanted) for side in (wanted, same))
-    return _Tried(block, error, left) if is_removed(left, error) else None
+    error, remaining = (max(distance(actual[key], side[key]) for key in expected) for side in (expected, same))
+    return _Tried(block, error, remaining) if is_removed(remaining, error) else None
 
 
 def _text(tried: _Tried, setting: Setting, node: GraphNode, allowed: str, instead: str) -> str:
     one, other = setting.candidate.label, setting.reference.label
     return (
         f"{CAUSE}{allowed} what {node.label} reads to 8 bits in blocks of {tried.block}, and {one} does: of numbers so "
-        f"rounded {other} makes the same but for {tried.left:.2g} relative, instead of {tried.error:.2g}; {instead}"
+        f"rounded {other} makes the same but for {tried.remaining:.2g} relative, instead of {tried.error:.2g}; "
+        f"{instead}"
     )
 
 
@@ -105,5 +106,5 @@ def _rounded(values: Any, block: int) -> Any:
     blocks = wide.reshape(len(wide), -1, block)
     steps = np.abs(blocks).max(-1, keepdims=True) / 127
     steps[steps == 0] = 1
-    made = (np.rint(blocks / steps) * steps).reshape(wide.shape)[:, : rows.shape[1]]
-    return made.reshape(values.shape).astype(values.dtype)
+    rounded = (np.rint(blocks / steps) * steps).reshape(wide.shape)[:, : rows.shape[1]]
+    return rounded.reshape(values.shape).astype(values.dtype)

@@ -43,8 +43,8 @@ def quantised_products(judged: Judged, setting: Setting) -> Iterator[tuple[Graph
     """
     nodes = setting.reference.graph.nodes
     makers = {name: node.op_type for node in nodes for name in node.outputs}
-    kept = set(judged.seen_probe.kept) if judged.seen_probe is not None else set()
+    cures = set(judged.seen_probe.cures) if judged.seen_probe is not None else set()
     for node in nodes:
         read = [name for name in node.inputs if makers.get(name) == "DequantizeLinear"]
-        if node.op_type in _PRODUCTS and read and kept & {*node.inputs, *node.outputs}:
+        if node.op_type in _PRODUCTS and read and cures & {*node.inputs, *node.outputs}:
             yield node, read

@@ -20,7 +20,7 @@ from polycmp_locate.values.judged import FUSION, Fused, Judged, Probe
 from polycmp_locate.values.measured import Row
 
 #: Operators that a backend rewrites in one go, from which on naming them tells nothing.
-_MOST = 24
+_MAX_REPLACED = 24
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,20 @@ class Together:
         probe, fused = judged.seen_probe, judged.fused or Fused(())
         if probe is None:
             return ""
-        when = "with probes" if probe.kept else f"once {label} computes the model in parts"
+        when = "with probes" if probe.cures else f"once {label} computes the model in parts"
         moves = f"the outputs' error of {probe.error:.2g} relative becomes {probe.probed_error:.2g} {when}"
         hangs_on, way_round = fused.hangs_on, fused.way_round
-        if not probe.kept:
+        if not probe.cures:
             labels = fused.labels if fused.nodes else "the operators"
             return f"{FUSION}: {moves}; {labels} are right one by one, but wrong together{hangs_on}{way_round}"
-        outputs = "is an output" if len(probe.kept) == 1 else "are outputs"
-        right = f"{label} is right once {a_few(probe.kept)} {outputs}"
+        outputs = "is an output" if len(probe.cures) == 1 else "are outputs"
+        right = f"{label} is right once {a_few(probe.cures)} {outputs}"
         if fused.replaced_by:
             kinds = " and ".join(fused.replaced_by)
             wrong = f"{label} computes {fused.labels} as one {kinds}{hangs_on}, which is wrong"
             return f"{FUSION}: {wrong}: {moves}, and {right}{way_round}"
         apart = " and ".join(node.label for node in fused.nodes)
-        more = "" if len(probe.kept) == 1 else f" and {len(probe.kept) - 1} more"
+        more = "" if len(probe.cures) == 1 else f" and {len(probe.cures) - 1} more"
         return (
             f"{FUSION}: {right}; that keeps {apart}{more} apart, so computing them together (a fused operator, or "
             f"shared memory) is wrong{hangs_on}: {moves}{way_round}"
@@ -85,22 +85,22 @@ def _blame(
         probes: Tensors whose probing prevents the fault; empty if only cutting the model does.
         fused: Fusions that the backend reports; None if it reports none.
     """
-    found = replace(nobody, verdict=FUSION, probe=replace(probe, kept=probes), cause=Together(label))
+    judged = replace(nobody, verdict=FUSION, probe=replace(probe, cures=probes), cause=Together(label))
     if not probes:
         text = f"{probe.sentence}; no probes in the whole model prevent it, only cutting the model does"
-        return replace(found, probe=replace(probe, sentence=text), fused=fused)
+        return replace(judged, probe=replace(probe, sentence=text), fused=fused)
     if fused is not None and fused.replaced_by:
         computed = {name for node in fused.nodes for name in node.outputs}
         inside = {name for node in fused.nodes for name in node.inputs} & computed
-        first = next((row for row in found.rows if row.tensor in computed - inside), None)
-        return replace(found, fused=fused, first_bad=first, last_good=_read_by(found.rows, fused.nodes))
+        first = next((row for row in judged.rows if row.tensor in computed - inside), None)
+        return replace(judged, fused=fused, first_bad=first, last_good=_read_by(judged.rows, fused.nodes))
     maker, readers = around(graph, probes[0])
     nodes = tuple(node for node in [maker, *readers] if node is not None)
     return replace(
-        found,
+        judged,
         fused=Fused(nodes, cure=fused.cure if fused is not None else None),
-        first_bad=next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None),
-        last_good=next((row for row in found.rows if row.tensor == probes[0]), None),
+        first_bad=next((row for row in judged.rows if readers and row.tensor in readers[0].outputs), None),
+        last_good=next((row for row in judged.rows if row.tensor == probes[0]), None),
     )
 
 
@@ -128,19 +128,21 @@ def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cu
         return Fused((), cure=cure) if cure is not None else None
     rewritings = rewrites(variants.graph, rewritten)
     if cure is not None:
-        kept = {item.outputs for item in rewrites(variants.graph, variants.rewritten(cure.switch, cure.value) or ())}
-        rewritings = [item for item in rewritings if item.outputs not in kept] or rewritings
-    names = _own_names(partitioned_run, probes)
+        still_rewritten = {
+            item.outputs for item in rewrites(variants.graph, variants.rewritten(cure.switch, cure.value) or ())
+        }
+        rewritings = [item for item in rewritings if item.outputs not in still_rewritten] or rewritings
+    names = _model_names(partitioned_run, probes)
     chosen = next((item for item in rewritings if any(map(item.holds, names))), None)
     if chosen is None:
         touching = [item for item in rewritings if not {*item.inputs, *item.outputs}.isdisjoint(names)]
         chosen = next(iter(touching if names else rewritings if cure is not None else ()), None)
-    if chosen is None or len(chosen.replaced) > _MOST:
+    if chosen is None or len(chosen.replaced) > _MAX_REPLACED:
         return Fused((), cure=cure) if cure is not None else None
     return Fused(chosen.replaced, chosen.by, cure)
 
 
-def _own_names(partitioned_run: PartitionedRun, names: Sequence[str]) -> list[str]:
+def _model_names(partitioned_run: PartitionedRun, names: Sequence[str]) -> list[str]:
     """Return tensors by the names that they have in the backend's own model."""
     graph = partitioned_run.graph
-    return [graph.own[name] for name in names] if isinstance(graph, SharedGraph) else list(names)
+    return [graph.model_names[name] for name in names] if isinstance(graph, SharedGraph) else list(names)

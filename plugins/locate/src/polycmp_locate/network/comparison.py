@@ -36,9 +36,9 @@ from polycmp_locate.network.deviation import (
 )
 from polycmp_locate.pairing.absorbed import has_bias
 from polycmp_locate.pairing.matching import pair_sides
-from polycmp_locate.pairing.parts import Part, join, part_of, rounds_to_given_steps
+from polycmp_locate.pairing.parts import Part, join, part_of, rounds_to_static_steps
 from polycmp_locate.pairing.result import SAME_NAME, Match
-from polycmp_locate.pairing.side import CONTROL_FLOW, MOVING, Side, calculates
+from polycmp_locate.pairing.side import CONTROL_FLOW, MOVING, ModelSide, calculates
 
 #: Operators that add a bias to their product, and what that is without it.
 _PRODUCTS = {"Gemm": "MatMul", "Conv": "Conv", "ConvTranspose": "ConvTranspose", "MatMul": "MatMul"}
@@ -137,16 +137,16 @@ def compare_networks(
         inputs: Types and shapes of what will be fed; by default what the reference says.
     """
     fed = inputs if inputs is not None else reference.inputs
-    mine, other = Side(candidate, fed), Side(reference, fed)
+    mine, other = ModelSide(candidate, fed), ModelSide(reference, fed)
     if same_operators(candidate, reference):
-        return compare_sides(mine, other, [Match(name, name, SAME_NAME) for name in mine.made])
+        return compare_sides(mine, other, [Match(name, name, SAME_NAME) for name in mine.computed])
     pairing = pair_sides(mine, other)
     joint = join(pairing, mine, other)
     dropped = set(joint.dropped)
     return compare_sides(mine, other, [match for match in pairing.matches if match not in dropped])
 
 
-def compare_sides(mine: Side, other: Side, matches: Sequence[Match]) -> NetworkComparison:
+def compare_sides(mine: ModelSide, other: ModelSide, matches: Sequence[Match]) -> NetworkComparison:
     """Compare two files of which the tensors are paired.
 
     Args:
@@ -323,7 +323,7 @@ class _Off:
 
 class _Comparison:
     def __init__(
-        self, mine: Side, other: Side, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
+        self, mine: ModelSide, other: ModelSide, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
     ) -> None:
         self.mine, self.other, self.graphs = mine, other, graphs
         inputs = {name: name for name in (*mine.graph.inputs, *other.graph.inputs)}
@@ -410,13 +410,14 @@ class _Comparison:
             )
             # Steps for what is calculated come of a calibration, which no constant of the other file tells of.
             is_whole = is_whole and not any(
-                rounds_to_given_steps(node.op_type) and not side.static.issuperset(node.outputs) for node in graph.nodes
+                rounds_to_static_steps(node.op_type) and not side.static.issuperset(node.outputs)
+                for node in graph.nodes
             )
         best = min(counts, key=lambda item: (item[1] - item[0], -item[1]))
         return best, is_whole and best[0] == best[1]
 
     @staticmethod
-    def _is_untold(side: Side, node: GraphNode, constants: Mapping[str, Constant]) -> bool:
+    def _is_untold(side: ModelSide, node: GraphNode, constants: Mapping[str, Constant]) -> bool:
         """Return whether an operator calculates with numbers that are not told: graphs inside, or a weight of any size.
 
         Args:
@@ -496,7 +497,7 @@ class _Comparison:
         return any(math.isclose(one * factor, 1.0, rel_tol=_SETTING) for one in others)
 
     @staticmethod
-    def _scaling(side: Side) -> Counter[str]:
+    def _scaling(side: ModelSide) -> Counter[str]:
         return Counter(kind for node in side.nodes if (kind := side.kind(node)) in _SCALING)
 
     @staticmethod
@@ -582,13 +583,13 @@ class _Comparison:
         return before not in _NOT_NEGATIVE and before != step.kind
 
     @staticmethod
-    def _made_by(side: Side, node: GraphNode) -> str:
+    def _made_by(side: ModelSide, node: GraphNode) -> str:
         reads = side.reads(node)
         maker = side.node(reads[0]) if reads else None
         return "" if maker is None else side.kind(maker)
 
 
-def _steps(side: Side, graph: DeclaredGraph, part: Part) -> Iterator[_PartOperator]:
+def _steps(side: ModelSide, graph: DeclaredGraph, part: Part) -> Iterator[_PartOperator]:
     """Yield the operators of a part that do more than round; a product and its bias as two."""
     for node in part.nodes:
         if not any(side.is_root(name) for name in node.outputs):

@@ -10,7 +10,7 @@ import numpy as np
 from polycmp.graph import GraphNode, weight_values
 from polycmp.precision import CUTTING
 from polycmp_locate.pairing.codes import Quantisation
-from polycmp_locate.pairing.side import Side
+from polycmp_locate.pairing.side import ModelSide
 
 #: The place of the bias among what operators read that add one to their product.
 _BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8, "QGemm": 6}
@@ -43,8 +43,8 @@ class Absorbed:
         return f"{self.activation.label} has no operator of its own there, and {where} lets {self.passes:.4g} pass"
 
 
-def activation_of(side: Side, name: str) -> GraphNode | None:
-    """Return the activation that makes a tensor, if it alone reads what it is made of; None for any other.
+def activation_of(side: ModelSide, name: str) -> GraphNode | None:
+    """Return the activation that computes a tensor and is the only reader of its input; None otherwise.
 
     Args:
         side: The graph.
@@ -62,7 +62,7 @@ def has_bias(node: GraphNode) -> bool:
     return place < len(node.inputs) and bool(node.inputs[place])
 
 
-def folded_of(side: Side, name: str) -> GraphNode | None:
+def folded_of(side: ModelSide, name: str) -> GraphNode | None:
     """Return the only reader of a tensor, if it has weights: a normalisation or bias that optimisers fold away.
 
     A normalisation may be written out, as TensorFlow does: a factor for each channel, and a sum.
@@ -90,41 +90,43 @@ def _lacks_bias(node: GraphNode) -> bool:
     return node.op_type in _BIAS and not has_bias(node)
 
 
-def _is_scaled(side: Side, node: GraphNode) -> bool:
+def _is_scaled(side: ModelSide, node: GraphNode) -> bool:
     """Return whether an operator multiplies each channel of a product by a factor of its own."""
     makers = [side.maker[name] for name in node.inputs if name in side.maker and name not in side.static]
     factors = [name for name in node.inputs if name in side.static]
     return len(makers) == 1 and makers[0].op_type in _BIAS and _is_per_channel(side, factors)
 
 
-def _is_per_channel(side: Side, weights: Sequence[str]) -> bool:
+def _is_per_channel(side: ModelSide, weights: Sequence[str]) -> bool:
     """Return whether weights are more than one number, which converters move about for other reasons."""
     return any(values.size > 1 for values in weight_values(side.graph, weights).values())
 
 
 def find_folded(
-    made: Side, images: Mapping[str, str], exact: Side, taken: Container[str]
+    optimised: ModelSide, images: Mapping[str, str], exact: ModelSide, matched: Container[str]
 ) -> Iterator[tuple[str, GraphNode]]:
     """Yield tensors of an optimised graph, each with what the other graph alone does to it by weights.
 
     Args:
-        made: The optimised graph.
+        optimised: The optimised graph.
         images: The other graph's tensors by those of the optimised one, roots of classes.
         exact: The other graph.
-        taken: Tensors of the other graph, roots of classes, that have a counterpart.
+        matched: Tensors of the other graph, roots of classes, that have a counterpart.
     """
     for name, image in images.items():
-        node, maker = folded_of(exact, image), made.node(name)
-        if node is None or node.outputs[0] in taken or maker is None:
+        node, maker = folded_of(exact, image), optimised.node(name)
+        if node is None or node.outputs[0] in matched or maker is None:
             continue
         if node.op_type == "Add" and not has_bias(maker):
             continue
         alike = _SCALING if node.op_type in _SCALING else frozenset({node.op_type})
-        if not any(reader.op_type in alike and made.weights_of(reader) for reader, _ in made.readers.get(name, ())):
+        if not any(
+            reader.op_type in alike and optimised.weights_of(reader) for reader, _ in optimised.readers.get(name, ())
+        ):
             yield name, node
 
 
-def code_ends(side: Side, name: str, activation: GraphNode) -> list[str]:
+def code_ends(side: ModelSide, name: str, activation: GraphNode) -> list[str]:
     """Return the tensors of codes into which one is rounded and nothing else; none where the activation is still there.
 
     Args:
@@ -141,7 +143,7 @@ def code_ends(side: Side, name: str, activation: GraphNode) -> list[str]:
 
 
 def find_absorbed(
-    quantised: Side, images: Mapping[str, str], exact: Side, taken: Container[str]
+    quantised: ModelSide, images: Mapping[str, str], exact: ModelSide, matched: Container[str]
 ) -> Iterator[tuple[str, GraphNode, list[str]]]:
     """Yield tensors of a quantised graph that are cut by their codes, each with the activation and those codes.
 
@@ -149,19 +151,19 @@ def find_absorbed(
         quantised: The quantised graph.
         images: The other graph's tensors by those of the quantised one, roots of classes.
         exact: The other graph.
-        taken: Tensors of the other graph, roots of classes, that have a counterpart.
+        matched: Tensors of the other graph, roots of classes, that have a counterpart.
     """
     for name, image in images.items():
         readers = exact.all_readers.get(image, ())
         activation = activation_of(exact, readers[0].outputs[0]) if len(readers) == 1 else None
-        if activation is None or exact.root(activation.outputs[0]) in taken:
+        if activation is None or exact.root(activation.outputs[0]) in matched:
             continue
         codes = code_ends(quantised, name, activation)
         if codes:
             yield name, activation, codes
 
 
-def absorbed(quantised: Side, codes: str, exact: Side, activation: GraphNode) -> Absorbed:
+def absorbed(quantised: ModelSide, codes: str, exact: ModelSide, activation: GraphNode) -> Absorbed:
     """Return the codes' counterpart of an activation.
 
     Args:
@@ -176,8 +178,8 @@ def absorbed(quantised: Side, codes: str, exact: Side, activation: GraphNode) ->
     return Absorbed(activation, quantised.maker[codes], steps.zero_point, _passing(steps, exact, activation))
 
 
-def _passing(steps: Quantisation, exact: Side, activation: GraphNode) -> float | None:
-    """Return a number that codes represent although the activation cuts it."""
+def _passing(steps: Quantisation, exact: ModelSide, activation: GraphNode) -> float | None:
+    """Return a number within the range of the codes that the activation would clip; None if there is none."""
     low, high = _bounds(exact, activation)
     half = float(np.max(steps.scale)) / 2.0  # the nearest step to a bound may lie beyond it
     if steps.ends[0] < low - half:
@@ -185,13 +187,13 @@ def _passing(steps: Quantisation, exact: Side, activation: GraphNode) -> float |
     return steps.ends[1] if steps.ends[1] > high + half else None
 
 
-def _bounds(exact: Side, activation: GraphNode) -> tuple[float, float]:
+def _bounds(exact: ModelSide, activation: GraphNode) -> tuple[float, float]:
     if activation.op_type == "Relu":
         return 0.0, np.inf
     names = (activation.operand(1), activation.operand(2))
-    held = weight_values(exact.graph, filter(None, names))
+    weights = weight_values(exact.graph, filter(None, names))
     ends = []
     for name, key, unknown in zip(names, ("min", "max"), (-np.inf, np.inf), strict=True):
-        value = held[name].reshape(-1) if name in held else np.array([activation.attributes.get(key, unknown)])
+        value = weights[name].reshape(-1) if name in weights else np.array([activation.attributes.get(key, unknown)])
         ends.append(float(value[0]) if value.size else unknown)
     return ends[0], ends[1]

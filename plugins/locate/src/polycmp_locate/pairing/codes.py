@@ -14,7 +14,7 @@ from polycmp.graph import ModelGraph, weight_values
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, to_numpy
 
 #: Where operators that make codes read the scale and the zero point of those.
-_RESULTS = {
+_RESULT_SCALES = {
     "QuantizeLinear": (1, 2), "QLinearConv": (6, 7), "QLinearMatMul": (6, 7), "QGemm": (7, 8), "QLinearAdd": (6, 7),
     "QLinearMul": (6, 7), "QLinearSigmoid": (3, 4), "QLinearLeakyRelu": (3, 4), "QLinearSoftmax": (3, 4),
     "QLinearAveragePool": (3, 4), "QLinearGlobalAveragePool": (3, 4), "QLinearReduceMean": (3, 4),
@@ -103,16 +103,18 @@ def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str
         types: Types of tensors as far as they are known.
         static: Tensors that depend on weights alone.
     """
-    places = list(_made(graph, types, static))
-    wanted = {name for _, source in places if isinstance(source, tuple) for name in source[:2] if name}
-    held = weight_values(graph, wanted) if wanted else {}
-    found: dict[str, Quantisation | None] = {}
+    places = list(_code_sources(graph, types, static))
+    weight_names = {name for _, source in places if isinstance(source, tuple) for name in source[:2] if name}
+    weights = weight_values(graph, weight_names) if weight_names else {}
+    quantisations: dict[str, Quantisation | None] = {}
     for name, source in places:
-        found[name] = found.get(source) if isinstance(source, str) else _steps(source, held, types.get(name))
-    return found
+        quantisations[name] = (
+            quantisations.get(source) if isinstance(source, str) else _steps(source, weights, types.get(name))
+        )
+    return quantisations
 
 
-def _made(
+def _code_sources(
     graph: ModelGraph, types: TensorMetadata, static: Container[str]
 ) -> Iterator[tuple[str, str | tuple[str, str, int]]]:
     """Yield tensors of codes in their order, each with one whose scale it shares, or the names of its own scale."""
@@ -121,7 +123,7 @@ def _made(
         if not node.outputs or node.outputs[0] in static:
             continue
         first = node.operand(0)
-        places = _RESULTS.get(node.op_type)
+        places = _RESULT_SCALES.get(node.op_type)
         if node.op_type == "DynamicQuantizeLinear":
             known.add(node.outputs[0])
             yield node.outputs[0], ("", "", 0)
@@ -141,9 +143,9 @@ def _is_float(types: TensorMetadata, name: str) -> bool:
 
 
 def _steps(
-    source: tuple[str, str, int], held: dict[str, NDArray[Any]], declared: TensorEntry | None
+    source: tuple[str, str, int], weights: dict[str, NDArray[Any]], declared: TensorEntry | None
 ) -> Quantisation | None:
-    scale, zero = held.get(source[0]), held.get(source[1])
+    scale, zero = weights.get(source[0]), weights.get(source[1])
     if scale is None or (source[1] and zero is None) or scale.ndim > 1:
         return None
     if zero is None:

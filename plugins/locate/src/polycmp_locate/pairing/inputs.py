@@ -1,4 +1,4 @@
-"""Two models whose inputs have other names: the candidate's get the names of the reference's."""
+"""Pairs of inputs with different names: the candidate's get the names of the reference's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polycmp.tensors import TensorMetadata
 def input_pairs(
     candidate: PartitionedRun,
     reference: PartitionedRun,
-    given: Mapping[str, str],
+    known_pairs: Mapping[str, str],
     command: str = "",
     *,
     further: bool = True,
@@ -29,7 +29,7 @@ def input_pairs(
     Args:
         candidate: The backend to judge.
         reference: The backend to believe.
-        given: Names of one input in the two models, whichever way round.
+        known_pairs: Names of one input in the two models, whichever way round.
         command: The command line, for messages.
         further: Whether the candidate may have inputs that the reference does not have.
 
@@ -37,32 +37,39 @@ def input_pairs(
         UsageError: It is not certain which are the same, or the candidate has some that it must not have.
         ModelError: A name of the reference's input is that of a tensor inside the candidate.
     """
-    mine, other = candidate.graph, reference.graph
-    pairs = pair_inputs(mine.inputs, other.inputs, given, lambda: compare_readers(mine, other))
+    candidate_graph, reference_graph = candidate.graph, reference.graph
+    pairs = pair_inputs(
+        candidate_graph.inputs,
+        reference_graph.inputs,
+        known_pairs,
+        lambda: compare_readers(candidate_graph, reference_graph),
+    )
     if pairs.alone and (pairs.missing or not further):
-        raise ambiguous_inputs((candidate.label, mine.inputs), (reference.label, other.inputs), pairs, command)
-    made = {name for node in mine.nodes for name in node.outputs}
-    taken = sorted(made.intersection([*pairs.names.values(), *pairs.missing]))
-    if taken:
+        raise ambiguous_inputs(
+            (candidate.label, candidate_graph.inputs), (reference.label, reference_graph.inputs), pairs, command
+        )
+    inner = {name for node in candidate_graph.nodes for name in node.outputs}
+    clashes = sorted(inner.intersection([*pairs.names.values(), *pairs.missing]))
+    if clashes:
         raise ModelError(
-            f"{listed(taken)} of {reference.label} is an input, and in {candidate.label} a tensor inside the model",
+            f"{listed(clashes)} of {reference.label} is an input, and in {candidate.label} a tensor inside the model",
             hint="rename it: polycmp surgeon extract MODEL --inputs …",
         )
     return pairs
 
 
-def own_names(pairs: InputPairs) -> dict[str, str]:
-    """Return the candidate's names of inputs that it calls otherwise, by the reference's."""
-    return {name: own for own, name in pairs.names.items()}
+def renamed_inputs(pairs: InputPairs) -> dict[str, str]:
+    """Return the candidate's names of inputs that the reference names differently, by the reference's names."""
+    return {name: candidate_name for candidate_name, name in pairs.names.items()}
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return some names as text."""
+    """Join the first three names as text."""
     return ", ".join(map(repr, names[:3])) + (", …" if len(names) > 3 else "") if names else "none"
 
 
 def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> PartitionedRun:
-    """Return a backend whose model's inputs have other names.
+    """Rename the inputs of a backend's model.
 
     Args:
         partitioned_run: The backend.
@@ -70,20 +77,20 @@ def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> Pa
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
-        own = loader.own if isinstance(loader, _Part) else loader
-        return _Renaming(partitioned_run.make(own, same_inputs), names)
+        model_loader = loader.loader if isinstance(loader, _RenamedPart) else loader
+        return _RenamingRunner(partitioned_run.make(model_loader, same_inputs), names)
 
     variants = partitioned_run.variants
     return PartitionedRun(
         partitioned_run.result,
-        _Renamed(partitioned_run.graph, names),
+        _RenamedGraph(partitioned_run.graph, names),
         make,
         partitioned_run.needs,
         variants=variants.through(lambda run: with_inputs(run, names)) if variants is not None else None,
     )
 
 
-class _Renamed:
+class _RenamedGraph:
     """A graph, as `polycmp.graph.ModelGraph` describes, whose inputs have other names.
 
     Args:
@@ -92,19 +99,19 @@ class _Renamed:
     """
 
     def __init__(self, graph: ModelGraph, names: Mapping[str, str]) -> None:
-        self._graph, self._own = graph, names
-        self._new = {own: name for name, own in names.items()}
+        self._graph, self._model_names = graph, names
+        self._new_names = {model_name: name for name, model_name in names.items()}
         self.outputs = graph.outputs
         self.weights = graph.weights
         self.opaque = graph.opaque
-        self.inputs = renamed(graph.inputs, self._new)
+        self.inputs = renamed(graph.inputs, self._new_names)
         self.nodes: Sequence[GraphNode] = [
             replace(node, inputs=self._renamed(node.inputs), operands=self._renamed(node.operands))
             for node in graph.nodes
         ]
 
     def _renamed(self, names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(self._new.get(name, name) for name in names)
+        return tuple(self._new_names.get(name, name) for name in names)
 
     def values(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the values of small weights."""
@@ -112,33 +119,33 @@ class _Renamed:
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the tensors' types and shapes as far as they are known."""
-        return renamed(self._graph.types(renamed(inputs, self._own)), self._new)
+        return renamed(self._graph.types(renamed(inputs, self._model_names)), self._new_names)
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes tensors from others."""
-        return _Part(self._graph.cut(renamed(inputs, self._own), outputs))
+        return _RenamedPart(self._graph.cut(renamed(inputs, self._model_names), outputs))
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
-        return _Part(self._graph.mark(outputs))
+        return _RenamedPart(self._graph.mark(outputs))
 
 
-class _Part(Loader[Any]):
+class _RenamedPart(Loader[Any]):
     """A part of such a model.
 
     Args:
-        own: Makes it, with the model's own names.
+        loader: Makes it, with the model's own names.
     """
 
-    def __init__(self, own: Loader[Any]) -> None:
-        self.own = own
+    def __init__(self, loader: Loader[Any]) -> None:
+        self.loader = loader
 
     def call_impl(self) -> Any:
-        """Return the model as its own loader makes it."""
-        return self.own()
+        """Load the part."""
+        return self.loader()
 
 
-class _Renaming(Runner):
+class _RenamingRunner(Runner):
     """Runs a model whose inputs have other names.
 
     Args:
@@ -149,8 +156,8 @@ class _Renaming(Runner):
     def __init__(self, runner: Runner, names: Mapping[str, str]) -> None:
         super().__init__(runner.name)
         self.outputs_stay_valid = runner.outputs_stay_valid
-        self._runner, self._own = runner, names
-        self._new = {own: name for name, own in names.items()}
+        self._runner, self._model_names = runner, names
+        self._new_names = {model_name: name for name, model_name in names.items()}
 
     def activate_impl(self) -> None:
         """Activate the runner underneath."""
@@ -159,14 +166,14 @@ class _Renaming(Runner):
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs by the names of the feed."""
-        return renamed(self._runner.get_input_metadata(), self._new)
+        return renamed(self._runner.get_input_metadata(), self._new_names)
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs."""
-        fed = {self._own.get(name, name): array for name, array in feed_dict.items()}
-        made = self._runner.infer(fed, check_inputs=False)
+        fed = {self._model_names.get(name, name): array for name, array in feed_dict.items()}
+        outputs = self._runner.infer(fed, check_inputs=False)
         self.inference_time = self._runner.last_inference_time()
-        return made
+        return outputs
 
     def deactivate_impl(self) -> None:
         """Deactivate the runner underneath."""

@@ -1,4 +1,4 @@
-"""Outputs that one of two models has, and the other has not."""
+"""Outputs that only one of two models has."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Lacking:
 def lacking_outputs(
     resolved: Resolved, candidate: PartitionedRun, reference: PartitionedRun, to_reference: Mapping[str, str]
 ) -> Lacking | None:
-    """Return the outputs of one model that the other lacks; None where there are none.
+    """Return the outputs that one of two models lacks; None if both have the same.
 
     Args:
         resolved: The backends.
@@ -52,15 +52,15 @@ def lacking_outputs(
         reference: The backend to believe.
         to_reference: The reference's names of paired tensors, by the candidate's.
     """
-    mine, other = (_ends(resolved.backend(run.label), run) for run in (candidate, reference))
-    alone = outputs_alone(mine, other, to_reference)
+    candidate_ends, reference_ends = (_ends(resolved.backend(run.label), run) for run in (candidate, reference))
+    alone = outputs_alone(candidate_ends, reference_ends, to_reference)
     if alone.candidate:
         return Lacking(reference.label, candidate.label, alone.candidate, alone.reference)
     return Lacking(candidate.label, reference.label, alone.reference) if alone.reference else None
 
 
 def _ends(backend: ResolvedBackend, run: PartitionedRun) -> Ends:
-    """Return the outputs of what a backend runs: where options made others outputs, those of the file."""
+    """Return a backend's outputs, and those of its file if options replaced them."""
     outputs = tensor_outputs(run.graph)
     file = backend.model.describe_file() if isinstance(backend.inside, str) else None
     if file is None or set(file.outputs) == set(run.graph.outputs):

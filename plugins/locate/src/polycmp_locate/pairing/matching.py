@@ -11,20 +11,20 @@ from polycmp.tensors import TensorMetadata
 from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded, has_bias
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
-from polycmp_locate.pairing.side import COMMUTATIVE, CONTROL_FLOW, Side, plain_type
+from polycmp_locate.pairing.side import COMMUTATIVE, CONTROL_FLOW, ModelSide, plain_type
 
 Key = TypeVar("Key")
 #: Number of operators after a tensor that tell it from others like it.
 _DEPTH = 4
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
-_MOST = 0.95
+_ENOUGH_PAIRED = 0.95
 
 
 def pair_graphs(
     candidate: ModelGraph,
     reference: ModelGraph,
     inputs: TensorMetadata | None = None,
-    given: Mapping[str, str] | None = None,
+    known_pairs: Mapping[str, str] | None = None,
 ) -> Pairing:
     """Pair the tensors of two graphs.
 
@@ -37,62 +37,62 @@ def pair_graphs(
         candidate: The model to judge.
         reference: The model to believe.
         inputs: Types and shapes of what will be fed; by default what the reference's model says.
-        given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+        known_pairs: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
     """
     inputs = inputs if inputs is not None else reference.inputs
-    return pair_sides(Side(candidate, inputs), Side(reference, inputs), given)
+    return pair_sides(ModelSide(candidate, inputs), ModelSide(reference, inputs), known_pairs)
 
 
-def pair_sides(candidate: Side, reference: Side, given: Mapping[str, str] | None = None) -> Pairing:
+def pair_sides(candidate: ModelSide, reference: ModelSide, known_pairs: Mapping[str, str] | None = None) -> Pairing:
     """Pair the tensors of two graphs.
 
     Args:
         candidate: The graph of the model to judge.
         reference: The graph of the model to believe.
-        given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+        known_pairs: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
     """
-    strict = _Matching(candidate, reference)
-    found = strict.run(given or {})
-    if found.share >= _MOST or not strict.resized:
-        return found
+    matching = _Matching(candidate, reference)
+    pairing = matching.run(known_pairs or {})
+    if pairing.share >= _ENOUGH_PAIRED or not matching.resized:
+        return pairing
     # A file that keeps the sizes of its example inputs makes other shapes, and so does all that follows.
-    other = _Matching(candidate, reference, sizes=False).run(given or {})
-    return other if len(other.matches) > len(found.matches) else found
+    without_sizes = _Matching(candidate, reference, sizes=False).run(known_pairs or {})
+    return without_sizes if len(without_sizes.matches) > len(pairing.matches) else pairing
 
 
 class _Matching:
     """One pairing in the making, of classes of tensors that are the same but for rounding.
 
     Args:
-        mine: The candidate's graph.
-        other: The reference's.
+        candidate: The candidate's graph.
+        reference: The reference's.
         sizes: Whether the sizes of dimensions must agree; their number must anyway.
 
     Attributes:
         resized: Whether the same operator on matched tensors makes tensors of other sizes.
     """
 
-    def __init__(self, mine: Side, other: Side, sizes: bool = True) -> None:
-        self.mine, self.other, self.sizes = mine, other, sizes
+    def __init__(self, candidate: ModelSide, reference: ModelSide, sizes: bool = True) -> None:
+        self.candidate, self.reference, self.sizes = candidate, reference, sizes
         self.resized = False
-        self.to: dict[str, str] = {}
-        self.back: dict[str, str] = {}
-        self.method: dict[str, str] = {}
+        self.to_reference: dict[str, str] = {}
+        self.to_candidate: dict[str, str] = {}
+        self.methods: dict[str, str] = {}
         self.direct: dict[str, Match] = {}
         self.doubted: dict[str, str] = {}
         self.believed: set[str] = set()
         self.absorbed: list[str] = []
         self.uncut: dict[str, str] = {}
-        self.given: dict[str, str] = {}
+        self.known_pairs: dict[str, str] = {}
 
-    def run(self, given: Mapping[str, str]) -> Pairing:
+    def run(self, known_pairs: Mapping[str, str]) -> Pairing:
         """Match all that can be matched."""
-        self.given.update(given)
-        for name in self.mine.graph.inputs:
-            if name in self.other.graph.inputs:
-                self._join(self.mine.root(name), self.other.root(name), SAME_NAME)
-        for name, target in given.items():
-            self._join(self.mine.root(name), self.other.root(target), GIVEN)
+        self.known_pairs.update(known_pairs)
+        for name in self.candidate.graph.inputs:
+            if name in self.reference.graph.inputs:
+                self._join(self.candidate.root(name), self.reference.root(name), SAME_NAME)
+        for name, target in known_pairs.items():
+            self._join(self.candidate.root(name), self.reference.root(target), GIVEN)
         self._by_names()
         self._by_weights()
         while (
@@ -105,79 +105,91 @@ class _Matching:
         ):
             pass
         matches = tuple(self._matches())
-        codes = frozenset(match.candidate for match in matches if match.candidate in self.mine.codes)
+        codes = frozenset(match.candidate for match in matches if match.candidate in self.candidate.codes)
         absorbed = tuple(dict.fromkeys(self.absorbed))
         uncut = {
             match.candidate: before
             for match in matches
-            if (before := self.uncut.get(self.mine.root(match.candidate))) is not None
+            if (before := self.uncut.get(self.candidate.root(match.candidate))) is not None
         }
-        return Pairing(matches, self.mine.floats, self.other.floats, absorbed=absorbed, codes=codes, uncut=uncut)
+        return Pairing(
+            matches, self.candidate.floats, self.reference.floats, absorbed=absorbed, codes=codes, uncut=uncut
+        )
 
-    def _join(self, mine: str, other: str, method: str) -> bool:
+    def _join(self, candidate: str, reference: str, method: str) -> bool:
         """Match two classes, unless one has a match already."""
-        if mine in self.to or other in self.back:
+        if candidate in self.to_reference or reference in self.to_candidate:
             return False
-        self.to[mine], self.back[other], self.method[mine] = other, mine, method
+        self.to_reference[candidate] = reference
+        self.to_candidate[reference] = candidate
+        self.methods[candidate] = method
         return True
 
     # --- names
 
     def _by_names(self) -> None:
-        found = [*pair_names(self.mine.made, self.other.made), *pair_program(self.mine.modules, self.other.made)]
-        for match in sorted(found, key=lambda item: item.method != SAME_NAME):  # otherwise in the order of the graph
+        matches = [
+            *pair_names(self.candidate.computed, self.reference.computed),
+            *pair_program(self.candidate.modules, self.reference.computed),
+        ]
+        for match in sorted(matches, key=lambda item: item.method != SAME_NAME):  # otherwise in the order of the graph
             self._absorb_named(match)
             if self._may_be_same(match):
-                self._join(self.mine.root(match.candidate), self.other.root(match.reference), match.method)
+                self._join(self.candidate.root(match.candidate), self.reference.root(match.reference), match.method)
                 self.direct[match.candidate] = match
         while self._doubt():
             pass
 
     def _may_be_same(self, match: Match) -> bool:
         """Return whether nothing speaks against two tensors of one name being the same."""
-        one, two = self._made_by(self.mine, match.candidate), self._made_by(self.other, match.reference)
+        one, two = self._maker(self.candidate, match.candidate), self._maker(self.reference, match.reference)
         if one is None or two is None:
             return one is two
-        same = self.mine.kind(one) == self.other.kind(two)
+        same = self.candidate.kind(one) == self.reference.kind(two)
         if same and is_generic(match.reference) and self._reads_other(one, two):
             if match.candidate == match.reference:
-                self.doubted[self.mine.root(match.candidate)] = self.other.root(match.reference)
+                self.doubted[self.candidate.root(match.candidate)] = self.reference.root(match.reference)
             return False
         if same and match.candidate == match.reference and not self._may_be_other(match.reference):
             return self._same_class(match.candidate, match.reference)
         if same:
             return self.fits(match.candidate, match.reference)
         replaced = bool(one.domain or two.domain) or (
-            plain_type(one) not in self.other.op_types or plain_type(two) not in self.mine.op_types
+            plain_type(one) not in self.reference.op_types or plain_type(two) not in self.candidate.op_types
         )
         return replaced and self.fits(match.candidate, match.reference)
 
     def _may_be_other(self, name: str) -> bool:
         """Return whether a name is one that exporters count up, of what is computed about sizes and not of the data."""
-        return is_generic(name) and name not in self.other.floats
+        return is_generic(name) and name not in self.reference.floats
 
     @staticmethod
-    def _made_by(side: Side, name: str) -> GraphNode | None:
+    def _maker(side: ModelSide, name: str) -> GraphNode | None:
         return side.node(side.root(name))
 
     def _doubt(self) -> bool:
-        """Take back names that contradict what has been matched since; return whether any did."""
-        known = {name: name for name in self.back}
-        keys = {node.outputs: self._key(self.mine, node, self.to) for node in self.mine.nodes}
-        keys_of_other = {node.outputs: self._key(self.other, node, known) for node in self.other.nodes}
-        alike = {key for key in keys.values() if key is not None} & set(keys_of_other.values())
+        """Undo matches by name that contradict later matches; return whether there were any."""
+        identity = {name: name for name in self.to_candidate}
+        candidate_keys = {
+            node.outputs: self._key(self.candidate, node, self.to_reference) for node in self.candidate.nodes
+        }
+        reference_keys = {node.outputs: self._key(self.reference, node, identity) for node in self.reference.nodes}
+        alike = {key for key in candidate_keys.values() if key is not None} & set(reference_keys.values())
 
-        def elsewhere(one: GraphNode, two: GraphNode) -> bool:
+        def elsewhere(candidate_node: GraphNode, reference_node: GraphNode) -> bool:
             """Return whether another operator does to the same tensors what one of these does."""
-            mine, other = keys.get(one.outputs), keys_of_other.get(two.outputs)
-            return mine != other and (mine in alike or other in alike)
+            candidate_key = candidate_keys.get(candidate_node.outputs)
+            reference_key = reference_keys.get(reference_node.outputs)
+            return candidate_key != reference_key and (candidate_key in alike or reference_key in alike)
 
-        wrong = [name for name in self.to if self._is_contradicted(name, elsewhere)]
-        for name in wrong:
-            self.doubted[name] = self.to.pop(name)
-            del self.back[self.doubted[name]]
-        self.direct = {name: item for name, item in self.direct.items() if self.mine.root(name) not in wrong}
-        return bool(wrong)
+        contradicted = [name for name in self.to_reference if self._is_contradicted(name, elsewhere)]
+        for name in contradicted:
+            self.doubted[name] = self.to_reference.pop(name)
+            del self.to_candidate[self.doubted[name]]
+        self.direct = {
+            name: item for name, item in self.direct.items() if self.candidate.root(name) not in contradicted
+        }
+        return bool(contradicted)
 
     def _by_doubted_names(self) -> bool:
         """Match a tensor of one name that reads others on both sides; return whether any was.
@@ -185,23 +197,28 @@ class _Matching:
         Exporters count names up, so that the same one may be another tensor; but nothing else is left for it here, and
         most names mean the same in both models: one was made of the other, and what this operator reads was changed.
         """
-        left = [
+        unmatched = [
             name
-            for name, other in self.doubted.items()
-            if name not in self.to and other not in self.back and not self._may_be_other(other)
+            for name, reference in self.doubted.items()
+            if name not in self.to_reference
+            and reference not in self.to_candidate
+            and not self._may_be_other(reference)
         ]
-        sound = [name for name, method in self.method.items() if method == SAME_NAME and self._is_confirmed(name)]
-        if not left or len(sound) <= len(left):
+        confirmed = [name for name, method in self.methods.items() if method == SAME_NAME and self._is_confirmed(name)]
+        if not unmatched or len(confirmed) <= len(unmatched):
             return False
-        self.believed.add(left[0])
-        return self._join(left[0], self.doubted[left[0]], SAME_NAME)
+        self.believed.add(unmatched[0])
+        return self._join(unmatched[0], self.doubted[unmatched[0]], SAME_NAME)
 
     def _is_confirmed(self, name: str) -> bool:
         """Return whether what makes two matched tensors is of one type and reads matched tensors."""
-        one, two = self.mine.node(name), self.other.node(self.to[name]) if name in self.to else None
-        if one is None or two is None or self.mine.kind(one) != self.other.kind(two):
+        one = self.candidate.node(name)
+        two = self.reference.node(self.to_reference[name]) if name in self.to_reference else None
+        if one is None or two is None or self.candidate.kind(one) != self.reference.kind(two):
             return False
-        return bool({self.to.get(read) for read in self.mine.reads(one)} & set(self.other.reads(two)))
+        return bool(
+            {self.to_reference.get(read) for read in self.candidate.reads(one)} & set(self.reference.reads(two))
+        )
 
     def _is_contradicted(self, name: str, elsewhere: Callable[[GraphNode, GraphNode], bool]) -> bool:
         """Return whether a name that exporters count up is that of another tensor.
@@ -211,45 +228,45 @@ class _Matching:
         """
         if name in self.believed:
             return False
-        one, two = self.mine.node(name), self.other.node(self.to[name])
-        if self.method[name] != SAME_NAME or one is None or two is None or self.mine.kind(one) != self.other.kind(two):
+        one, two = self.candidate.node(name), self.reference.node(self.to_reference[name])
+        if one is None or two is None or self.candidate.kind(one) != self.reference.kind(two):
             return False
-        if not is_generic(self.to[name]):
+        if self.methods[name] != SAME_NAME or not is_generic(self.to_reference[name]):
             return False
         return self._reads_other(one, two) or elsewhere(one, two)
 
     def _reads_other(self, one: GraphNode, two: GraphNode) -> bool:
         """Return whether two operators are known to read different tensors."""
-        images = {self.to[name] for name in self.mine.reads(one) if name in self.to}
-        known = {name for name in self.other.reads(two) if name in self.back}
-        return bool(images and known) and not images & set(self.other.reads(two))
+        images = {self.to_reference[name] for name in self.candidate.reads(one) if name in self.to_reference}
+        known = {name for name in self.reference.reads(two) if name in self.to_candidate}
+        return bool(images and known) and not images & set(self.reference.reads(two))
 
     # --- activations that codes do
 
     def _absorb_named(self, match: Match) -> None:
         """Match codes with an activation where their name says that they represent its result."""
-        mine, other = self.mine.root(match.candidate), self.other.root(match.reference)
-        activation = activation_of(self.other, other)
-        codes = code_ends(self.mine, mine, activation) if activation is not None else []
-        if activation is not None and codes and other not in self.back:
-            self._join(self._cut(self.mine, mine, codes, activation), other, match.method)
+        candidate, reference = self.candidate.root(match.candidate), self.reference.root(match.reference)
+        activation = activation_of(self.reference, reference)
+        codes = code_ends(self.candidate, candidate, activation) if activation is not None else []
+        if activation is not None and codes and reference not in self.to_candidate:
+            self._join(self._cut(self.candidate, candidate, codes, activation), reference, match.method)
             before = activation.operand(0)
-            if codes[0] == mine:
-                self.uncut[mine] = before
+            if codes[0] == candidate:
+                self.uncut[candidate] = before
             else:  # the activation reads the rounded tensor, from any operator: a normalisation may be folded
-                self._join(mine, self.other.root(before), match.method)
-            self.absorbed.append(absorbed(self.mine, codes[0], self.other, activation).sentence)
+                self._join(candidate, self.reference.root(before), match.method)
+            self.absorbed.append(absorbed(self.candidate, codes[0], self.reference, activation).sentence)
             return
-        activation = activation_of(self.mine, mine)
-        codes = code_ends(self.other, other, activation) if activation is not None else []
-        if activation is not None and codes and mine not in self.to:
-            self._join(mine, self._cut(self.other, other, codes, activation), match.method)
-            if codes[0] != other:
-                self._join(self.mine.root(activation.operand(0)), other, match.method)
-            self.absorbed.append(absorbed(self.other, codes[0], self.mine, activation).sentence)
+        activation = activation_of(self.candidate, candidate)
+        codes = code_ends(self.reference, reference, activation) if activation is not None else []
+        if activation is not None and codes and candidate not in self.to_reference:
+            self._join(candidate, self._cut(self.reference, reference, codes, activation), match.method)
+            if codes[0] != reference:
+                self._join(self.candidate.root(activation.operand(0)), reference, match.method)
+            self.absorbed.append(absorbed(self.reference, codes[0], self.candidate, activation).sentence)
 
     @staticmethod
-    def _cut(side: Side, name: str, codes: list[str], activation: GraphNode) -> str:
+    def _cut(side: ModelSide, name: str, codes: list[str], activation: GraphNode) -> str:
         """Return the root of the codes that do an activation, which are a class of their own from now on."""
         if codes[0] == name:
             side.replaced[name] = f"{plain_type(side.maker[name])} and {activation.op_type}"
@@ -259,57 +276,58 @@ class _Matching:
 
     def _absorb(self) -> bool:
         """Match codes with the activation that has no other counterpart; return whether any was."""
-        mine = list(find_absorbed(self.mine, self.to, self.other, self.back))
-        for name, activation, codes in mine:
-            root = self._cut(self.mine, name, codes, activation)
-            method = self.method[name]
+        in_candidate = list(find_absorbed(self.candidate, self.to_reference, self.reference, self.to_candidate))
+        for name, activation, codes in in_candidate:
+            root = self._cut(self.candidate, name, codes, activation)
+            method = self.methods[name]
             if root == name:
-                del self.back[self.to.pop(name)]
+                del self.to_candidate[self.to_reference.pop(name)]
                 self.uncut[root] = activation.operand(0)
-            self._join(root, self.other.root(activation.outputs[0]), method)
-            self.absorbed.append(absorbed(self.mine, codes[0], self.other, activation).sentence)
-        other = list(find_absorbed(self.other, self.back, self.mine, self.to))
-        for name, activation, codes in other:
-            root = self._cut(self.other, name, codes, activation)
-            method = self.method[self.back[name]]
+            self._join(root, self.reference.root(activation.outputs[0]), method)
+            self.absorbed.append(absorbed(self.candidate, codes[0], self.reference, activation).sentence)
+        in_reference = list(find_absorbed(self.reference, self.to_candidate, self.candidate, self.to_reference))
+        for name, activation, codes in in_reference:
+            root = self._cut(self.reference, name, codes, activation)
+            method = self.methods[self.to_candidate[name]]
             if root == name:
-                del self.to[self.back.pop(name)]
-            self._join(self.mine.root(activation.outputs[0]), root, method)
-            self.absorbed.append(absorbed(self.other, codes[0], self.mine, activation).sentence)
-        return bool(mine or other)
+                del self.to_reference[self.to_candidate.pop(name)]
+            self._join(self.candidate.root(activation.outputs[0]), root, method)
+            self.absorbed.append(absorbed(self.reference, codes[0], self.candidate, activation).sentence)
+        return bool(in_candidate or in_reference)
 
     def _fold(self) -> bool:
         """Match what an operator makes with the result of the normalisation that was folded into it; if any was."""
-        mine = list(find_folded(self.mine, self.to, self.other, self.back))
-        for name, node in mine:
-            method = self.method[name]
-            del self.back[self.to.pop(name)]
+        in_candidate = list(find_folded(self.candidate, self.to_reference, self.reference, self.to_candidate))
+        for name, node in in_candidate:
+            method = self.methods[name]
+            del self.to_candidate[self.to_reference.pop(name)]
             self._join(name, node.outputs[0], method)
-        other = list(find_folded(self.other, self.back, self.mine, self.to))
-        for name, node in other:
-            method = self.method[self.back[name]]
-            del self.to[self.back.pop(name)]
+        in_reference = list(find_folded(self.reference, self.to_candidate, self.candidate, self.to_reference))
+        for name, node in in_reference:
+            method = self.methods[self.to_candidate[name]]
+            del self.to_reference[self.to_candidate.pop(name)]
             self._join(node.outputs[0], name, method)
-        return bool(mine or other)
+        return bool(in_candidate or in_reference)
 
     # --- weights
 
     def _by_weights(self) -> None:
         """Match what operators of one type make that alone read a weight of one name."""
-        mine, other = self._weight_readers(self.mine), self._weight_readers(self.other)
-        for key, node in mine.items():
-            twin = other.get(key)
+        candidate_readers = self._weight_readers(self.candidate)
+        reference_readers = self._weight_readers(self.reference)
+        for key, node in candidate_readers.items():
+            twin = reference_readers.get(key)
             if node is None or twin is None:
                 continue
             self._join_products(node, twin, SAME_WEIGHT)
-        for (name, kind), node in mine.items():
-            end = other.get((name, "MatMul")) if kind == "Gemm" else None
+        for (name, kind), node in candidate_readers.items():
+            end = reference_readers.get((name, "MatMul")) if kind == "Gemm" else None
             if node is not None and end is not None:
-                self._join_sum(node.outputs[0], _end(self.other, end, biased=has_bias(node)), SAME_WEIGHT)
-        for (name, kind), node in other.items():
-            end = mine.get((name, "MatMul")) if kind == "Gemm" else None
+                self._join_sum(node.outputs[0], _end(self.reference, end, biased=has_bias(node)), SAME_WEIGHT)
+        for (name, kind), node in reference_readers.items():
+            end = candidate_readers.get((name, "MatMul")) if kind == "Gemm" else None
             if node is not None and end is not None:
-                self._join_sum(_end(self.mine, end, biased=has_bias(node)), node.outputs[0], SAME_WEIGHT)
+                self._join_sum(_end(self.candidate, end, biased=has_bias(node)), node.outputs[0], SAME_WEIGHT)
 
     def _join_products(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
         """Match what two operators of one type make, after the sum where only one of them adds its bias itself.
@@ -317,50 +335,53 @@ class _Matching:
         Quantised, a Conv may be a product of whole numbers, to which another operator adds the bias.
         """
         if has_bias(node) == has_bias(twin):
-            return self._join_made(node, twin, method)
+            return self._join_outputs(node, twin, method)
         one, two = node.outputs[0], twin.outputs[0]
         if has_bias(twin):
-            one = _end(self.mine, node, biased=True)
+            one = _end(self.candidate, node, biased=True)
         else:
-            two = _end(self.other, twin, biased=True)
+            two = _end(self.reference, twin, biased=True)
         if not (one and two) and node.op_type == twin.op_type:  # the bias is that of a folded normalisation
-            return self._join_made(node, twin, method)
+            return self._join_outputs(node, twin, method)
         return self._join_sum(one, two, method)
 
     def _join_sum(self, one: str, two: str, method: str) -> bool:
         """Match what a Gemm or Conv makes with the end of a product on the same weight; empty where it has none."""
-        known = one and two and self.mine.is_root(one) and self.other.is_root(two) and self.fits(one, two)
+        known = one and two and self.candidate.is_root(one) and self.reference.is_root(two) and self.fits(one, two)
         return bool(known) and self._join(one, two, method)
 
     @staticmethod
-    def _weight_readers(side: Side) -> dict[tuple[str, str], GraphNode | None]:
-        found: dict[tuple[str, str], GraphNode | None] = {}
+    def _weight_readers(side: ModelSide) -> dict[tuple[str, str], GraphNode | None]:
+        readers: dict[tuple[str, str], GraphNode | None] = {}
         for node in side.nodes:
             for name in dict.fromkeys(base_name(weight) for weight in side.weights_of(node)):
                 if not is_counted(name):
                     key = (name, side.kind(node))
-                    found[key] = None if key in found else node
-        return found
+                    readers[key] = None if key in readers else node
+        return readers
 
     # --- structure
 
     def _forward(self) -> bool:
         """Match what the same operator makes of the same tensors; return whether any was."""
-        mine, other = self._open(self.mine, self.to), self._open(self.other, self.back)
-        known = _groups(mine, lambda node: self._key(self.mine, node, self.to))
-        twins = _groups(other, lambda node: self._key(self.other, node, {name: name for name in self.back}))
-        found = False
+        candidate_nodes = self._unmatched_nodes(self.candidate, self.to_reference)
+        reference_nodes = self._unmatched_nodes(self.reference, self.to_candidate)
+        known = _groups(candidate_nodes, lambda node: self._key(self.candidate, node, self.to_reference))
+        twins = _groups(
+            reference_nodes, lambda node: self._key(self.reference, node, {name: name for name in self.to_candidate})
+        )
+        joined = False
         for key, nodes in known.items():
-            for node, twin in self._told_apart(nodes, twins.get(key, [])):
-                found = self._join_products(node, twin, STRUCTURE) or found
-        return found
+            for node, twin in self._unambiguous_pairs(nodes, twins.get(key, [])):
+                joined = self._join_products(node, twin, STRUCTURE) or joined
+        return joined
 
     @staticmethod
-    def _open(side: Side, done: Mapping[str, str]) -> list[GraphNode]:
-        return [node for node in side.nodes if any(side.is_root(name) and name not in done for name in node.outputs)]
+    def _unmatched_nodes(side: ModelSide, matched: Mapping[str, str]) -> list[GraphNode]:
+        return [node for node in side.nodes if any(side.is_root(name) and name not in matched for name in node.outputs)]
 
     @staticmethod
-    def _key(side: Side, node: GraphNode, images: Mapping[str, str]) -> tuple[str, tuple[str, ...]] | None:
+    def _key(side: ModelSide, node: GraphNode, images: Mapping[str, str]) -> tuple[str, tuple[str, ...]] | None:
         read = [images.get(name) for name in side.reads(node)]
         names = [name for name in read if name is not None]
         if not read or len(names) < len(read):
@@ -368,16 +389,18 @@ class _Matching:
         kind = side.kind(node)
         return kind, tuple(sorted(names) if kind in COMMUTATIVE else names)
 
-    def _told_apart(self, mine: list[GraphNode], other: list[GraphNode]) -> Iterator[tuple[GraphNode, GraphNode]]:
+    def _unambiguous_pairs(
+        self, candidate_nodes: list[GraphNode], reference_nodes: list[GraphNode]
+    ) -> Iterator[tuple[GraphNode, GraphNode]]:
         """Yield the operators of two groups that can only mean each other."""
-        if len(mine) == 1 and len(other) == 1:
-            yield mine[0], other[0]
+        if len(candidate_nodes) == 1 and len(reference_nodes) == 1:
+            yield candidate_nodes[0], reference_nodes[0]
             return
-        if not mine or not other:
+        if not candidate_nodes or not reference_nodes:
             return
         for depth in range(1, _DEPTH + 1):
-            ones = _groups(mine, partial(_behind_all, self.mine, depth))
-            twos = _groups(other, partial(_behind_all, self.other, depth))
+            ones = _groups(candidate_nodes, partial(_behind_all, self.candidate, depth))
+            twos = _groups(reference_nodes, partial(_behind_all, self.reference, depth))
             pairs = [(ones[key][0], twos[key][0]) for key in ones if len(ones[key]) == 1 == len(twos.get(key, ()))]
             if pairs:
                 yield from pairs
@@ -385,115 +408,125 @@ class _Matching:
 
     def _backward(self) -> bool:
         """Match what the same operator reads to make matched tensors; return at the first that was."""
-        for mine, other in list(self.to.items()):
-            node, twin = self.mine.node(mine), self.other.node(other)
-            if node is None or twin is None or self.mine.kind(node) != self.other.kind(twin):
+        for candidate, reference in list(self.to_reference.items()):
+            node, twin = self.candidate.node(candidate), self.reference.node(reference)
+            if node is None or twin is None or self.candidate.kind(node) != self.reference.kind(twin):
                 continue
             if node.op_type in CONTROL_FLOW:
                 continue
-            if any(self._join_read(*pair) for pair in self._read_alike(node, twin)):
+            if any(self._join_operands(*pair) for pair in self._operand_pairs(node, twin)):
                 return True
         return False
 
-    def _read_alike(self, node: GraphNode, twin: GraphNode) -> list[tuple[str, str]]:
+    def _operand_pairs(self, node: GraphNode, twin: GraphNode) -> list[tuple[str, str]]:
         """Return pairs of tensors that two operators read at the same place."""
-        mine, other = self.mine.reads(node), self.other.reads(twin)
-        if self.mine.kind(node) not in COMMUTATIVE:
-            return list(zip(mine, other, strict=True)) if len(mine) == len(other) else []
-        left = [name for name in mine if name not in self.to]
-        right = [name for name in other if name not in self.back]
-        images = {self.to[name] for name in mine if name in self.to}
-        if images != {name for name in other if name in self.back}:  # x (a b) and (x a) b have no factor in common
+        candidate_operands, reference_operands = self.candidate.reads(node), self.reference.reads(twin)
+        if self.candidate.kind(node) not in COMMUTATIVE:
+            same_count = len(candidate_operands) == len(reference_operands)
+            return list(zip(candidate_operands, reference_operands, strict=True)) if same_count else []
+        candidate_names = [name for name in candidate_operands if name not in self.to_reference]
+        reference_names = [name for name in reference_operands if name not in self.to_candidate]
+        images = {self.to_reference[name] for name in candidate_operands if name in self.to_reference}
+        matched = {name for name in reference_operands if name in self.to_candidate}
+        if images != matched:  # x (a b) and (x a) b have no factor in common
             return []
-        if len(left) == 1 and len(right) == 1:
-            return [(left[0], right[0])]
-        return [(ones[0], twos[0]) for ones, twos in self._by_type(left, right) if len(ones) == 1 == len(twos)]
+        if len(candidate_names) == 1 and len(reference_names) == 1:
+            return [(candidate_names[0], reference_names[0])]
+        return [
+            (ones[0], twos[0])
+            for ones, twos in self._by_type(candidate_names, reference_names)
+            if len(ones) == 1 == len(twos)
+        ]
 
-    def _by_type(self, left: list[str], right: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-        ones = _groups(left, lambda name: _type_of(self.mine, name))
-        twos = _groups(right, lambda name: _type_of(self.other, name))
+    def _by_type(self, candidate_names: list[str], reference_names: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+        ones = _groups(candidate_names, lambda name: _type_of(self.candidate, name))
+        twos = _groups(reference_names, lambda name: _type_of(self.reference, name))
         yield from ((ones[key], twos[key]) for key in ones if key in twos)
 
-    def _join_read(self, mine: str, other: str) -> bool:
-        one, two = self.mine.node(mine), self.other.node(other)
-        if one is not None and two is not None and self._may_be_other(other) and self._reads_other(one, two):
+    def _join_operands(self, candidate: str, reference: str) -> bool:
+        one, two = self.candidate.node(candidate), self.reference.node(reference)
+        if one is not None and two is not None and self._may_be_other(reference) and self._reads_other(one, two):
             return False  # one size of a shape may be found at another place of another shape
-        return self.fits(mine, other) and self._join(mine, other, STRUCTURE)
+        return self.fits(candidate, reference) and self._join(candidate, reference, STRUCTURE)
 
-    def _join_made(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
+    def _join_outputs(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
         """Match the results of two operators by place, if their shapes fit; return whether any was."""
-        found = False
+        joined = False
         for name, target in zip(node.outputs, twin.outputs, strict=False):
-            if not self.mine.is_root(name) or not self.other.is_root(target):
+            if not self.candidate.is_root(name) or not self.reference.is_root(target):
                 continue
             if self.fits(name, target, self.sizes):
-                found = self._join(name, target, method) or found
+                joined = self._join(name, target, method) or joined
             else:
                 self.resized = self.resized or self.fits(name, target, sizes=False)
-        return found
+        return joined
 
-    def fits(self, mine: str, other: str, sizes: bool | None = None) -> bool:
+    def fits(self, candidate: str, reference: str, sizes: bool | None = None) -> bool:
         """Return whether two tensors have the same kind of elements and the same shape, as far as those are known.
 
         Args:
-            mine: The candidate's tensor.
-            other: The reference's.
+            candidate: The candidate's tensor.
+            reference: The reference's.
             sizes: Whether the sizes of dimensions must agree; by default as for the whole pairing.
         """
-        if not self._same_class(mine, other):
+        if not self._same_class(candidate, reference):
             return False
-        one, two = self.mine.entry(mine), self.other.entry(other)
+        one, two = self.candidate.entry(candidate), self.reference.entry(reference)
         if one is None or two is None or one.shape is None or two.shape is None:
             return True
         if len(one.shape) != len(two.shape):
             return False
-        if _is_shape(self.mine, mine) and _is_shape(self.other, other):  # as long as that has dimensions, in any file
-            sizes = True
+        if _is_shape(self.candidate, candidate) and _is_shape(self.reference, reference):
+            sizes = True  # as long as that has dimensions, in any file
         return not (self.sizes if sizes is None else sizes) or all(
             a == b for a, b in zip(one.shape, two.shape, strict=True) if _is_known(a) and _is_known(b)
         )  # fmt: skip
 
-    def _same_class(self, mine: str, other: str) -> bool:
-        kinds = (_classes(self.mine, mine), _classes(self.other, other))
+    def _same_class(self, candidate: str, reference: str) -> bool:
+        kinds = (_classes(self.candidate, candidate), _classes(self.reference, reference))
         return not kinds[0] or not kinds[1] or bool(kinds[0] & kinds[1])
 
     # --- from classes to tensors
 
     def _matches(self) -> Iterator[Match]:
-        outputs = self.mine.finals & self.other.finals & self.other.maker.keys() - set(self.given.values())
-        constant = [name for name in self.mine.maker if name in self.mine.static and name in outputs]
-        for name in (*constant, *self.mine.made):
-            if name in self.given:
-                yield Match(name, self.given[name], GIVEN)
+        outputs = (
+            self.candidate.finals & self.reference.finals & self.reference.maker.keys() - set(self.known_pairs.values())
+        )
+        constant = [name for name in self.candidate.maker if name in self.candidate.static and name in outputs]
+        for name in (*constant, *self.candidate.computed):
+            if name in self.known_pairs:
+                yield Match(name, self.known_pairs[name], GIVEN)
                 continue
             if name in outputs:  # outputs of one name are compared, whichever operators make them
                 yield Match(name, name, SAME_NAME)
                 continue
-            other = self.to.get(self.mine.root(name))
-            if other is None or name not in self.mine.shown(self.mine.root(name)):
+            reference = self.to_reference.get(self.candidate.root(name))
+            if reference is None or name not in self.candidate.shown(self.candidate.root(name)):
                 continue
-            yield self._match(name, other)
+            yield self._match(name, reference)
 
-    def _match(self, name: str, other: str) -> Match:
-        root = self.mine.root(name)
+    def _match(self, name: str, reference: str) -> Match:
+        root = self.candidate.root(name)
         shown = [
-            item for item in self.other.shown(other) if item in self.other.maker or item in self.other.graph.inputs
+            item
+            for item in self.reference.shown(reference)
+            if item in self.reference.maker or item in self.reference.graph.inputs
         ]
         if name in shown:
             return Match(name, name, SAME_NAME)
         direct = self.direct.get(name)
         if direct is not None and direct.reference in shown:
             return direct
-        first = next((item for item in self.mine.shown(root) if item not in self.mine.graph.inputs), name)
-        return Match(name, shown[0], self.method[root] if name == first and name not in shown else THROUGH)
+        first = next((item for item in self.candidate.shown(root) if item not in self.candidate.graph.inputs), name)
+        return Match(name, shown[0], self.methods[root] if name == first and name not in shown else THROUGH)
 
 
-def _behind_all(side: Side, depth: int, node: GraphNode) -> tuple[object, ...]:
+def _behind_all(side: ModelSide, depth: int, node: GraphNode) -> tuple[object, ...]:
     """Return the readers of an operator's results, and their readers, as a value that can be compared."""
     return tuple(behind(side, name, depth) for name in node.outputs)
 
 
-def behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
+def behind(side: ModelSide, name: str, depth: int) -> tuple[object, ...]:
     """Return the readers of a tensor, and their readers, as a value that can be compared.
 
     Args:
@@ -508,7 +541,7 @@ def behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
         sorted(
             (
                 (side.kind(node), 0 if side.kind(node) in COMMUTATIVE else place, names(side, node),
-                 tuple(behind(side, made, depth - 1) for made in node.outputs))
+                 tuple(behind(side, output, depth - 1) for output in node.outputs))
                 for node, place in readers
             ),
             key=repr,
@@ -516,17 +549,17 @@ def behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def names(side: Side, node: GraphNode) -> tuple[str, ...]:
+def names(side: ModelSide, node: GraphNode) -> tuple[str, ...]:
     """Return the names of an operator's weights that say what they are."""
     return tuple(sorted({base for item in side.weights_of(node) if not is_counted(base := base_name(item))}))
 
 
-def _type_of(side: Side, name: str) -> str:
+def _type_of(side: ModelSide, name: str) -> str:
     node = side.node(name)
     return "" if node is None else side.kind(node)
 
 
-def _classes(side: Side, name: str) -> set[str]:
+def _classes(side: ModelSide, name: str) -> set[str]:
     """Return the kinds of elements that a tensor and its counterparts hold; empty if that is not known."""
     return {kind for item in side.shown(side.root(name)) if (kind := side.class_of(item))}
 
@@ -535,13 +568,13 @@ def _is_known(dim: int | str) -> bool:
     return isinstance(dim, int) and dim >= 0
 
 
-def _is_shape(side: Side, name: str) -> bool:
+def _is_shape(side: ModelSide, name: str) -> bool:
     node = side.node(name)
     return node is not None and node.op_type == "Shape"
 
 
-def _end(side: Side, product: GraphNode, *, biased: bool) -> str:
-    """Return the output of a product after its bias is added; empty where one is missing or not wanted.
+def _end(side: ModelSide, product: GraphNode, *, biased: bool) -> str:
+    """Return the output of a product after its bias is added; empty where it has a bias and must not, or the reverse.
 
     Args:
         side: The graph.
@@ -556,9 +589,9 @@ def _end(side: Side, product: GraphNode, *, biased: bool) -> str:
 
 def _groups(items: Iterable[Key], key: Callable[[Key], object]) -> dict[object, list[Key]]:
     """Return items by the result of a function, without those for which it returns None."""
-    found: dict[object, list[Key]] = {}
+    groups: dict[object, list[Key]] = {}
     for item in items:
         value = key(item)
         if value is not None:
-            found.setdefault(value, []).append(item)
-    return found
+            groups.setdefault(value, []).append(item)
+    return groups

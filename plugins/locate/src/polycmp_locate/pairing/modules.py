@@ -20,22 +20,22 @@ def pair_modules(nodes: Sequence[GraphNode], recorded: Iterable[str]) -> tuple[M
         nodes: The model's operators in their order; exporters write the module into their names, or beside them.
         recorded: Names of modules: `encoder.layer.0.attention`.
     """
-    found = []
-    wanted = {_tokens(name): name for name in recorded if re.search(r"[A-Za-z]", name)}
+    matches = []
+    module_names = {_tokens(name): name for name in recorded if re.search(r"[A-Za-z]", name)}
     readers: dict[str, list[int]] = {}
     for index, node in enumerate(nodes):
         for name in node.inputs:
             readers.setdefault(name, []).append(index)
     paths = [_path(node) for node in nodes]
-    for tokens, name in wanted.items():
+    for tokens, name in module_names.items():
         inside = [index for index, path in enumerate(paths) if _is_inside(tokens, path)]
         if not inside:
             continue
         last, within = nodes[inside[-1]], set(inside)
-        given = [out for out in last.outputs if out not in readers or not within.issuperset(readers[out])]
-        if len(given) == 1:
-            found.append(Match(given[0], name, MODULE))
-    return tuple(found)
+        outputs = [out for out in last.outputs if out not in readers or not within.issuperset(readers[out])]
+        if len(outputs) == 1:
+            matches.append(Match(outputs[0], name, MODULE))
+    return tuple(matches)
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -50,13 +50,13 @@ def path_of(node: GraphNode, *names: str) -> tuple[str, ...]:
         names: Further names that may have a path, such as those of what it makes.
     """
     paths = (_path(node), *(_tokens(name.rpartition("/")[0]) for name in names))
-    found: list[str] = []
+    modules: list[str] = []
     for part in next(filter(None, paths), ()):
-        if part.isdigit() and found:
-            found[-1] += f".{part}"
+        if part.isdigit() and modules:
+            modules[-1] += f".{part}"
         else:
-            found.append(part)
-    return tuple(found)
+            modules.append(part)
+    return tuple(modules)
 
 
 def _path(node: GraphNode) -> tuple[str, ...]:

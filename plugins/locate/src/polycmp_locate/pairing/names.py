@@ -1,4 +1,4 @@
-"""The names that converters give, and the original tensors that they tell."""
+"""Names that converters derive from those of the original tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUFFIXES = re.compile(
     r"|_cast_to_\w+|_casted_\w+|_castout|_output_cast_?\d*|_input_cast_?\d*|/\w*Cast_?\d*|_scale|_zero_point)$"
 )
 #: Names that exporters count up: the same one may be another tensor in another export of the same model.
-_COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
+_NUMBERED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
 #: Names that say nothing but an operator and a number, and may have the module around it in front, as those of
 #: PyTorch's programs and of its TorchScript exporter do (`/layer/Concat_4_output_0`): exporters count them up, the
 #: latter within each module, so that an operator more or less moves all numbers after it.
@@ -27,9 +27,9 @@ def plain_names(name: str) -> Iterator[str]:
     Args:
         name: The name that it has.
     """
-    seen = 0
-    while (shorter := _SUFFIXES.sub("", name)) != name and seen < 4:
-        name, seen = shorter, seen + 1
+    removed = 0
+    while (shorter := _SUFFIXES.sub("", name)) != name and removed < 4:
+        name, removed = shorter, removed + 1
         yield name
 
 
@@ -40,7 +40,7 @@ def base_name(name: str) -> str:
 
 def is_counted(name: str) -> bool:
     """Return whether a name is only a number that an exporter counted up, and therefore no evidence by itself."""
-    return bool(_COUNTED.match(name)) or "Constant_" in name
+    return bool(_NUMBERED.match(name)) or "Constant_" in name
 
 
 def is_generic(name: str) -> bool:
@@ -78,13 +78,13 @@ def pair_names(candidate: Iterable[str], reference: Iterable[str]) -> tuple[Matc
         reference: Names that the reference shows.
     """
     names, others = list(candidate), set(reference)
-    found = {name: Match(name, name, SAME_NAME) for name in names if name in others}
+    matches = {name: Match(name, name, SAME_NAME) for name in names if name in others}
     claims: dict[str, list[str]] = {}
     for name in names:
         target = next((item for item in plain_names(name) if item in others), None)
-        if name not in found and target is not None and target not in found:
+        if name not in matches and target is not None and target not in matches:
             claims.setdefault(target, []).append(name)
     for target, claimants in claims.items():
         if len(claimants) == 1:
-            found[claimants[0]] = Match(claimants[0], target, CONVERTED_NAME)
-    return tuple(found[name] for name in names if name in found)
+            matches[claimants[0]] = Match(claimants[0], target, CONVERTED_NAME)
+    return tuple(matches[name] for name in names if name in matches)

@@ -1,4 +1,4 @@
-"""What rounding does to the tensors of two paired models, measured on the one that rounds less."""
+"""Rounding noise of the tensors of two paired models, measured on the one that rounds less."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from polycmp.runs import Tolerances
 from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.side import Side as Model
+from polycmp_locate.pairing.side import ModelSide
 from polycmp_locate.pairing.view import SharedGraph
 
 
@@ -46,7 +46,7 @@ def paired_rounding(
     perturbed: Callable[[PartitionedRun], PerturbedRuns | None],
     outputs: Tolerances | None = None,
 ) -> PairedRounding | None:
-    """Return what tells of the noise of two paired models; None where nothing runs one with its tensors moved.
+    """Return the rounding noise of two paired models; None where no backend runs one with its tensors perturbed.
 
     The model that rounds less is moved, and the reference's if both do alike: of a model that rounds to steps nothing
     tells how far they are from the numbers that were rounded.
@@ -54,20 +54,20 @@ def paired_rounding(
     Args:
         candidate: The run to judge, under the names of the pairs.
         reference: The run to believe.
-        perturbed: Gives what runs a run's model with its tensors moved; None where nothing can.
+        perturbed: Returns the perturbed runs of a run's model; None where its backend has none.
         outputs: Judges the models' own outputs; None where nobody asks for them.
     """
     sides = [(run, run.graph) for run in (reference, candidate) if isinstance(run.graph, SharedGraph)]
     for run, graph in sorted(sides, key=lambda side: _coarsest_unit(side[1].side)):
-        moved = perturbed(run)
-        if moved is not None and moved.graph is graph.side.graph:
+        runs = perturbed(run)
+        if runs is not None and runs.graph is graph.side.graph:
             other = next(other for _, other in sides if other is not graph)
             kinds = rounded_to(graph, other.side.graph, is_reference=run is reference)
-            return PairedRounding(graph, run, moved, kinds, graph.finals & other.finals, outputs)
+            return PairedRounding(graph, run, runs, kinds, graph.finals & other.finals, outputs)
     return None
 
 
-def _coarsest_unit(side: Model) -> float:
+def _coarsest_unit(side: ModelSide) -> float:
     kinds = {*types_inside(side.graph, side.types), *side.cast_weights.values()}
     return max(map(unit_of, kinds), default=0.0)
 
@@ -87,17 +87,17 @@ def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool)
         for name, reach in node.shared_steps.items()
     }
     if not is_reference:  # parts call what is rounded alike as the reference does
-        own = {node.counterpart: graph.own[name] for node in parts for name in node.outputs}
-        shared = {own[name]: kind for name, kind in shared.items() if name in own}
+        candidate_names = {node.counterpart: graph.model_names[name] for node in parts for name in node.outputs}
+        shared = {candidate_names[name]: kind for name, kind in shared.items() if name in candidate_names}
     steps = {name: kind for name, kind in quantised_tensors(quantised, exact).items() if name not in shared}
-    found: dict[str, Rounding] = {}
+    kinds: dict[str, Rounding] = {}
     for node in parts:
         if not is_steps(node.apart):
-            found |= {graph.own.get(name, name): node.apart for name in node.outputs}
+            kinds |= {graph.model_names.get(name, name): node.apart for name in node.outputs}
         elif not steps:
-            found |= {graph.own.get(name, name): node.apart for name in (*node.inputs, *node.outputs)}
-    coarse = {kind for kind in found.values() if isinstance(kind, str) and not is_steps(kind)}
-    return {**found, **rounded_weights(quantised, exact), **shared, **steps, "": max(coarse, key=unit_of, default="")}
+            kinds |= {graph.model_names.get(name, name): node.apart for name in (*node.inputs, *node.outputs)}
+    coarse = {kind for kind in kinds.values() if isinstance(kind, str) and not is_steps(kind)}
+    return {**kinds, **rounded_weights(quantised, exact), **shared, **steps, "": max(coarse, key=unit_of, default="")}
 
 
 class PairedRounding(RoundingSource):
@@ -122,9 +122,9 @@ class PairedRounding(RoundingSource):
         outputs: Tolerances | None = None,
     ) -> None:
         self._outputs = outputs
-        self._own = graph.own
+        self._model_names = graph.model_names
         self._base = base
-        self._moved = perturbed
+        self._perturbed_runs = perturbed
         self._depth = depths_of(graph)
         self._uncut = uncut_tensors(graph.side.graph)
         self._kinds = kinds
@@ -138,7 +138,7 @@ class PairedRounding(RoundingSource):
         self._samples: Samples | None = None
 
     def begin(self, feed: Feed, outputs: Sequence[str] | None = None) -> None:
-        """Take the names of the next tensors, and the inputs of the models' own outputs among them."""
+        """Begin the next tensors; the tolerances of the models' outputs learn which outputs are among them."""
         self._names, self._samples = outputs or (), None
         if self._outputs is not None:
             self._outputs.begin(feed, [name for name in self._names if not self.is_inner(name)])
@@ -150,7 +150,7 @@ class PairedRounding(RoundingSource):
             self._outputs.close()
 
     def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> MeasuredJudge:
-        """Return the compare function that judges by this noise, and the models' own outputs by what judges them."""
+        """Return the compare function that judges inner tensors by this noise, outputs by their own tolerances."""
         if self._outputs is None:
             return MeasuredJudge(options, self, detail)
         finals = self._outputs.judge(options, candidate, reference, detail=detail)
@@ -162,37 +162,37 @@ class PairedRounding(RoundingSource):
         other = kind if unit_of(kind) <= UNITS["float32"] else "float32"  # both round to it, each in its own order
         sides = [Side(self._kinds, kind), Side(self._kinds, other)]
         samples = self._sampled()
-        name, depth = self._own_name(output), self._depth.get(output, 1)
+        name, depth = self._model_name(output), self._depth.get(output, 1)
         uncut = self._uncut.get(name, "") if self.is_inner(output) else ""
         return floor_of(name, expected, sides, [samples, samples], depth, uncut, count=count)
 
     def lost(self, output: str, reference: NDArray[Any], *, count: int) -> NDArray[np.bool_] | None:
-        """Return which of its numbers rounding may make NaN or infinite; None where none."""
-        return lost_in(self._own_name(output), reference, [self._sampled()], count=count)
+        """Return the mask of numbers that rounding may make NaN or infinite; None if there are none."""
+        return lost_in(self._model_name(output), reference, [self._sampled()], count=count)
 
     def decisions(self, output: str, *, count: int) -> tuple[Decisions, str]:
-        """Return what rounding turns of whole numbers and of shapes, and the type that is rounded to."""
+        """Return the decisions that rounding turns in a tensor of whole numbers or a shape, and the rounded type."""
         kind = self._on_the_way.get(output, "") or "float32"
-        return turned_in(self._own_name(output), [self._sampled()], count=count), kind
+        return turned_in(self._model_name(output), [self._sampled()], count=count), kind
 
     def is_inner(self, output: str) -> bool:
         """Return whether the tensor is no output of both models."""
         return output not in self._finals
 
-    def _own_name(self, output: str) -> str:
-        return self._own.get(output, output)
+    def _model_name(self, output: str) -> str:
+        return self._model_names.get(output, output)
 
     def _sampled(self) -> Samples | None:
         if self._samples is None and self._names:
-            feed = {self._own_name(name): array for name, array in self._base.given.items()}
-            names = list(dict.fromkeys(map(self._own_name, self._names)))
-            self._samples = self._moved.samples(feed, self._kinds, names)
+            feed = {self._model_name(name): array for name, array in self._base.given.items()}
+            names = list(dict.fromkeys(map(self._model_name, self._names)))
+            self._samples = self._perturbed_runs.samples(feed, self._kinds, names)
         return self._samples
 
 
 @dataclass(frozen=True)
 class _InnerJudge(MeasuredJudge):
-    """Compare function that judges tensors inside by their own noise, and outputs as where nobody looks inside.
+    """Compare function that judges inner tensors by their own noise, and outputs by their own tolerances.
 
     Args:
         finals: Judges the outputs.

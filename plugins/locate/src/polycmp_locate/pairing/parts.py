@@ -13,23 +13,24 @@ from numpy.typing import NDArray
 from polycmp.graph import GraphNode, weight_values
 from polycmp.judging import folded_factors
 from polycmp.precision import STEPS, UNITS, unit_of
+from polycmp_locate.pairing.attributes import AttributeDifference, attribute_differences
 from polycmp_locate.pairing.result import GIVEN, Match, Pairing
-from polycmp_locate.pairing.side import MOVING, Side, plain_type
-from polycmp_locate.pairing.unlike import Unlike, unlike
+from polycmp_locate.pairing.side import MOVING, ModelSide, plain_type
 
 _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "IntegerToFloat",
               "DynamicQuantize")  # fmt: skip
 #: Operators of which one in a part says more than those that only move elements after it.
 _PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 #: Where operators read what quantisers round, be it a weight.
-_ROUNDED = {"Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
-            "RNN": (1, 2), "Attention": (1,), "Gather": (0,), "Add": (0, 1), "Sub": (0, 1), "Mul": (0, 1),
-            "Div": (0, 1)}  # fmt: skip
+_ROUNDED_OPERANDS = {
+    "Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
+    "RNN": (1, 2), "Attention": (1,), "Gather": (0,), "Add": (0, 1), "Sub": (0, 1), "Mul": (0, 1), "Div": (0, 1),
+}  # fmt: skip
 #: Operators that change what they read by a constant, which some optimisers take for one that changes nothing.
 _WITH_CONSTANTS = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip"})
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 #: Operators that make and read codes one number at a time, so that equal scales make equal codes but for ties.
-_SHARED = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_ELEMENTWISE_CODES = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ class PartNode(GraphNode):
         one_of: The candidate's operators any of which may be the one that is wrong, since what they make for each
             other has no counterpart; none where one alone calculates.
         members: All operators of the candidate's part that calculate, in their order.
-        left_out: Operators of the reference that do something with a constant, and that the candidate does without.
+        omitted: Operators of the reference that do something with a constant, and that the candidate does without.
         may_be_frozen: Whether an export may have frozen what the reference's part alone reads: sizes and inputs.
-        unlike: Attributes in which operators differ that each part has once.
+        differing_attributes: Attributes in which operators differ that each part has once.
     """
 
     unit: float = 0.0
@@ -84,14 +85,14 @@ class PartNode(GraphNode):
     folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
     may_be_frozen: bool = True
-    unlike: tuple[Unlike, ...] = ()
+    differing_attributes: tuple[AttributeDifference, ...] = ()
 
 
-def weight_name(own: str) -> str:
+def weight_name(name: str) -> str:
     """Return the name that a weight of the reference has beside the names of pairs."""
-    return f"{own} weight"
+    return f"{name} weight"
 
 
 def unit_inside(node: GraphNode) -> float:
@@ -105,17 +106,17 @@ def uncut_name(node: GraphNode) -> str:
 
 
 def last_step(node: GraphNode) -> float:
-    """Return the step of the scale to which a part rounds what it makes; 0 if it does not, or that is not known."""
+    """Return the step of the scale to which a part rounds its result; 0 if there is none, or it is unknown."""
     return node.step if isinstance(node, PartNode) else 0.0
 
 
 def is_calibrated(node: GraphNode) -> bool:
     """Return whether the candidate rounds to steps in a part that do not follow from the numbers themselves."""
     kinds = node.candidate_ops if isinstance(node, PartNode) else ()
-    return any(map(rounds_to_given_steps, kinds))
+    return any(map(rounds_to_static_steps, kinds))
 
 
-def rounds_to_given_steps(kind: str) -> bool:
+def rounds_to_static_steps(kind: str) -> bool:
     """Return whether an operator of a type rounds to steps that do not follow from the numbers themselves."""
     return kind in {"QuantizeLinear", "QGemm", "QAttention"} or kind.startswith("QLinear")
 
@@ -145,36 +146,40 @@ class Joint:
     dropped: list[Match] = field(default_factory=list)
 
 
-def join(pairing: Pairing, mine: Side, other: Side) -> Joint:
+def join(pairing: Pairing, candidate: ModelSide, reference: ModelSide) -> Joint:
     """Return two graphs as one.
 
     Args:
         pairing: Pairs of tensors of the two graphs.
-        mine: The candidate's graph.
-        other: The reference's.
+        candidate: The candidate's graph.
+        reference: The reference's.
     """
     matches = list(pairing.matches)
     dropped: list[Match] = []
     while True:
-        builder = _Builder(matches, mine, other, pairing.uncut)
-        nodes, stuck = _in_order([builder.node(match) for match in matches], {*mine.graph.inputs, *other.graph.inputs})
+        builder = _Builder(matches, candidate, reference, pairing.uncut)
+        nodes, stuck = _in_order(
+            [builder.node(match) for match in matches], {*candidate.graph.inputs, *reference.graph.inputs}
+        )
         if not stuck:
             return Joint(nodes, builder.to_reference, dropped)
-        wrong = _weakest([match for match in matches if match.candidate in stuck])
-        dropped.append(wrong)
-        matches.remove(wrong)
+        weakest = _weakest([match for match in matches if match.candidate in stuck])
+        dropped.append(weakest)
+        matches.remove(weakest)
 
 
 def _weakest(matches: Sequence[Match]) -> Match:
-    """Return the pair that least speaks for, the last of several."""
+    """Return the pair with the weakest evidence, the last of several."""
     return max(reversed(matches), key=lambda match: match.candidate != match.reference and match.method != GIVEN)
 
 
 class _Builder:
-    def __init__(self, matches: Sequence[Match], mine: Side, other: Side, uncut: Mapping[str, str]) -> None:
-        self.mine, self.other = mine, other
+    def __init__(
+        self, matches: Sequence[Match], candidate: ModelSide, reference: ModelSide, uncut: Mapping[str, str]
+    ) -> None:
+        self.candidate, self.reference = candidate, reference
         self.uncut = uncut
-        inputs = {name: name for name in (*mine.graph.inputs, *other.graph.inputs)}
+        inputs = {name: name for name in (*candidate.graph.inputs, *reference.graph.inputs)}
         self.to_reference = {**inputs, **{match.candidate: match.reference for match in matches}}
         self.first: dict[str, str] = {}
         for name, target in self.to_reference.items():
@@ -182,30 +187,31 @@ class _Builder:
 
     def node(self, match: Match) -> PartNode:
         """Return the operator of a pair."""
-        own = part_of(self.mine, match.candidate, self.to_reference)
-        inputs = own.inputs
-        theirs = Part()
-        alone: tuple[str, ...] = ()
-        beside: tuple[str, ...] = ()
+        candidate_part = part_of(self.candidate, match.candidate, self.to_reference)
+        inputs = candidate_part.inputs
+        reference_part = Part()
+        only_reference: tuple[str, ...] = ()
+        only_candidate: tuple[str, ...] = ()
         if self.first[match.reference] == match.candidate:
-            theirs = part_of(self.other, match.reference, self.first)
+            reference_part = part_of(self.reference, match.reference, self.first)
             covered = {self.to_reference[name] for name in inputs}
-            alone = tuple(self.first[name] for name in theirs.inputs if name not in covered)
-            beside = tuple(name for name in inputs if self.to_reference[name] not in theirs.inputs)
-            inputs = inputs | dict.fromkeys(alone)
+            only_reference = tuple(self.first[name] for name in reference_part.inputs if name not in covered)
+            only_candidate = tuple(name for name in inputs if self.to_reference[name] not in reference_part.inputs)
+            inputs = inputs | dict.fromkeys(only_reference)
         elif match.reference not in {self.to_reference[name] for name in inputs}:
             inputs = inputs | {self.first[match.reference]: None}
-        main = self._main(match.candidate, own)
-        kinds, shared = {**own.kinds, **theirs.kinds}, self._shared_steps(own, theirs)
+        main = self._main(match.candidate, candidate_part)
+        kinds = {**candidate_part.kinds, **reference_part.kinds}
+        shared = self._shared_steps(candidate_part, reference_part)
         real = {name: unit for name, unit in kinds.items() if name not in STEPS}
         if shared is not None and not shared:
             kinds = real
         coarsest = max(kinds, key=kinds.__getitem__, default="")
-        held = max((*own.held, *theirs.held, coarsest), key=unit_of)
-        weights = _rounded_weights(self.other, theirs.nodes)
-        normed = own.nodes and all(node.op_type != "BatchNormalization" for node in own.nodes)
-        folded = {name: folded_factors(self.other.graph, name) for name in weights} if normed else {}
-        metadata = {**(theirs.nodes[-1].metadata if theirs.nodes else {}), **main.metadata}
+        coarsest_held = max((*candidate_part.weight_types, *reference_part.weight_types, coarsest), key=unit_of)
+        weights = _rounded_weights(self.reference, reference_part.nodes)
+        normed = candidate_part.nodes and all(node.op_type != "BatchNormalization" for node in candidate_part.nodes)
+        folded = {name: folded_factors(self.reference.graph, name) for name in weights} if normed else {}
+        metadata = {**(reference_part.nodes[-1].metadata if reference_part.nodes else {}), **main.metadata}
         return PartNode(
             main.op_type,
             main.name,
@@ -214,81 +220,89 @@ class _Builder:
             (match.candidate,),
             main.attributes,
             metadata,
-            unit=unit_of(held),
-            coarsest=held,
+            unit=unit_of(coarsest_held),
+            coarsest=coarsest_held,
             quantised=any(name in STEPS for name in kinds),
             apart=coarsest if shared is None else max(real, key=real.__getitem__, default=""),
             shared_steps=shared or {},
-            candidate_ops=tuple(node.op_type for node in own.nodes),
-            reference_ops=tuple(node.op_type for node in theirs.nodes),
-            only_reference=alone,
+            candidate_ops=tuple(node.op_type for node in candidate_part.nodes),
+            reference_ops=tuple(node.op_type for node in reference_part.nodes),
+            only_reference=only_reference,
             counterpart=match.reference,
             method=match.method,
-            only_candidate=beside,
-            step=self.mine.step_of(match.candidate),
+            only_candidate=only_candidate,
+            step=self.candidate.step_of(match.candidate),
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
             weights=tuple(map(weight_name, weights)),
             folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
-            one_of=self._hidden(own),
-            members=tuple(node.label for node in self._calculating(own)),
-            left_out=self._left_out(own, theirs),
-            unlike=unlike(own.nodes, theirs.nodes),
+            one_of=self._hidden_operators(candidate_part),
+            members=tuple(node.label for node in self._calculating(candidate_part)),
+            omitted=self._omitted_operators(candidate_part, reference_part),
+            differing_attributes=attribute_differences(candidate_part.nodes, reference_part.nodes),
             may_be_frozen=any(
-                name in self.other.graph.inputs or not self.other.is_real(name)
-                for name in map(self.to_reference.__getitem__, alone)
+                name in self.reference.graph.inputs or not self.reference.is_real(name)
+                for name in map(self.to_reference.__getitem__, only_reference)
             ),
         )
 
-    def _shared_steps(self, own: Part, theirs: Part) -> Mapping[str, float] | None:
+    def _shared_steps(self, candidate_part: Part, reference_part: Part) -> Mapping[str, float] | None:
         """Return the largest number that has a code, by the name of what both sides of a part round to the same steps.
 
         What is multiplied out alike is the same number on both sides, and needs no step. None where a side rounds to
         steps that the other does not have, or it is not certain.
         """
-        mine, other = _of_steps(self.mine, own), _of_steps(self.other, theirs)
-        kinds = [Counter(node.op_type for node in nodes) for nodes in (mine, other)]
-        if kinds[0] != kinds[1] or not kinds[0].keys() <= _SHARED:
+        candidate_nodes = _step_operators(self.candidate, candidate_part)
+        reference_nodes = _step_operators(self.reference, reference_part)
+        kinds = [Counter(node.op_type for node in nodes) for nodes in (candidate_nodes, reference_nodes)]
+        if kinds[0] != kinds[1] or not kinds[0].keys() <= _ELEMENTWISE_CODES:
             return None
-        if sorted(_held(self.mine, node) for node in mine) != sorted(_held(self.other, node) for node in other):
+        fingerprints = sorted(_fingerprint(self.candidate, node) for node in candidate_nodes)
+        if fingerprints != sorted(_fingerprint(self.reference, node) for node in reference_nodes):
             return None
-        rounded = [node for node in other if node.op_type == "QuantizeLinear" and not _is_static(self.other, node)]
-        reaches = {node.operand(0): self.other.reach_of(node.outputs[0]) for node in rounded}
+        rounded = [
+            node
+            for node in reference_nodes
+            if node.op_type == "QuantizeLinear" and not _is_static(self.reference, node)
+        ]
+        reaches = {node.operand(0): self.reference.reach_of(node.outputs[0]) for node in rounded}
         return reaches if all(reaches.values()) else None
 
-    def _hidden(self, part: Part) -> tuple[str, ...]:
+    def _hidden_operators(self, part: Part) -> tuple[str, ...]:
         """Return the operators of a part whose tensors cannot be seen, where several of them calculate."""
         nodes = self._calculating(part)
-        products = [node for node in nodes if plain_type(node) in _PRODUCTS and self.mine.weights_of(node)]
-        hidden = len(products) > 1 or any(map(self.mine.is_blocked, (name for node in nodes for name in node.outputs)))
+        products = [node for node in nodes if plain_type(node) in _PRODUCTS and self.candidate.weights_of(node)]
+        hidden = len(products) > 1 or any(
+            map(self.candidate.is_blocked, (name for node in nodes for name in node.outputs))
+        )
         return tuple(node.label for node in nodes) if hidden and len(nodes) > 1 else ()
 
     def _calculating(self, part: Part) -> list[GraphNode]:
         """Return the operators of a part that do more than move or round."""
-        nodes = [node for node in part.nodes if any(self.mine.is_root(name) for name in node.outputs)]
+        nodes = [node for node in part.nodes if any(self.candidate.is_root(name) for name in node.outputs)]
         return [node for node in nodes if node.op_type not in MOVING]
 
-    def _left_out(self, own: Part, theirs: Part) -> tuple[str, ...]:
+    def _omitted_operators(self, candidate_part: Part, reference_part: Part) -> tuple[str, ...]:
         """Return the reference's operators with constants that the candidate has none for, nor weights to hold them."""
-        if any(self.mine.weights_of(node) for node in own.nodes):
+        if any(self.candidate.weights_of(node) for node in candidate_part.nodes):
             return ()
-        kinds = Counter(plain_type(node) for node in theirs.nodes)
-        kinds.subtract(plain_type(node) for node in own.nodes)
+        kinds = Counter(plain_type(node) for node in reference_part.nodes)
+        kinds.subtract(plain_type(node) for node in candidate_part.nodes)
         more = {kind for kind, count in kinds.items() if count > 0}
-        lacking = [node for node in theirs.nodes if plain_type(node) in more]
+        unmatched = [node for node in reference_part.nodes if plain_type(node) in more]
         if min(kinds.values(), default=0) < 0 or not more <= _WITH_CONSTANTS:
             return ()
-        return tuple(map(self._with_constant, lacking)) if all(map(self.other.weights_of, lacking)) else ()
+        return tuple(map(self._with_constant, unmatched)) if all(map(self.reference.weights_of, unmatched)) else ()
 
     def _with_constant(self, node: GraphNode) -> str:
         """Return an operator for people, with its constant where that is one number."""
-        held = weight_values(self.other.graph, self.other.weights_of(node)).values()
-        one = next((value for value in held if value.size == 1), None)
+        values = weight_values(self.reference.graph, self.reference.weights_of(node)).values()
+        one = next((value for value in values if value.size == 1), None)
         return node.label if one is None else f"{node.label} ({float(one.reshape(-1)[0]):.4g})"
 
     def _main(self, name: str, part: Part) -> GraphNode:
         """Return the operator in a part that calculates, and does not only round or scale."""
-        root = self.mine.node(self.mine.root(name))
-        main = root if root is not None and root in part.nodes else self.mine.maker[name]
+        root = self.candidate.node(self.candidate.root(name))
+        main = root if root is not None and root in part.nodes else self.candidate.maker[name]
         if main.op_type in MOVING:
             return next((node for node in reversed(part.nodes) if plain_type(node) in _PRODUCTS), main)
         return main
@@ -302,10 +316,10 @@ class Part:
     all_nodes: list[GraphNode] = field(default_factory=list)
     inputs: dict[str, None] = field(default_factory=dict)
     kinds: dict[str, float] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)
+    weight_types: set[str] = field(default_factory=set)
 
 
-def part_of(side: Side, name: str, border: Mapping[str, str]) -> Part:
+def part_of(side: ModelSide, name: str, border: Mapping[str, str]) -> Part:
     """Return the part of a graph that makes a tensor of others.
 
     Args:
@@ -331,73 +345,73 @@ def part_of(side: Side, name: str, border: Mapping[str, str]) -> Part:
     part.nodes = sorted((node for node in chosen.values() if not _is_static(side, node)), key=lambda n: places[id(n)])
     part.all_nodes = list(chosen.values())
     for node in part.all_nodes:
-        part.kinds.update(_kinds(side, node))
-        part.held.update(side.cast_weights[name] for name in node.outputs if name in side.cast_weights)
+        part.kinds.update(_rounding_units(side, node))
+        part.weight_types.update(side.cast_weights[name] for name in node.outputs if name in side.cast_weights)
     return part
 
 
-def _rounded_weights(side: Side, nodes: Iterable[GraphNode]) -> dict[str, None]:
+def _rounded_weights(side: ModelSide, nodes: Iterable[GraphNode]) -> dict[str, None]:
     """Return the weights of operators that quantisers round to steps; biases of products are not among them."""
-    read = {node.operand(place): None for node in nodes for place in _ROUNDED.get(plain_type(node), ())}
+    read = {node.operand(place): None for node in nodes for place in _ROUNDED_OPERANDS.get(plain_type(node), ())}
     return {name: None for name in read if name in side.graph.weights}
 
 
-def _of_steps(side: Side, part: Part) -> list[GraphNode]:
+def _step_operators(side: ModelSide, part: Part) -> list[GraphNode]:
     """Return the operators of a part that read or make codes; what depends on weights alone, too."""
-    return [node for node in part.all_nodes if not _kinds(side, node).keys().isdisjoint(STEPS)]
+    return [node for node in part.all_nodes if not _rounding_units(side, node).keys().isdisjoint(STEPS)]
 
 
-def _held(side: Side, node: GraphNode) -> tuple[str, ...]:
-    """Return an operator's type and what tells the weights that it reads from all others.
+def _fingerprint(side: ModelSide, node: GraphNode) -> tuple[str, ...]:
+    """Return an operator's type and digests of the weights that it reads.
 
     Of codes that are weights no scale: the same codes times another number are no rounding to other steps.
     """
     read = node.inputs[:1] if node.op_type == "DequantizeLinear" and _is_static(side, node) else node.inputs
     values = weight_values(side.graph, [name for name in read if name in side.static])
-    told = []
+    digests = []
     for place, name in enumerate(read):
         if name in values:
             array = np.ascontiguousarray(values[name])
-            told.append(f"{place} {array.dtype} {array.shape} {sha256(array.data).hexdigest()}")
+            digests.append(f"{place} {array.dtype} {array.shape} {sha256(array.data).hexdigest()}")
         elif name in side.static:
-            told.append(f"{place} {name}")
-    return node.op_type, *told
+            digests.append(f"{place} {name}")
+    return node.op_type, *digests
 
 
-def _is_static(side: Side, node: GraphNode) -> bool:
+def _is_static(side: ModelSide, node: GraphNode) -> bool:
     return all(name in side.static for name in node.outputs)
 
 
-def _kinds(side: Side, node: GraphNode) -> dict[str, float]:
+def _rounding_units(side: ModelSide, node: GraphNode) -> dict[str, float]:
     """Return the types that an operator rounds to, with their unit roundoffs."""
     names = {side.type_name(name) for name in (*node.inputs, *node.outputs)}
-    found = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
+    units = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
     known = [side.codes.get(name) for name in node.outputs]
-    found.update({steps.dtype.name: STEPS[steps.dtype.name] for steps in known if steps is not None})
+    units.update({steps.dtype.name: STEPS[steps.dtype.name] for steps in known if steps is not None})
     if node.op_type in _PACKED:  # several codes lie in one byte
-        found.update({name: STEPS[name] for name in [f"int{node.attributes.get('bits', 4)}"] if name in STEPS})
+        units.update({name: STEPS[name] for name in [f"int{node.attributes.get('bits', 4)}"] if name in STEPS})
     elif any(word in node.op_type for word in _QUANTISED):
         steps = names & set(STEPS)
-        found.update({name: STEPS[name] for name in steps or (set() if "int32" in names else {"int8"})})
-    return found
+        units.update({name: STEPS[name] for name in steps or (set() if "int32" in names else {"int8"})})
+    return units
 
 
-def _in_order(nodes: Iterable[PartNode], made: set[str]) -> tuple[list[PartNode], set[str]]:
-    """Return operators in an order in which they can run, and what those make that never can."""
+def _in_order(nodes: Iterable[PartNode], available: set[str]) -> tuple[list[PartNode], set[str]]:
+    """Return operators in topological order, and the tensors that are on circles."""
     ordered: list[PartNode] = []
     waiting = list(nodes)
-    known = set(made)
+    known = set(available)
     while waiting:
-        left = []
+        blocked = []
         for node in waiting:
             if known.issuperset(node.inputs):
                 ordered.append(node)
                 known.update(node.outputs)
             else:
-                left.append(node)
-        if len(left) == len(waiting):
-            return ordered, _circle(left)
-        waiting = left
+                blocked.append(node)
+        if len(blocked) == len(waiting):
+            return ordered, _circle(blocked)
+        waiting = blocked
     return ordered, set()
 
 

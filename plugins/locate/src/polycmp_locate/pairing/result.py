@@ -95,6 +95,6 @@ class Pairing:
 
         A model with fused operators has fewer tensors than the other, so not all of the other's can have one.
         """
-        left = [(len(self.unmatched_candidate), len(self.candidate_floats))]
-        left.append((len(self.unmatched_reference), len(self.reference_floats)))
-        return max((1.0 - missing / count for missing, count in left if count), default=1.0)
+        counts = [(len(self.unmatched_candidate), len(self.candidate_floats))]
+        counts.append((len(self.unmatched_reference), len(self.reference_floats)))
+        return max((1.0 - missing / count for missing, count in counts if count), default=1.0)

@@ -14,7 +14,7 @@ from polycmp_locate.pairing.codes import code_tensors
 from polycmp_locate.pairing.source import module_of
 
 #: Operators that other operators replace, by what they compute.
-_PLAIN = {
+_PLAIN_TYPES = {
     "MatMulInteger": "MatMul", "QLinearMatMul": "MatMul", "FusedMatMul": "MatMul", "MatMulNBits": "MatMul",
     "MatMulIntegerToFloat": "MatMul", "DynamicQuantizeMatMul": "MatMul", "TransposeMatMul": "MatMul",
     "ConvInteger": "Conv", "QLinearConv": "Conv", "FusedConv": "Conv", "NhwcConv": "Conv", "NhwcFusedConv": "Conv",
@@ -34,10 +34,12 @@ _INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
 _ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout",
                        "ReorderInput", "ReorderOutput"})  # fmt: skip
 #: Where operators have tensors to calculate with; what is left out are scales, zero points, shapes and places.
-_DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
-         "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
-         "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
-         "Split": (0,)}  # fmt: skip
+_DATA_OPERANDS = {
+    "MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
+    "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
+    "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
+    "Split": (0,),
+}  # fmt: skip
 #: Operators that run other graphs. What two of them read is not the same because their results are: a condition may be
 #: inverted together with its branches, or part of a branch be moved out of it.
 CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
@@ -51,10 +53,10 @@ def calculates(node: GraphNode) -> bool:
 
 def plain_type(node: GraphNode) -> str:
     """Return the type of the computation of an operator, whichever operator replaced it."""
-    return _PLAIN.get(node.op_type, node.op_type)
+    return _PLAIN_TYPES.get(node.op_type, node.op_type)
 
 
-class Side:
+class ModelSide:
     """One graph.
 
     Args:
@@ -88,17 +90,17 @@ class Side:
     def members(self) -> dict[str, list[str]]:
         """The tensors of each class, by its root."""
         members: dict[str, list[str]] = {}
-        for name in (*self.graph.inputs, *self.made):
+        for name in (*self.graph.inputs, *self.computed):
             members.setdefault(self.root(name), []).append(name)
         return members
 
     @cached_property
     def cast_weights(self) -> dict[str, str]:
-        """The coarse types in which the file holds weights that a Cast makes wider, by the name of what it makes."""
+        """The coarse types of weights that a Cast widens, by the name of the Cast's result."""
         return cast_weights(self.graph)
 
     def split(self, names: Sequence[str], kind: str) -> None:
-        """Have a class of tensors end before some, which operators make that do more than to round.
+        """Split a class of tensors before some whose operators do more than round.
 
         Args:
             names: The tensors, which are the same to each other.
@@ -120,7 +122,7 @@ class Side:
         return {id(node): index for index, node in enumerate(self.graph.nodes)}
 
     @cached_property
-    def made(self) -> tuple[str, ...]:
+    def computed(self) -> tuple[str, ...]:
         """Tensors that operators make of the inputs, in their order."""
         nodes = self.graph.nodes
         names = (name for node in nodes for name in node.outputs)
@@ -129,12 +131,12 @@ class Side:
     @cached_property
     def floats(self) -> dict[str, GraphNode | None]:
         """Those of them that hold real numbers, with their operators; scales and steps of quantised ones left out."""
-        return {name: self.maker[name] for name in self.made if self._is_shown(name)}
+        return {name: self.maker[name] for name in self.computed if self._is_shown(name)}
 
     @cached_property
     def modules(self) -> dict[str, str]:
         """The module that makes each of these tensors, as far as the file says which."""
-        modules = {name: module_of(self.maker[name]) for name in self.made}
+        modules = {name: module_of(self.maker[name]) for name in self.computed}
         return {name: module for name, module in modules.items() if module}
 
     @cached_property
@@ -183,11 +185,11 @@ class Side:
     @cached_property
     def all_readers(self) -> dict[str, list[GraphNode]]:
         """All operators that read each tensor."""
-        found: dict[str, list[GraphNode]] = {}
+        readers: dict[str, list[GraphNode]] = {}
         for node in self.graph.nodes:
             for name in node.inputs:
-                found.setdefault(name, []).append(node)
-        return found
+                readers.setdefault(name, []).append(node)
+        return readers
 
     def quantisers(self, name: str) -> list[GraphNode]:
         """Return the readers of a tensor if all are QuantizeLinear; none for outputs."""
@@ -198,11 +200,11 @@ class Side:
     @cached_property
     def _blocked(self) -> frozenset[str]:
         """Tensors that have their channels in blocks, so that they have neither shape nor order of any other."""
-        found: set[str] = set()
+        blocked: set[str] = set()
         for node in self.graph.nodes:
-            if node.op_type != _UNBLOCKING and (node.domain == _BLOCKED or not found.isdisjoint(node.inputs)):
-                found.update(node.outputs)
-        return frozenset(found)
+            if node.op_type != _UNBLOCKING and (node.domain == _BLOCKED or not blocked.isdisjoint(node.inputs)):
+                blocked.update(node.outputs)
+        return frozenset(blocked)
 
     def is_blocked(self, name: str) -> bool:
         """Return whether a tensor has its channels in blocks, so that no other is like it."""
@@ -219,19 +221,19 @@ class Side:
 
     def entry(self, name: str) -> TensorEntry | None:
         """Return the type and shape of a tensor as far as they are known; for one in a class, those of the class."""
-        own = self.types.get(name)
-        if own is not None and own.shape is not None:
-            return own
+        entry = self.types.get(name)
+        if entry is not None and entry.shape is not None:
+            return entry
         known = (self.types.get(item) for item in self.members.get(self.root(name), ()))
-        return next((item for item in known if item is not None and item.shape is not None), own)
+        return next((item for item in known if item is not None and item.shape is not None), entry)
 
     def root(self, name: str) -> str:
         """Return the tensor that one is the same as, but for rounding; itself if there is none."""
-        found = self._roots.get(name)
-        if found is None:
+        root = self._roots.get(name)
+        if root is None:
             before = self._before(name)
-            found = self._roots[name] = name if before is None else self.root(before)
-        return found
+            root = self._roots[name] = name if before is None else self.root(before)
+        return root
 
     def node(self, root: str) -> GraphNode | None:
         """Return the operator that calculates a tensor; None for the model's inputs."""
@@ -239,7 +241,7 @@ class Side:
 
     def reads(self, node: GraphNode) -> tuple[str, ...]:
         """Return the roots of what an operator calculates with, weights and scales left out."""
-        places = _DATA.get(node.op_type)
+        places = _DATA_OPERANDS.get(node.op_type)
         names = node.inputs if places is None else [node.operand(at) for at in places]
         return tuple(self.root(name) for name in names if name and name not in self.static)
 
@@ -259,11 +261,11 @@ class Side:
     @cached_property
     def readers(self) -> dict[str, list[tuple[GraphNode, int]]]:
         """Operators that calculate with a root, and at which place."""
-        found: dict[str, list[tuple[GraphNode, int]]] = {}
+        readers: dict[str, list[tuple[GraphNode, int]]] = {}
         for node in self.nodes:
             for place, name in enumerate(self.reads(node)):
-                found.setdefault(name, []).append((node, place))
-        return found
+                readers.setdefault(name, []).append((node, place))
+        return readers
 
     def shown(self, root: str) -> Iterator[str]:
         """Yield the tensors of a class that can be compared: real ones, or all if none is."""
@@ -289,8 +291,8 @@ class Side:
         if first in self.static:
             return self._product(node)
         if node.op_type == "Cast":
-            made_by = self.maker.get(first)
-            steps = made_by is not None and made_by.op_type in _INTEGER
+            producer = self.maker.get(first)
+            steps = producer is not None and producer.op_type in _INTEGER
             return first if steps or (self._is_declared_real(first) and self._is_declared_real(name)) else None
         if node.op_type in _ROUNDING:
             return first if name == node.outputs[0] else None
@@ -308,26 +310,26 @@ class Side:
     @cached_property
     def _unscaled(self) -> frozenset[str]:
         """Products of integers, which may have been rounded since, but not been scaled."""
-        found: set[str] = set()
+        products: set[str] = set()
         for node in self.graph.nodes:
             if node.op_type in _INTEGER:
-                found.update(node.outputs)
-            elif node.op_type in _ROUNDING and node.operand(0) in found:
-                found.add(node.outputs[0])
-        return frozenset(found - self.static)
+                products.update(node.outputs)
+            elif node.op_type in _ROUNDING and node.operand(0) in products:
+                products.add(node.outputs[0])
+        return frozenset(products - self.static)
 
     @cached_property
     def _scales(self) -> frozenset[str]:
         """Weights, scales found while running, and products of such."""
-        found = set(self.static)
+        scales = set(self.static)
         for node in self.graph.nodes:
             if node.op_type == "DynamicQuantizeLinear":
-                found.update(node.outputs[1:])
-            elif (node.op_type in _ROUNDING and node.operand(0) in found) or (
-                node.op_type == "Mul" and found.issuperset(node.inputs)
+                scales.update(node.outputs[1:])
+            elif (node.op_type in _ROUNDING and node.operand(0) in scales) or (
+                node.op_type == "Mul" and scales.issuperset(node.inputs)
             ):
-                found.update(node.outputs)
-        return frozenset(found)
+                scales.update(node.outputs)
+        return frozenset(scales)
 
     def _is_helper(self, name: str) -> bool:
         """Return whether a tensor is a scale, or holds steps of one."""

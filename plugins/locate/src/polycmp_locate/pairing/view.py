@@ -1,4 +1,4 @@
-"""Two backends with different models, made to go through them side by side: each pair of tensors has one name."""
+"""Views of two backends with different models that can be walked side by side: each pair of tensors has one name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from polycmp_locate.pairing.codes import Quantisation
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import join, weight_name
 from polycmp_locate.pairing.result import Pairing
-from polycmp_locate.pairing.side import Side
+from polycmp_locate.pairing.side import ModelSide
 
 #: The type of the numbers that codes are multiplied out to.
-_NUMBERS = np.dtype(np.float32)
+_DECODED_DTYPE = np.dtype(np.float32)
 
 
 class Aligned(NamedTuple):
@@ -45,38 +45,45 @@ def align(
     candidate: PartitionedRun,
     reference: PartitionedRun,
     inputs: TensorMetadata,
-    given: Mapping[str, str] | None = None,
+    known_pairs: Mapping[str, str] | None = None,
     ends: Set[str] = frozenset(),
 ) -> Aligned:
-    """Return two backends as ones with equal graphs.
+    """Align the graphs of two backends: the same operators between tensors of the same names.
 
     Args:
         candidate: The backend to judge.
         reference: The backend to believe.
         inputs: Types and shapes of what will be fed.
-        given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+        known_pairs: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
         ends: Names of outputs of both models, also of those that operators read.
     """
-    mine, other = Side(candidate.graph, inputs, ends), Side(reference.graph, inputs, ends)
-    pairing = pair_sides(mine, other, given)
-    joint = join(pairing, mine, other)
+    candidate_side, reference_side = ModelSide(candidate.graph, inputs, ends), ModelSide(reference.graph, inputs, ends)
+    pairing = pair_sides(candidate_side, reference_side, known_pairs)
+    joint = join(pairing, candidate_side, reference_side)
     dropped = set(joint.dropped)
     pairing = replace(pairing, matches=tuple(match for match in pairing.matches if match not in dropped))
     shown = tensor_outputs(reference.graph)
     outputs = tuple(name for name in tensor_outputs(candidate.graph) if joint.to_reference.get(name) in shown)
-    theirs, both = reference.graph.inputs, merge_inputs([candidate.graph.inputs, reference.graph.inputs])
-    own = {name: name for name in joint.to_reference if name in candidate.graph.inputs or name not in both}
-    names = {name: item for name, item in joint.to_reference.items() if name in theirs or name not in both}
+    reference_inputs = reference.graph.inputs
+    all_inputs = merge_inputs([candidate.graph.inputs, reference.graph.inputs])
+    candidate_names = {
+        name: name for name in joint.to_reference if name in candidate.graph.inputs or name not in all_inputs
+    }
+    reference_names = {
+        name: item for name, item in joint.to_reference.items() if name in reference_inputs or name not in all_inputs
+    }
     uncut = {node.uncut: pairing.uncut[node.outputs[0]] for node in joint.nodes if node.uncut}
     weights = {weight_name(name): name for name in reference.graph.weights}
     weights = {name: weights[name] for node in joint.nodes for name in node.weights}
-    graph = SharedGraph(other, joint.nodes, {**names, **uncut, **weights}, outputs, both)
-    made = under_names(candidate, SharedGraph(mine, joint.nodes, own, outputs, both))
-    return Aligned(made, under_names(reference, graph), pairing, graph)
+    graph = SharedGraph(reference_side, joint.nodes, {**reference_names, **uncut, **weights}, outputs, all_inputs)
+    renamed_candidate = under_names(
+        candidate, SharedGraph(candidate_side, joint.nodes, candidate_names, outputs, all_inputs)
+    )
+    return Aligned(renamed_candidate, under_names(reference, graph), pairing, graph)
 
 
 def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> PartitionedRun:
-    """Return a backend that calls its tensors by other names.
+    """Rename the tensors of a backend.
 
     Args:
         partitioned_run: The backend.
@@ -84,13 +91,13 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
-        own_outputs = graph.side.graph.outputs
-        inner = any(graph.own[name] not in own_outputs for name in graph.outputs)
-        if loader is None and (inner or not graph.side.graph.opaque.isdisjoint(own_outputs)):
+        model_outputs = graph.side.graph.outputs
+        inner = any(graph.model_names[name] not in model_outputs for name in graph.outputs)
+        if loader is None and (inner or not graph.side.graph.opaque.isdisjoint(model_outputs)):
             loader = graph.mark(graph.outputs)  # of the model's own outputs none has a counterpart, or one is no tensor
         part = loader if isinstance(loader, SharedPart) else None
-        own = loader if part is None else part.own
-        return SharedRunner(partitioned_run.make(own, same_inputs), graph, part)
+        model_loader = loader if part is None else part.loader
+        return SharedRunner(partitioned_run.make(model_loader, same_inputs), graph, part)
 
     def join(parts: Mapping[str, Loader[Any]]) -> SharedPart:
         assert partitioned_run.join is not None
@@ -117,17 +124,17 @@ def join_parts(join: JoinParts, parts: Mapping[str, SharedPart]) -> SharedPart:
         join: Joins parts of the model under its own names.
         parts: The parts, by the prefix that the names of their tensors get.
     """
-    own = {
-        prefix + name: prefix + part.names[name]
+    model_names = {
+        prefix + name: prefix + part.model_names[name]
         for prefix, part in parts.items()
         for name in (*part.inputs, *part.outputs)
-        if name in part.names
+        if name in part.model_names
     }
     return SharedPart(
-        join({prefix: part.own for prefix, part in parts.items() if part.calculates}),
+        join({prefix: part.loader for prefix, part in parts.items() if part.calculates}),
         tuple(prefix + name for prefix, part in parts.items() for name in part.inputs),
         tuple(prefix + name for prefix, part in parts.items() for name in part.outputs),
-        own,
+        model_names,
         any(part.calculates for part in parts.values()),
     )
 
@@ -138,22 +145,22 @@ class SharedGraph:
     Args:
         side: The model.
         nodes: The operators of both models together.
-        own: The model's own name of each tensor; inputs that only the other model has are missing.
+        model_names: The model's own name of each tensor; inputs that only the other model has are missing.
         outputs: The outputs of both models that belong together.
         inputs: The inputs of both models: what a caller feeds.
     """
 
     def __init__(
         self,
-        side: Side,
+        side: ModelSide,
         nodes: Sequence[GraphNode],
-        own: Mapping[str, str],
+        model_names: Mapping[str, str],
         outputs: tuple[str, ...],
         inputs: TensorMetadata,
     ) -> None:
         self.side = side
         self.nodes = nodes
-        self.own = own
+        self.model_names = model_names
         self.outputs = outputs
         self.inputs = inputs
         self.opaque: frozenset[str] = frozenset()
@@ -162,54 +169,58 @@ class SharedGraph:
     @property
     def weights(self) -> Mapping[str, int]:
         """Name and bytes of what the model holds."""
-        return {name: size for name, size in self.side.graph.weights.items() if name not in self.own}
+        return {name: size for name, size in self.side.graph.weights.items() if name not in self.model_names}
 
     @property
     def finals(self) -> frozenset[str]:
         """Names of the tensors that are the model's own outputs."""
-        return frozenset(name for name, own in self.own.items() if own in self.side.finals)
+        return frozenset(name for name, model_name in self.model_names.items() if model_name in self.side.finals)
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the tensors' types and shapes as far as they are known."""
-        fed = TensorMetadata({self.own[name]: entry for name, entry in inputs.items() if name in self.own})
-        known, found = self.side.graph.types(fed), TensorMetadata()
-        for name, own in self.own.items():
-            entry = known.get(own)
+        fed = TensorMetadata(
+            {self.model_names[name]: entry for name, entry in inputs.items() if name in self.model_names}
+        )
+        known, types = self.side.graph.types(fed), TensorMetadata()
+        for name, model_name in self.model_names.items():
+            entry = known.get(model_name)
             if entry is not None:
-                found.add(name, entry.dtype if self.steps(own) is None else _NUMBERS, entry.shape)
-        return found
+                types.add(name, entry.dtype if self.steps(model_name) is None else _DECODED_DTYPE, entry.shape)
+        return types
 
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the values of weights, by the names that they have beside those of pairs."""
-        held = weight_values(self.side.graph, [self.own[name] for name in names])
-        return {name: held[self.own[name]] for name in names if self.own[name] in held}
+        values = weight_values(self.side.graph, [self.model_names[name] for name in names])
+        return {name: values[self.model_names[name]] for name in names if self.model_names[name] in values}
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes tensors from others."""
         declared = TensorMetadata()
         for name, entry in inputs.items():
-            if name not in self.own:
+            if name not in self.model_names:
                 continue  # the other model's alone
-            declared.add(self.own[name], self.kind(self.own[name], entry.dtype), entry.shape)
-        made = [name for name in dict.fromkeys(self.own[item] for item in outputs) if name not in declared]
-        return SharedPart(self.side.graph.cut(declared, made), tuple(inputs), tuple(outputs), self.own, bool(made))
+            declared.add(self.model_names[name], self.kind(self.model_names[name], entry.dtype), entry.shape)
+        computed = [name for name in dict.fromkeys(self.model_names[item] for item in outputs) if name not in declared]
+        return SharedPart(
+            self.side.graph.cut(declared, computed), tuple(inputs), tuple(outputs), self.model_names, bool(computed)
+        )
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
-        made = list(dict.fromkeys(self.own[name] for name in outputs))
-        return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs), self.own)
+        model_outputs = list(dict.fromkeys(self.model_names[name] for name in outputs))
+        return SharedPart(self.side.graph.mark(model_outputs), tuple(self.inputs), tuple(outputs), self.model_names)
 
-    def steps(self, own: str) -> Quantisation | None:
+    def steps(self, model_name: str) -> Quantisation | None:
         """Return the scale and zero point of the codes in a tensor; None if it holds numbers."""
-        return self.side.codes.get(own)
+        return self.side.codes.get(model_name)
 
-    def kind(self, own: str, fed: Any) -> Any:
+    def kind(self, model_name: str, fed: Any) -> Any:
         """Return the element type in which the model has a tensor, where another may be fed."""
-        steps = self.steps(own)
+        steps = self.steps(model_name)
         if steps is not None:
             return steps.dtype
-        entry = self.side.types.get(own)
-        known = entry.dtype if entry is not None and entry.dtype is not None else self.seen.get(own)
+        entry = self.side.types.get(model_name)
+        known = entry.dtype if entry is not None and entry.dtype is not None else self.seen.get(model_name)
         return fed if known is None else known
 
 
@@ -217,30 +228,30 @@ class SharedPart(Loader[Any]):
     """A part of one of two paired models.
 
     Args:
-        own: Makes it.
+        loader: Makes it.
         inputs: Inputs of the part, in the names of the pairs.
         outputs: Outputs of the part, in the names of the pairs.
-        names: The model's own name of each of them.
+        model_names: The model's own name of each of them.
         calculates: Whether it makes anything that it does not read.
     """
 
     def __init__(
         self,
-        own: Loader[Any],
+        loader: Loader[Any],
         inputs: tuple[str, ...],
         outputs: tuple[str, ...],
-        names: Mapping[str, str],
+        model_names: Mapping[str, str],
         calculates: bool = True,
     ) -> None:
-        self.own = own
-        self.names = names
+        self.loader = loader
+        self.model_names = model_names
         self.inputs = inputs
         self.outputs = outputs
         self.calculates = calculates
 
     def call_impl(self) -> Any:
-        """Return the model as its own loader makes it."""
-        return self.own()
+        """Load the part."""
+        return self.loader()
 
 
 class SharedRunner(Runner):
@@ -257,9 +268,9 @@ class SharedRunner(Runner):
         self.outputs_stay_valid = runner.outputs_stay_valid
         self._runner = runner
         self._graph = graph
-        self._read = tuple(graph.inputs) if part is None else part.inputs
-        self._made = graph.outputs if part is None else part.outputs
-        self._own = graph.own if part is None else part.names
+        self._input_names = tuple(graph.inputs) if part is None else part.inputs
+        self._output_names = graph.outputs if part is None else part.outputs
+        self._model_names = graph.model_names if part is None else part.model_names
         self._calculates = part is None or part.calculates
 
     def activate_impl(self) -> None:
@@ -272,41 +283,43 @@ class SharedRunner(Runner):
         """Return the inputs' names and shapes; real numbers of every type are taken."""
         inputs = TensorMetadata()
         known = self._runner.get_input_metadata() if self._calculates else TensorMetadata()
-        for name in self._read:
-            own = self._own.get(name, "")
-            entry = known.get(own)
+        for name in self._input_names:
+            model_name = self._model_names.get(name, "")
+            entry = known.get(model_name)
             real = entry is None or entry.dtype is None or is_floating(entry.dtype)
-            real = real or self._graph.steps(own) is not None
+            real = real or self._graph.steps(model_name) is not None
             inputs.add(name, None if real or entry is None else entry.dtype, None if entry is None else entry.shape)
         return inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs by the names of the pairs."""
-        own = self._own
-        given = {own[name]: array for name, array in feed_dict.items() if name in own}
-        made: dict[str, Any] = {}
+        model_names = self._model_names
+        arrays = {model_names[name]: array for name, array in feed_dict.items() if name in model_names}
+        outputs: dict[str, Any] = {}
         if self._calculates:
-            wanted = self._runner.get_input_metadata()
-            fed = {name: self._as_codes(name, given[name]) for name in wanted}
-            made = self._runner.infer(
-                {name: _as_kind(fed[name], entry.dtype) for name, entry in wanted.items()}, check_inputs=False
+            inputs = self._runner.get_input_metadata()
+            feed = {name: self._as_codes(name, arrays[name]) for name in inputs}
+            outputs = self._runner.infer(
+                {name: _as_kind(feed[name], entry.dtype) for name, entry in inputs.items()}, check_inputs=False
             )
             self.inference_time = self._runner.last_inference_time()
-        for name, array in made.items():
+        for name, array in outputs.items():
             self._graph.seen.setdefault(name, dtype_of(array))
         return {
-            name: self._as_numbers(own[name], made[own[name]]) if own[name] in made else given[own[name]]
-            for name in self._made
+            name: self._as_numbers(model_names[name], outputs[model_names[name]])
+            if model_names[name] in outputs
+            else arrays[model_names[name]]
+            for name in self._output_names
         }
 
-    def _as_codes(self, own: str, array: Any) -> Any:
+    def _as_codes(self, model_name: str, array: Any) -> Any:
         """Return the codes of what is fed in their place."""
-        steps = self._graph.steps(own)
+        steps = self._graph.steps(model_name)
         return array if steps is None or not is_floating(dtype_of(array)) else steps.codes(array)
 
-    def _as_numbers(self, own: str, array: Any) -> Any:
+    def _as_numbers(self, model_name: str, array: Any) -> Any:
         """Return the numbers that codes represent, since comparisons do not know codes."""
-        steps = self._graph.steps(own)
+        steps = self._graph.steps(model_name)
         return array if steps is None or is_floating(dtype_of(array)) else steps.numbers(array)
 
     def deactivate_impl(self) -> None:
@@ -331,7 +344,8 @@ def behind(graph: SharedGraph, tensor: str, inputs: Collection[str]) -> list[Gra
         tensor: The tensor, by the name that both sides share.
         inputs: The tensors that it is made of, likewise.
     """
-    waiting, seen = [graph.own[tensor]], {graph.own[name] for name in inputs if name in graph.own}
+    waiting = [graph.model_names[tensor]]
+    seen = {graph.model_names[name] for name in inputs if name in graph.model_names}
     nodes = []
     while waiting:
         name = waiting.pop()
@@ -345,5 +359,5 @@ def behind(graph: SharedGraph, tensor: str, inputs: Collection[str]) -> list[Gra
 
 def declared_graph(graph: ModelGraph) -> DeclaredGraph | None:
     """Return the graph of a file by its own names, whether it is searched alone or beside another; None of others."""
-    own = graph.side.graph if isinstance(graph, SharedGraph) else graph
-    return own if isinstance(own, DeclaredGraph) else None
+    model_graph = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    return model_graph if isinstance(model_graph, DeclaredGraph) else None

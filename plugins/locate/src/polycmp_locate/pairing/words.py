@@ -1,4 +1,4 @@
-"""Notes on the pairing of the tensors of two models, in words."""
+"""Notes on the pairing of the tensors of two models."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
 
 #: So many activations that codes do are named.
-_ABSORBED = 3
+_SHOWN_ABSORBED = 3
 #: Operators of a group that are named; of more the first few and the last are.
-_LISTED = 8
+_SHOWN_OPERATORS = 8
 
 
 def input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
@@ -47,17 +47,17 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
     what = "of the saved run" if pairing.recorded else "the models differ:"
     yield f"{what} {len(pairing.matches)} tensors were paired ({how})"
     if pairing.absorbed:
-        more = len(pairing.absorbed) - _ABSORBED
+        more = len(pairing.absorbed) - _SHOWN_ABSORBED
         last = f"; {more} more likewise" if more > 0 else ""
-        yield "; ".join(pairing.absorbed[:_ABSORBED]) + last
+        yield "; ".join(pairing.absorbed[:_SHOWN_ABSORBED]) + last
     if pairing.codes:
         yield f"{len(pairing.codes)} tensors of {candidate} hold codes and are compared as the numbers they stand for"
-    for label, left, real in (
+    for label, unmatched, real in (
         (candidate, pairing.unmatched_candidate, pairing.candidate_floats),
         (reference, pairing.unmatched_reference, pairing.reference_floats),
     ):
-        if left:
-            yield f"{len(left)} of {len(real)} real tensors of {label} have no counterpart: {a_few(left)}"
+        if unmatched:
+            yield f"{len(unmatched)} of {len(real)} real tensors of {label} have no counterpart: {a_few(unmatched)}"
 
 
 def reads_otherwise(node: GraphNode, candidate: str, reference: str) -> str:
@@ -79,6 +79,10 @@ def reads_otherwise(node: GraphNode, candidate: str, reference: str) -> str:
 
 def all_of(operators: Sequence[str]) -> str:
     """Name several operators, of many those at both ends."""
-    if len(operators) > _LISTED:
-        operators = [*operators[: _LISTED // 2], f"{len(operators) - _LISTED // 2 - 1} more", operators[-1]]
+    if len(operators) > _SHOWN_OPERATORS:
+        operators = [
+            *operators[: _SHOWN_OPERATORS // 2],
+            f"{len(operators) - _SHOWN_OPERATORS // 2 - 1} more",
+            operators[-1],
+        ]
     return f"{', '.join(operators[:-1])} and {operators[-1]}"

@@ -1,4 +1,4 @@
-"""`polycmp debug precision`: what has to stay in float32 for an ONNX model to be right, on backends or for a check."""
+"""`polycmp debug precision`: find the operators that must stay in float32, on backends or for a check."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class PrecisionSearch:
 
     Attributes:
         names: The operators in their order.
-        kept: Number of operators that stay in float32; None if not even all do.
+        float_count: Number of operators that stay in float32; None if not even all do.
         steps: Number of models that were checked.
     """
 
     names: Sequence[str]
-    kept: int | None = None
+    float_count: int | None = None
     steps: int = 0
     files: list[str] = field(default_factory=list)
 
@@ -84,13 +84,13 @@ def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | 
 
     Args:
         count: Number of operators.
-        passes: Says whether it passes with so many.
+        passes: Returns whether it passes with so many.
         linear: Whether to try one number after the other instead of halving, which supposes that more never hurt.
     """
     if passes(0):
         return 0
     if linear:
-        return next((kept for kept in range(1, count + 1) if passes(kept)), None)
+        return next((size for size in range(1, count + 1) if passes(size)), None)
     if not passes(count):
         return None
     return least_passing(passes, 0, count)
@@ -119,8 +119,8 @@ def _with_backends(call: Invocation) -> int:
 
     section, plan = call.section(PrecisionSection), call.plan()
     call.begin(plan)
-    own = len({backend.model or plan.model for backend in plan.backends}) > 1
-    if not own:
+    has_reduced_model = len({backend.model or plan.model for backend in plan.backends}) > 1
+    if not has_reduced_model:
         narrow = replace(plan.backends[0], label=f"{plan.backends[0].label} in {section.to}")
         plan = replace(plan, backends=(narrow, *(plan.backends[1:] or plan.backends)))
     options = RankOptions(
@@ -128,11 +128,11 @@ def _with_backends(call: Invocation) -> int:
         reverse=section.direction == "reverse",
         save=call.params["output"] or "",
         max_runs=section.max_runs,
-        reduce=None if own else lambda model: _reduced(model, (), section.to),
+        reduce=None if has_reduced_model else lambda model: _reduced(model, (), section.to),
     )
     with call.progress() as on_stage:
-        found = rank(plan, call.registry, options, on_stage)
-    return call.present(result_of(found, "debug precision"))
+        ranking = rank(plan, call.registry, options, on_stage)
+    return call.present(result_of(ranking, "debug precision"))
 
 
 def _with_check(call: Invocation) -> int:
@@ -141,60 +141,64 @@ def _with_check(call: Invocation) -> int:
 
     checking, replays = call.section(CheckSection), call.section(ReplaySection)
     model, start = call.open_model(), time.perf_counter()
-    named = _with_names(model.load("onnx"))
-    names = [node.name for node in named.graph.node if node.op_type != "Constant"]
+    model_with_names = _with_names(model.load("onnx"))
+    names = [node.name for node in model_with_names.graph.node if node.op_type != "Constant"]
     check = call.params["check"]
     artifact = checking.iter_artifact or artifact_of(check, [".onnx"], "polycmp_debug.onnx")
     stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
-    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), PrecisionSearch(names)
+    replay, result = Replay(replays.load_debug_replay, replays.save_debug_replay), PrecisionSearch(names)
     with call.progress() as on_stage:
-        passes = _passes(call, named, found, stepper, replay, on_stage)
+        passes = _passes(call, model_with_names, result, stepper, replay, on_stage)
         try:
-            found.kept = search(len(names), passes, linear=call.section(PrecisionSection).mode == "linear")
+            result.float_count = search(len(names), passes, linear=call.section(PrecisionSection).mode == "linear")
         finally:
             stepper.close()
     output = call.params["output"]
-    if output and found.kept is not None:
-        mixed = _mixed(named, _kept(call, names, found.kept), call.section(PrecisionSection).to)
-        save_verified(mixed, output, call.registry, named, model.path)
-        found.files.append(output)
-    return call.present(_result(call, found, time.perf_counter() - start))
+    if output and result.float_count is not None:
+        mixed = _mixed(
+            model_with_names, _float_operators(call, names, result.float_count), call.section(PrecisionSection).to
+        )
+        save_verified(mixed, output, call.registry, model_with_names, model.path)
+        result.files.append(output)
+    return call.present(_result(call, result, time.perf_counter() - start))
 
 
 def _passes(
     call: Invocation,
-    named: Any,
-    found: PrecisionSearch,
+    model_with_names: Any,
+    result: PrecisionSearch,
     stepper: Stepper,
     replay: Replay,
     on_stage: Callable[[str], None],
 ) -> Callable[[int], bool]:
     from polycmp_onnx import save_onnx
 
-    def passes(kept: int) -> bool:
-        index, state = found.steps, {"operators_in_float32": kept}
-        found.steps += 1
-        on_stage(f"step {index}: {kept} of {len(found.names)} operators in float32")
-        known = replay.find(state)
-        if known is None:
-            mixed = _mixed(named, _kept(call, found.names, kept), call.section(PrecisionSection).to)
+    def passes(count: int) -> bool:
+        index, state = result.steps, {"operators_in_float32": count}
+        result.steps += 1
+        on_stage(f"step {index}: {count} of {len(result.names)} operators in float32")
+        passed = replay.find(state)
+        if passed is None:
+            mixed = _mixed(
+                model_with_names, _float_operators(call, result.names, count), call.section(PrecisionSection).to
+            )
             save_onnx(mixed, stepper.artifact)
             stepper.begin(index)
-            known = stepper.check().passed
-            stepper.sort(index, known)
-        replay.add(index, "", state, known)
-        return known
+            passed = stepper.check().passed
+            stepper.sort(index, passed)
+        replay.add(index, "", state, passed)
+        return passed
 
     return passes
 
 
-def _kept(call: Invocation, names: Sequence[str], count: int) -> list[str]:
+def _float_operators(call: Invocation, names: Sequence[str], count: int) -> list[str]:
     reverse = call.section(PrecisionSection).direction == "reverse"
     return list(names[len(names) - count :] if reverse else names[:count])
 
 
 def _with_names(load: Callable[[], Any]) -> Any:
-    """Return the model with a name of its own for every operator.
+    """Load a copy of the model in which every operator has a unique name.
 
     Raises:
         ModelError: It cannot be read.
@@ -202,65 +206,69 @@ def _with_names(load: Callable[[], Any]) -> Any:
     from polycmp_onnx.load import own_model
 
     model = own_model(load)
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for index, node in enumerate(model.graph.node):
-        if not node.name or node.name in taken:
+        if not node.name or node.name in used_names:
             node.name = f"{node.op_type}_number_{index}"
-        taken.add(node.name)
+        used_names.add(node.name)
     return model
 
 
-def _mixed(model: Any, kept: Sequence[str], to: str) -> Any:
-    """Return the model in a smaller type, some operators in float32; as it is where that is all of them."""
-    everything = len(kept) == sum(node.op_type != "Constant" for node in model.graph.node)
-    return model if everything else _reduced(model, kept, to)
+def _mixed(model: Any, float_operators: Sequence[str], to: str) -> Any:
+    """Return the model with some operators in float32, or unchanged if that leaves none in the smaller type."""
+    all_in_float = len(float_operators) == sum(node.op_type != "Constant" for node in model.graph.node)
+    return model if all_in_float else _reduced(model, float_operators, to)
 
 
-def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
+def _reduced(model: Any, float_operators: Sequence[str], to: str) -> Any:
     """Return the model in a smaller type, some operators in float32."""
     from polycmp_locate.precision.mixed import Mixer
     from polycmp_onnx import ConvertToBf16, ConvertToFp16
 
     if to == "float16":
-        exact = [re.sub(r"([*?[])", r"[\1]", name) for name in kept]  # names, not patterns
+        exact = [re.sub(r"([*?[])", r"[\1]", name) for name in float_operators]  # names, not patterns
         return ConvertToFp16(model, keep_float=exact)()
     reduced = ConvertToBf16(model)()
-    if not kept:
+    if not float_operators:
         return reduced
-    mixer, wanted = Mixer(model, reduced), set(kept)
+    mixer, float_names = Mixer(model, reduced), set(float_operators)
     names = [node.name for node in model.graph.node]
-    return mixer.mix(layer for layer in mixer.layers if any(names[index] in wanted for index in layer.nodes))
+    return mixer.mix(layer for layer in mixer.layers if any(names[index] in float_names for index in layer.nodes))
 
 
-def _result(call: Invocation, found: PrecisionSearch, seconds: float) -> Result:
+def _result(call: Invocation, result: PrecisionSearch, seconds: float) -> Result:
     from polycmp.report import Fact, Note, Verdict
     from polycmp.sentences import FAILED, FOUND, NO_FAULT, counted
     from polycmp_locate.report_builder import build_result
 
-    count, kept = len(found.names), found.kept
-    verdict: Verdict = "failed" if kept is None else "passed"
-    shown = [] if kept is None else _kept(call, found.names, kept)
-    heading = FAILED if kept is None else FOUND if kept else NO_FAULT
-    if kept is None:
+    count, float_count = len(result.names), result.float_count
+    verdict: Verdict = "failed" if float_count is None else "passed"
+    float_operators = [] if float_count is None else _float_operators(call, result.names, float_count)
+    heading = FAILED if float_count is None else FOUND if float_count else NO_FAULT
+    if float_count is None:
         answer = "the check fails even with all operators in float32"
-    elif not kept:
+    elif not float_count:
         answer = "the check passes with all operators in float16"
     else:
-        answer = f"the check passes with {kept} of {counted(count, 'operator')} in float32"
+        answer = f"the check passes with {float_count} of {counted(count, 'operator')} in float32"
     direction = call.section(PrecisionSection).direction
-    notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
+    notes = (
+        [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(float_operators[:8])}"]
+        if float_operators
+        else []
+    )
     return build_result(
         "debug precision",
         verdict,
         heading,
-        f"{answer}, after {counted(found.steps, 'step')}",
+        f"{answer}, after {counted(result.steps, 'step')}",
         title="debug precision",
         typed=call.options.command,
         seconds=seconds,
-        document={"operators": count, "in_float32": shown, "steps": found.steps},
-        facts=(Fact("operators", str(count)), Fact("steps", str(found.steps))),
+        document={"operators": count, "in_float32": float_operators, "steps": result.steps},
+        facts=(Fact("operators", str(count)), Fact("steps", str(result.steps))),
         content=[Note(text) for text in notes],
-        files=found.files,
+        files=result.files,
     )
 
 

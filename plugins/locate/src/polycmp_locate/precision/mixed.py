@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Forced", "Layer", "Mixer"]
 
 #: Suffix of the names of tensors that layers compute alone.
-_ALONE = "_alone"
+_ALONE_SUFFIX = "_alone"
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Forced:
     outputs: Mapping[str, str]
 
 
-class GivenModel(OnnxLoader):
-    """Gives a model that is there already.
+class LoadedModel(OnnxLoader):
+    """Loads a model that is in memory.
 
     Args:
         model: The model.
@@ -105,9 +105,9 @@ class Mixer(ModelPair):
 
         model = onnx.ModelProto()
         model.CopyFrom(self.reduced)
-        chosen = sorted({index for layer in kept for index in layer.nodes})
-        if chosen:
-            splice = Splice(self, model, chosen)
+        float_nodes = sorted({index for layer in kept for index in layer.nodes})
+        if float_nodes:
+            splice = Splice(self, model, float_nodes)
             splice.run()
             add_domains(model, self.exact)
             clean_up(model)
@@ -128,9 +128,9 @@ class Mixer(ModelPair):
         model = onnx.ModelProto()
         model.CopyFrom(self.reduced)
         graph, back = model.graph, {other: name for name, other in self.pairs.items()}
-        outputs = {name: f"{self.pairs[name]}{_ALONE}" for layer in layers for name in layer.outputs}
+        outputs = {name: f"{self.pairs[name]}{_ALONE_SUFFIX}" for layer in layers for name in layer.outputs}
         for node in graph.node:
-            node.output[:] = [f"{name}{_ALONE}" if name in back else name for name in node.output]
+            node.output[:] = [f"{name}{_ALONE_SUFFIX}" if name in back else name for name in node.output]
         del graph.output[:]
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs.values())
         clean_up(model)
@@ -145,15 +145,15 @@ class Mixer(ModelPair):
     def reduced_nodes(self, layer: Layer) -> list[Any]:
         """Return the reduced model's nodes that replace a layer."""
         border = {self.pairs[name] for name in layer.inputs}
-        found: dict[int, Any] = {}
+        nodes: dict[int, Any] = {}
         waiting = [self.pairs[name] for name in layer.outputs]
         while waiting:
             index = self._reduced_maker.get(waiting.pop())
-            if index is None or index in found:
+            if index is None or index in nodes:
                 continue
-            found[index] = self.reduced.graph.node[index]
-            waiting.extend(name for name in reads(found[index]) if name not in border)
-        return [found[index] for index in sorted(found)]
+            nodes[index] = self.reduced.graph.node[index]
+            waiting.extend(name for name in reads(nodes[index]) if name not in border)
+        return [nodes[index] for index in sorted(nodes)]
 
     def exact_nodes(self, layer: Layer) -> list[Any]:
         """Return the float model's nodes of a layer, those that compute with weights alone included."""
@@ -172,11 +172,11 @@ class Mixer(ModelPair):
         return None
 
     def _layer(self, group: Sequence[int]) -> Layer | None:
-        """Return the layer that some nodes form; None if what it reads or makes has no counterpart."""
+        """Return the layer of some nodes; None if one of its inputs or outputs has no counterpart."""
         nodes = [self.exact.graph.node[index] for index in group]
-        made = {name for node in nodes for name in node.output}
+        computed = {name for node in nodes for name in node.output}
         read = dict.fromkeys(name for node in nodes for name in reads(node))
-        inputs = tuple(name for name in read if name not in made and name in self.dynamic)
+        inputs = tuple(name for name in read if name not in computed and name in self.dynamic)
         outputs = tuple(name for node in nodes for name in node.output if name in self.pairs)
         if not outputs or not all(name in self.pairs for name in inputs):
             return None
@@ -189,10 +189,10 @@ class Mixer(ModelPair):
         border = [*layer.inputs, *layer.outputs]
         if any(self.type_of(name) != self.exact_type(name) for name in border):
             return any(self.exact_type(name) in REAL for name in layer.outputs)
-        mine = sorted(node.op_type for node in nodes)
+        op_types = sorted(node.op_type for node in nodes)
         weights = self._static_makers(nodes)
         others = [node for node in self.reduced_nodes(layer) if node.op_type != "Constant"]
-        return sorted(node.op_type for node in others) != sorted([*mine, *weights])
+        return sorted(node.op_type for node in others) != sorted([*op_types, *weights])
 
     def _static_makers(self, nodes: Sequence[Any]) -> list[str]:
         """Return the types of the nodes that compute with weights alone what some nodes read."""

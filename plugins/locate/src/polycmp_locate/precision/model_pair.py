@@ -1,4 +1,4 @@
-"""A model in float and the same model in a smaller type: which tensors are the same, and of which types."""
+"""Pair of a float model and the same model in a smaller type: equal tensors, and their types."""
 
 from __future__ import annotations
 
@@ -69,9 +69,11 @@ class ModelPair:
 
     def raw(self, other: str) -> str:
         """Return the reduced model's tensor before it was quantised, for one that was dequantised right after."""
-        back = self._reduced_node(other)
-        there = self._reduced_node(back.input[0]) if back is not None and back.op_type == "DequantizeLinear" else None
-        return str(there.input[0]) if there is not None and there.op_type == "QuantizeLinear" else other
+        dequantiser = self._reduced_node(other)
+        if dequantiser is None or dequantiser.op_type != "DequantizeLinear":
+            return other
+        quantiser = self._reduced_node(dequantiser.input[0])
+        return str(quantiser.input[0]) if quantiser is not None and quantiser.op_type == "QuantizeLinear" else other
 
     @cached_property
     def exact_inputs(self) -> tuple[str, ...]:
@@ -99,7 +101,7 @@ class ModelPair:
         return self.exact_type(name) in {*REAL, 0}
 
     def note_types(self, types: Mapping[str, np.dtype[Any]]) -> None:
-        """Note which types tensors of the reduced model turned out to have."""
+        """Record the types that tensors of the reduced model had in a run."""
         import onnx
 
         for name, dtype in types.items():
@@ -146,8 +148,8 @@ class ModelPair:
 
 def by_name(exact: ModelProto, reduced: ModelProto) -> dict[str, str]:
     """Return the tensors that have the same name in both models and are computed or fed in both."""
-    mine, other = _tensors(exact.graph), _tensors(reduced.graph)
-    return {name: name for name in mine if name in other}
+    exact_names, reduced_names = _tensors(exact.graph), _tensors(reduced.graph)
+    return {name: name for name in exact_names if name in reduced_names}
 
 
 def _tensors(graph: Any) -> set[str]:
@@ -156,11 +158,11 @@ def _tensors(graph: Any) -> set[str]:
 
 def _weights(graph: Any) -> dict[str, Any]:
     """Return the tensors that a graph holds, by name."""
-    found = {item.name: item for item in graph.initializer}
+    weights = {item.name: item for item in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute[0].name == "value":
-            found[node.output[0]] = node.attribute[0].t
-    return found
+            weights[node.output[0]] = node.attribute[0].t
+    return weights
 
 
 def _value(weights: Mapping[str, Any], name: str) -> np.ndarray[Any, Any] | None:
@@ -192,16 +194,16 @@ def same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
     """
     import onnx
 
-    mine, wanted = _opset(exact), _opset(reduced)
-    if mine == wanted:
+    exact_opset, reduced_opset = _opset(exact), _opset(reduced)
+    if exact_opset == reduced_opset:
         return exact
     try:
-        return onnx.version_converter.convert_version(exact, wanted)
+        return onnx.version_converter.convert_version(exact, reduced_opset)
     except Exception as error:
         raise ModelError(
-            f"the float model has opset {mine}, the reduced one {wanted}",
+            f"the float model has opset {exact_opset}, the reduced one {reduced_opset}",
             why=describe_exception(error),
-            hint=f"export the float model with opset {wanted}",
+            hint=f"export the float model with opset {reduced_opset}",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Putting nodes of one model in place of another's."""
+"""Replacement of nodes of one model by nodes of another."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SUFFIX = "_float32"
 class Splice:
     """Puts nodes of the float model into a copy of the reduced one."""
 
-    def __init__(self, pair: ModelPair, model: ModelProto, chosen: Sequence[int]) -> None:
+    def __init__(self, pair: ModelPair, model: ModelProto, float_nodes: Sequence[int]) -> None:
         self.pair, self.model, self.graph = pair, model, model.graph
-        self.nodes = [pair.exact.graph.node[index] for index in chosen]
-        self.made = {name for node in self.nodes for name in node.output if name}
-        self.taken = {name for node in self.graph.node for name in (*node.input, *node.output, node.name)}
-        self.taken |= {item.name for item in self.graph.initializer} | {item.name for item in self.graph.input}
+        self.nodes = [pair.exact.graph.node[index] for index in float_nodes]
+        self.float_outputs = {name for node in self.nodes for name in node.output if name}
+        self.used_names = {name for node in self.graph.node for name in (*node.input, *node.output, node.name)}
+        self.used_names |= {item.name for item in self.graph.initializer} | {item.name for item in self.graph.input}
         self.weights = {item.name: item for item in self.graph.initializer}
         self.exact_weights = {item.name: item for item in pair.exact.graph.initializer}
         self.names: dict[str, str] = {}
@@ -32,11 +32,11 @@ class Splice:
         self.brought: dict[str, str] = {}
 
     def run(self) -> None:
-        """Do it."""
-        self._give_way()
+        """Replace the nodes."""
+        self._rename_replaced()
         for node in self.nodes:
             for name in filter(None, node.output):
-                self._made_name(name)
+                self._name_output(name)
         fixed = static_nodes(self.pair.exact.graph, self.nodes, self.pair.dynamic)
         for node in fixed:
             for name in filter(None, node.output):
@@ -46,23 +46,23 @@ class Splice:
         self.graph.node.extend(self.casts)
 
     def give_names_back(self) -> None:
-        """Give weights of the float model their own names, where those are free now that the rest has gone."""
-        taken = {item.name for item in (*self.graph.initializer, *self.graph.input)}
-        taken |= {name for node in nodes_within(self.graph) for name in (*node.input, *node.output)}
-        back = {fresh: name for fresh, name in self.brought.items() if name not in taken}
+        """Restore the original names of the float model's weights where they are free again."""
+        used_names = {item.name for item in (*self.graph.initializer, *self.graph.input)}
+        used_names |= {name for node in nodes_within(self.graph) for name in (*node.input, *node.output)}
+        back = {fresh: name for fresh, name in self.brought.items() if name not in used_names}
         for item in self.graph.initializer:
             item.name = back.get(item.name, item.name)
         for node in self.graph.node:
             rename(node, back)
 
-    def _give_way(self) -> None:
+    def _rename_replaced(self) -> None:
         """Rename what the reduced model makes itself of the tensors that come from the float model now."""
-        replaced = {self.pair.pairs[name] for name in self.made if name in self.pair.pairs}
+        replaced = {self.pair.pairs[name] for name in self.float_outputs if name in self.pair.pairs}
         for node in self.graph.node:
             node.output[:] = [self._fresh(name, "_reduced") if name in replaced else name for name in node.output]
         keep_items(self.graph.value_info, lambda value: value.name not in replaced)
 
-    def _made_name(self, name: str) -> None:
+    def _name_output(self, name: str) -> None:
         """Choose the name of a tensor that a node of the float model makes, and cast it for the reduced model."""
         from onnx import helper
 
@@ -70,12 +70,14 @@ class Splice:
         if other is None:
             self.names[name] = self._fresh(name)
             return
-        wanted, given = self.pair.type_of(name), self.pair.exact_type(name)
-        if wanted == given:
+        reduced_type, exact_type = self.pair.type_of(name), self.pair.exact_type(name)
+        if reduced_type == exact_type:
             self.names[name] = other
             return
         self.names[name] = self._fresh(name)
-        self.casts.append(helper.make_node("Cast", [self.names[name]], [other], self._fresh(f"{name}_cast"), to=wanted))
+        self.casts.append(
+            helper.make_node("Cast", [self.names[name]], [other], self._fresh(f"{name}_cast"), to=reduced_type)
+        )
 
     def _add(self, node: Any) -> None:
         copy = self.graph.node.add()
@@ -93,11 +95,11 @@ class Splice:
         if name in self.exact_weights:
             return self._weight(self.exact_weights[name])
         other = self.pair.raw(self.pair.pairs[name])
-        wanted, given = self.pair.exact_type(name), self.pair.type_of(name)
-        if wanted == given:
+        exact_type, reduced_type = self.pair.exact_type(name), self.pair.type_of(name)
+        if exact_type == reduced_type:
             return other
         fresh = self._fresh(name)
-        self.casts.append(helper.make_node("Cast", [other], [fresh], self._fresh(f"{name}_cast"), to=wanted))
+        self.casts.append(helper.make_node("Cast", [other], [fresh], self._fresh(f"{name}_cast"), to=exact_type))
         return fresh
 
     def _weight(self, item: Any) -> str:
@@ -112,10 +114,10 @@ class Splice:
 
     def _fresh(self, name: str, suffix: str = _SUFFIX) -> str:
         fresh, number = f"{name}{suffix}", 1
-        while fresh in self.taken:
+        while fresh in self.used_names:
             number += 1
             fresh = f"{name}{suffix or _SUFFIX}{number}"
-        self.taken.add(fresh)
+        self.used_names.add(fresh)
         return fresh
 
 
@@ -139,7 +141,7 @@ def _same_tensor(one: Any, two: Any) -> bool:
 
 
 def add_domains(model: ModelProto, exact: ModelProto) -> None:
-    """Let a model use the operators and functions that the float model uses.
+    """Add the float model's operator sets and functions to a model.
 
     Args:
         model: The model, which is changed.

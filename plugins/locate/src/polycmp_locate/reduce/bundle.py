@@ -1,4 +1,4 @@
-"""Making a case fit to be posted: without names, texts and numbers of the user's as far as the fault survives that."""
+"""Bundle of a case that can be posted: the user's names, texts and numbers are replaced if the fault survives that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from polycmp.options import split_script
 from polycmp.plugins import Registry
 from polycmp.results import describe_environment
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
-from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Case, run_in
+from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Reproduction, run_in
 
 ENVIRONMENT = "environment.json"
 #: Packages that a fault may come from, besides those that `describe_environment` names.
@@ -34,7 +34,7 @@ _BACKENDS = frozenset({"-b", "--backend"})
 
 
 @dataclass(frozen=True)
-class Change:
+class Redaction:
     """Content to remove from a case.
 
     Attributes:
@@ -49,7 +49,7 @@ class Change:
 
     @property
     def new_values(self) -> bool:
-        """Whether the model now computes something else."""
+        """Whether values of the model or its inputs are replaced."""
         return self.weights or self.inputs
 
 
@@ -60,25 +60,25 @@ class Bundle:
     Attributes:
         change: Content that was removed.
         counts: Numbers of names, weights and texts that were replaced.
-        left: In words, what of the user's is in the model all the same.
+        remaining: Descriptions of content of the user's that remains in the model.
         attached: Files from elsewhere that the command needs, which a person should look through.
         verified: Checks of the model that passed, in a few words each.
     """
 
-    change: Change
+    change: Redaction
     counts: dict[str, int] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
     verified: tuple[str, ...] = ()
 
 
-def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
-    """Put a case into a zip file that shows the fault wherever it is unpacked.
+def bundle(folder: Path, target: Path, change: Redaction, seed: int = 0) -> Bundle:
+    """Zip a case so that it shows the fault wherever it is unpacked.
 
     Args:
         folder: The case.
         target: The zip file.
-        wanted: Content to remove; as much of it as the fault survives.
+        change: Content to remove; as much of it as the fault survives.
         seed: For the numbers that take the place of weights and inputs.
 
     Raises:
@@ -86,7 +86,7 @@ def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
         ModelError: It has no ONNX model.
         PolycmpError: It does not show its fault here.
     """
-    case = Case.read(folder)
+    case = Reproduction.read(folder)
     model = next((word for word in case.words if word.endswith(".onnx") and (folder / word).is_file()), "")
     if not model:
         raise ModelError("runs no ONNX model that lies in it", whose=str(folder))
@@ -98,31 +98,30 @@ def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
         )
     why = "even without changes, so something outside the folder belongs to it"
     with tempfile.TemporaryDirectory(prefix="polycmp-bundle-") as room:
-        for number, change in enumerate(_ever_less(wanted, has_inputs=(folder / INPUTS).is_file())):
+        for number, attempt in enumerate(_ever_less(change, has_inputs=(folder / INPUTS).is_file())):
             place = Path(room, str(number))
             try:
-                made = _Builder(case, folder, model, place, change, seed).build()
+                result = _Builder(case, folder, model, place, attempt, seed).build()
             except _SpoiledError as error:
                 why = str(error)
                 continue
-            if made is not None:
+            if result is not None:
                 _zip(place, target)
-                return made
+                return result
     raise PolycmpError(
         f"no copy of {folder} shows the fault",
         why=why,
     )
 
 
-def _ever_less(wanted: Change, *, has_inputs: bool) -> Iterator[Change]:
-    """Yield choices of content to remove: first all that is wanted, and nothing last."""
-    wanted = replace(wanted, inputs=wanted.inputs and has_inputs)
-    found = dict.fromkeys(
-        Change(wanted.names and names, wanted.weights and weights, wanted.inputs and inputs)
+def _ever_less(change: Redaction, *, has_inputs: bool) -> Iterator[Redaction]:
+    """Yield choices of content to remove: first all that was asked for, nothing last."""
+    change = replace(change, inputs=change.inputs and has_inputs)
+    yield from dict.fromkeys(
+        Redaction(change.names and names, change.weights and weights, change.inputs and inputs)
         for names in (True, False)
         for weights, inputs in ((True, True), (True, False), (False, True), (False, False))
     )
-    yield from found
 
 
 class _SpoiledError(Exception):
@@ -130,16 +129,10 @@ class _SpoiledError(Exception):
 
 
 class _Builder:
-    def __init__(self, case: Case, folder: Path, model: str, place: Path, change: Change, seed: int) -> None:
-        self.case, self.folder, self.model, self.place, self.change, self.seed = (
-            case,
-            folder,
-            model,
-            place,
-            change,
-            seed,
-        )
-        self.found = Bundle(change)
+    def __init__(self, case: Reproduction, folder: Path, model: str, place: Path, change: Redaction, seed: int) -> None:
+        self.case, self.folder, self.model, self.place = case, folder, model, place
+        self.change, self.seed = change, seed
+        self.bundle = Bundle(change)
         self.labels = _labels([*case.words, *case.remake]) if change.names else {}
         self.texts: dict[str, str] = {}
 
@@ -157,11 +150,11 @@ class _Builder:
         words, remake = self._words(self.case.words, names), self._words(self.case.remake, names)
         if not self._write_expected(names, remake):
             return None
-        case = Case(words, self.case.status, _sentence(self.case, self.change), "", remake)
+        case = Reproduction(words, self.case.status, _sentence(self.case, self.change), "", remake)
         case.write(self.place)
         (self.place / ENVIRONMENT).write_bytes(to_bytes(json.dumps(environment(), indent=2)))
         programs = str(Path(self.case.words[0]).parent) if Path(self.case.words[0]).is_absolute() else ""
-        return self.found if case.shows_the_fault(self.place, programs) else None
+        return self.bundle if case.shows_the_fault(self.place, programs) else None
 
     def _write_model(self) -> Mapping[str, str]:
         import numpy as np
@@ -171,16 +164,16 @@ class _Builder:
         original = str(self.folder / self.model)
         model, names = onnx_from_path(original), dict[str, str]()
         if self.change.weights:
-            self.found.counts["weights"] = redraw_weights(model, np.random.default_rng(self.seed))
+            self.bundle.counts["weights"] = redraw_weights(model, np.random.default_rng(self.seed))
             self.texts = scrub_texts(model)
-            self.found.counts["texts"] = len(self.texts)
+            self.bundle.counts["texts"] = len(self.texts)
         if self.change.names:
             names = scrub_names(model)
-            self.found.counts["names"] = len(names)
+            self.bundle.counts["names"] = len(names)
         if self.change.names and self.change.weights:
-            self.found.left = left_as_it_is(model)
+            self.bundle.remaining = left_as_it_is(model)
         try:
-            self.found.verified = save_part(
+            self.bundle.verified = save_part(
                 lambda: model,
                 str(self.place / self.model),
                 original=lambda: onnx_from_path(original),
@@ -208,7 +201,7 @@ class _Builder:
                 writer.add({names.get(name, name): value for name, value in arrays.items()})
 
     def _write_expected(self, names: Mapping[str, str], remake: Sequence[str]) -> bool:
-        """Write what the reference computes; return whether it could."""
+        """Write the reference's outputs; return whether they could be computed."""
         if not (self.folder / EXPECTED).is_file():
             return True
         if self.change.new_values:
@@ -221,11 +214,11 @@ class _Builder:
         return True
 
     def _words(self, words: Sequence[str], names: Mapping[str, str]) -> list[str]:
-        """Return a command with the new names, and with files from elsewhere laid beside it."""
+        """Return a command with the new names; files from elsewhere are copied beside it."""
         backends = [index + 1 for index, word in enumerate(words) if word in _BACKENDS]
         names = {**names, **self.labels}
-        found = [self._word(word, names, index in backends) for index, word in enumerate(words)]
-        return [Path(word).name if index == 0 else word for index, word in enumerate(found)]
+        replaced = [self._word(word, names, index in backends) for index, word in enumerate(words)]
+        return [Path(word).name if index == 0 else word for index, word in enumerate(replaced)]
 
     def _word(self, word: str, names: Mapping[str, str], is_backend: bool) -> str:
         if word in {self.model, INPUTS, EXPECTED} or re.fullmatch(r"-.[^=]*|--[^=]*", word):
@@ -238,7 +231,7 @@ class _Builder:
         return "".join([*first, *self._longest(rest, names)])
 
     def _longest(self, parts: list[str], names: Mapping[str, str]) -> Iterator[str]:
-        """Yield the parts, those joined that are a name together: names hold separators, too."""
+        """Yield the parts; those that are a name together are joined, since names may hold separators."""
         index = 0
         while index < len(parts):
             ends = range(len(parts), index, -1)
@@ -247,22 +240,22 @@ class _Builder:
             index = index + 1 if end is None else end
 
     def _attach(self, text: str) -> str:
-        """Copy a file of the user's into the folder; return what to call it in the command."""
+        """Copy a file of the user's into the folder; return its name in the command."""
         path, _ = split_script(text, "")
         source = Path(path or text)
         if not source.is_file() or (os.access(source, os.X_OK) and source.suffix not in {".py", ".sh"}):
             return source.name  # a program, which everybody has elsewhere
         shutil.copyfile(source, self.place / source.name)
-        if source.name not in self.found.attached:
-            self.found.attached.append(source.name)
+        if source.name not in self.bundle.attached:
+            self.bundle.attached.append(source.name)
         return source.name
 
 
 def _labels(words: Sequence[str]) -> dict[str, str]:
-    """Return new names for backends by those that a user gave them, in commands and in saved outputs."""
+    """Return new names of backends by the user's names, in commands and in saved outputs."""
     specs = [word for previous, word in pairwise(words) if previous in _BACKENDS]
-    given = dict.fromkeys(name for spec in specs for name in _LABEL.findall(spec))
-    return {name.strip("\"'"): f"backend{number}" for number, name in enumerate(given)}
+    labels = dict.fromkeys(name for spec in specs for name in _LABEL.findall(spec))
+    return {name.strip("\"'"): f"backend{number}" for number, name in enumerate(labels)}
 
 
 def environment() -> dict[str, Any]:
@@ -275,8 +268,8 @@ def environment() -> dict[str, Any]:
     return {**describe_environment(), "packages": dict(sorted(packages.items()))}
 
 
-def _sentence(case: Case, change: Change) -> str:
-    """Describe the fault; the search's own sentence names tensors, also such as are no longer there."""
+def _sentence(case: Reproduction, change: Redaction) -> str:
+    """Describe the fault; the search's sentence may name tensors that were renamed."""
     if not change.names:
         return case.sentence
     differs = case.status == EXIT_DIFFERENT
@@ -284,7 +277,7 @@ def _sentence(case: Case, change: Change) -> str:
 
 
 def _zip(place: Path, target: Path) -> None:
-    """Put a folder's files into a zip file, in an order and with dates that say nothing."""
+    """Zip a folder's files in a fixed order and with fixed dates."""
     with atomic_write(str(target)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(item for item in place.iterdir() if item.is_file()):
             entry = zipfile.ZipInfo(f"{target.stem}/{path.name}")

@@ -29,14 +29,14 @@ Exit status: 0 written, and shows the fault; 2 wrong usage; 3 there is no fault 
 def bundle_command(
     folder: str, output: str | None, keep_names: bool, keep_weights: bool, keep_inputs: bool, seed: int
 ) -> None:
-    """Write the zip file, and say what is in it.
+    """Write the zip file and describe its content.
 
     Raises:
         PluginError: `polycmp-onnx` is not installed.
         UsageError: The file to write is no zip file.
         PolycmpError: There is no case, or it does not show its fault here.
     """
-    from polycmp_locate.reduce.bundle import ENVIRONMENT, Change, bundle
+    from polycmp_locate.reduce.bundle import ENVIRONMENT, Redaction, bundle
     from polycmp_locate.reduce.case import INPUTS
 
     require_onnx("debug bundle")
@@ -44,26 +44,26 @@ def bundle_command(
     target = Path(output) if output else place.parent / f"{place.resolve().name}.zip"
     if target.suffix.lower() != ".zip":
         raise UsageError(f"{target} is no zip file", hint=f"-o {target.with_suffix('.zip')}")
-    wanted = Change(not keep_names, not keep_weights, not keep_inputs)
-    made = bundle(place, target, wanted, seed)
-    count = made.counts.get("texts", 0)
+    change = Redaction(not keep_names, not keep_weights, not keep_inputs)
+    result = bundle(place, target, change, seed)
+    count = result.counts.get("texts", 0)
     texts = f", and {count} text{'' if count == 1 else 's'} among them" if count else ""
-    drawn = f"{made.counts.get('weights', 0)} replaced by random ones of like statistics{texts}"
+    drawn = f"{result.counts.get('weights', 0)} replaced by random ones of like statistics{texts}"
     replaced = {
-        "names": (made.change.names, f"{made.counts.get('names', 0)} replaced; texts and metadata removed"),
-        "weights": (made.change.weights, drawn),
-        "inputs": (made.change.inputs, "replaced by random ones of like statistics"),
+        "names": (result.change.names, f"{result.counts.get('names', 0)} replaced; texts and metadata removed"),
+        "weights": (result.change.weights, drawn),
+        "inputs": (result.change.inputs, "replaced by random ones of like statistics"),
     }
     if not (place / INPUTS).is_file():
         del replaced["inputs"]
     for what, (done, text) in replaced.items():
-        asked = getattr(wanted, what)
-        echo(f"{what}: {text if done else 'kept, since the fault needs them' if asked else 'kept'}")
-    for text in made.left:
+        requested = getattr(change, what)
+        echo(f"{what}: {text if done else 'kept, since the fault needs them' if requested else 'kept'}")
+    for text in result.remaining:
         echo(visible(f"left as it is: {text}"))
-    for name in made.attached:
+    for name in result.attached:
         echo(visible(f"{name}: a file of yours that the command needs: look through it before you post it"))
     echo(f"versions, platform and processor: {ENVIRONMENT}")
-    if made.verified:
-        echo(visible(f"the model is verified: {', '.join(made.verified)}"))
+    if result.verified:
+        echo(visible(f"the model is verified: {', '.join(result.verified)}"))
     echo(visible(f"wrote {target}; a copy of what is in it was run, and shows the fault"))

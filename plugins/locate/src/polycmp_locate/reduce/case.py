@@ -17,11 +17,11 @@ from polycmp.process import module_words
 from polycmp_locate.reduce.writing import absolute
 
 INPUTS, EXPECTED, SCRIPT = "inputs.npz", "expected.npz", "run.sh"
-_REMAKE = f"# {EXPECTED} is what this makes: "
+_REMAKE_COMMENT = f"# {EXPECTED} is what this makes: "
 
 
 @dataclass(frozen=True)
-class Case:
+class Reproduction:
     """A folder that shows a fault by itself.
 
     Attributes:
@@ -39,8 +39,8 @@ class Case:
     remake: Sequence[str] = ()
 
     @classmethod
-    def read(cls, folder: Path) -> Case:
-        """Return the case in a folder that this class or `polycmp locate` has written.
+    def read(cls, folder: Path) -> Reproduction:
+        """Read the case in a folder that this class or `polycmp locate` has written.
 
         Raises:
             FileError: There is none.
@@ -52,7 +52,7 @@ class Case:
             raise FileError("holds no case", whose=str(folder), why=describe_exception(error), hint=hint) from error
         command = re.search(r"^exec (.+)$", script, re.MULTILINE)
         status = re.search(r"^# Exit status (\d+)", script, re.MULTILINE)
-        remake = re.search(rf"^{re.escape(_REMAKE)}(.+)$", script, re.MULTILINE)
+        remake = re.search(rf"^{re.escape(_REMAKE_COMMENT)}(.+)$", script, re.MULTILINE)
         if command is None:
             raise FileError(f"{SCRIPT} runs no command", whose=str(folder), hint=hint)
         readme = folder / "README.md"
@@ -62,7 +62,7 @@ class Case:
         return cls(shlex.split(command.group(1)), int(status.group(1)) if status else None, sentence, "", words)
 
     def write(self, folder: Path) -> None:
-        """Write the script and the page that says what it is.
+        """Write the script and a README.
 
         Raises:
             FileError: The folder cannot be written.
@@ -73,8 +73,8 @@ class Case:
         lines += ['cd "$(dirname "$0")" || exit 3', f"exec {shlex.join(self.words)}", ""]
         with atomic_write(str(folder / SCRIPT)) as file:
             file.write(to_bytes("\n".join(lines)))
-        found = f"Found by `{self.origin}`. " if self.origin else ""
-        page = f"# A reduced model\n\n{self.sentence}.\n\n{found}{meaning} means: it is there.\n"
+        origin = f"Found by `{self.origin}`. " if self.origin else ""
+        page = f"# A reduced model\n\n{self.sentence}.\n\n{origin}{meaning} means: it is there.\n"
         with atomic_write(str(folder / "README.md")) as file:
             file.write(to_bytes(f"{page}\n    sh run.sh\n"))
 
@@ -107,5 +107,5 @@ def run_in(folder: Path, words: Sequence[str], programs: str = "") -> int:
 
 
 def remade_by(words: Sequence[str]) -> str:
-    """Return the line of a script that says how the expected outputs are made."""
-    return f"{_REMAKE}{shlex.join(words)}"
+    """Return the script's comment with the command that makes the expected outputs."""
+    return f"{_REMAKE_COMMENT}{shlex.join(words)}"

@@ -1,4 +1,4 @@
-"""Reducing a model on which a command fails: each step writes a part of the model and runs the command."""
+"""Reduction of a model on which a command fails: each step writes a part of the model and runs the command."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 from polycmp_locate.reduce.named import operators_named
-from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.reduction import Reduction, told_in
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
+from polycmp_locate.reduce.reduction import Reduction, recording_problem
 from polycmp_locate.reduce.saved import SavedTensors
-from polycmp_locate.reduce.search import State, Wishes
-from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
+from polycmp_locate.reduce.search import ReduceOptions, State
+from polycmp_locate.reduce.searching import OutputFiles, RecordedSearch, Stage
 from polycmp_locate.reduce.writing import absolute, write_model
 
 #: Size of a dimension that a model leaves open, where nothing else tells it.
-_OPEN = 1
+_OPEN_DIMENSION = 1
 
 
 class Shapes:
@@ -36,28 +36,28 @@ class Shapes:
 
     def __init__(self, model: Model, graph: ModelGraph, *, run: bool = False) -> None:
         self._model, self._graph = model, graph
-        self._own = TensorMetadata()
+        self._inputs = TensorMetadata()
         for name, entry in graph.inputs.items():
-            self._own.add(name, entry.dtype, self._put_in(name, entry))
-        self.known: dict[str, TensorEntry] = {} if run else dict(graph.types(self._own))
+            self._inputs.add(name, entry.dtype, self._closed_shape(name, entry))
+        self.known: dict[str, TensorEntry] = {} if run else dict(graph.types(self._inputs))
         self._ran = False
 
     def find(self, names: tuple[str, ...]) -> TensorMetadata | None:
-        """Return types and shapes of tensors; None if they cannot be found out, not even by running the model."""
+        """Return types and shapes of tensors; None if not even a run of the model shows them."""
         if not all(map(self._is_known, names)) and not self._ran:
             self._ran = True
-            self._run([name for name in self._made() if not self._is_known(name)])
+            self._run([name for name in self._inner_tensors() if not self._is_known(name)])
         if not all(map(self._is_known, names)):
             return None
         return TensorMetadata({name: self._graph.inputs.get(name) or self.known[name] for name in names})
 
     def non_float_tensors(self) -> list[str]:
-        """Return the tensors inside the model that hold no real numbers: random ones make no sense of them."""
-        self.find(tuple(self._made()))
+        """Return the inner tensors without real numbers, which random values cannot replace."""
+        self.find(tuple(self._inner_tensors()))
         classes = {name: entry.dtype for name, entry in self.known.items() if entry.dtype is not None}
-        return [name for name in self._made() if name not in classes or dtype_class(classes[name]) != "float"]
+        return [name for name in self._inner_tensors() if name not in classes or dtype_class(classes[name]) != "float"]
 
-    def _made(self) -> list[str]:
+    def _inner_tensors(self) -> list[str]:
         return [name for node in self._graph.nodes for name in node.outputs if name not in self._graph.opaque]
 
     def _is_known(self, name: str) -> bool:
@@ -68,14 +68,14 @@ class Shapes:
             return False
         return all(isinstance(dim, int) and dim >= 0 for dim in entry.shape)
 
-    def _put_in(self, name: str, entry: TensorEntry) -> tuple[int, ...] | None:
-        asked = self._model.input_shapes.get(name)
-        if asked is not None or entry.shape is None:
-            return asked
-        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN for dim in entry.shape)
+    def _closed_shape(self, name: str, entry: TensorEntry) -> tuple[int, ...] | None:
+        shape = self._model.input_shapes.get(name)
+        if shape is not None or entry.shape is None:
+            return shape
+        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN_DIMENSION for dim in entry.shape)
 
     def _run(self, names: list[str]) -> None:
-        """Run the model on an installed backend that shows what is inside."""
+        """Run the model on an installed backend that shows inner tensors."""
         # Few models need this, and what it imports takes as long as several steps.
         from polycmp.layerwise import PartitionedRun
         from polycmp.options import make_options
@@ -96,9 +96,11 @@ class Shapes:
             partitioned_run = PartitionedRun(
                 BackendResult(spec.name, spec.name), self._graph, backend.make_runner, spec.needs
             )
-            made = partitioned_run.run_part(feed, names)
-            if made is not None:
-                self.known.update({name: TensorEntry(array.dtype, tuple(array.shape)) for name, array in made.items()})
+            arrays = partitioned_run.run_part(feed, names)
+            if arrays is not None:
+                self.known.update(
+                    {name: TensorEntry(array.dtype, tuple(array.shape)) for name, array in arrays.items()}
+                )
                 return
 
 
@@ -120,11 +122,11 @@ class CheckJudge:
         self.steps = 0
         self._model, self._graph, self._shapes, self._stepper = model, graph, shapes, stepper
         self._saved = saved
-        self._status: int | None = None
-        self._said = ""
+        self._failure_status: int | None = None
+        self._failure_output = ""
         make_folder(str(Path(stepper.artifact).parent))
 
-    def __call__(self, part: Part) -> State:
+    def __call__(self, part: ModelPart) -> State:
         """Write the part and run the check."""
         loader = self._cut(part)
         if loader is None or not self._saved.write(part):
@@ -137,20 +139,20 @@ class CheckJudge:
         self._stepper.sort(index, checked.passed)
         if checked.passed:
             return "passes"
-        if self._status is None:
-            self._status, self._said = checked.status, checked.output
+        if self._failure_status is None:
+            self._failure_status, self._failure_output = checked.status, checked.output
         # A part that ends otherwise than the whole model (it cannot be loaded, say) has another fault.
-        return "fails" if checked.status == self._status or self._stepper.any_failure else "unknown"
+        return "fails" if checked.status == self._failure_status or self._stepper.any_failure else "unknown"
 
-    def named(self) -> list[int]:
-        """Return the positions of the operators that the check named where it failed first: of the whole model."""
-        return operators_named(self._said, self._graph)
+    def suspects(self) -> list[int]:
+        """Return the positions of the operators that the check named when the whole model failed."""
+        return operators_named(self._failure_output, self._graph)
 
-    def write(self, part: Part, path: str) -> str:
-        """Write a part to keep, once it is known to be as good as the model.
+    def write(self, part: ModelPart, path: str) -> str:
+        """Write a verified part.
 
         Returns:
-            A remark on what was made sure of.
+            A remark on what was verified.
 
         Raises:
             ModelError: Something is wrong with it that is not wrong with the model.
@@ -158,13 +160,13 @@ class CheckJudge:
         loader = self._cut(part)
         return "" if loader is None else write_model(self._model, loader, path)
 
-    def copy(self, part: Part, path: str) -> None:
-        """Write a part a second time."""
+    def copy(self, part: ModelPart, path: str) -> None:
+        """Write a part without verifying it again."""
         loader = self._cut(part)
         if loader is not None:
             self._model.save(loader, path)
 
-    def _cut(self, part: Part) -> Loader[Any] | None:
+    def _cut(self, part: ModelPart) -> Loader[Any] | None:
         inputs = self._shapes.find(part.inputs)
         return None if inputs is None else self._graph.cut(inputs, part.outputs)
 
@@ -172,8 +174,8 @@ class CheckJudge:
 def reduce_with_check(
     model: Model,
     stepper: Stepper,
-    wishes: Wishes,
-    wanted: OutputFiles,
+    options: ReduceOptions,
+    output_files: OutputFiles,
     replay: Replay,
     check: tuple[str, ...],
     saved: SavedTensors,
@@ -186,8 +188,8 @@ def reduce_with_check(
     Args:
         model: The model.
         stepper: Runs the check and sorts artifacts.
-        wishes: Options of the search.
-        wanted: Files to write.
+        options: Options of the search.
+        output_files: Files to write.
         replay: Keeps the steps.
         check: The words of the check; empty where the user is asked.
         saved: Tensors that the check loads.
@@ -204,40 +206,45 @@ def reduce_with_check(
         raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
-    parts = Parts(graph, shapes.non_float_tensors())
-    found = Search(graph, parts, judge, wishes, replay, on_stage, judge.named).run()
-    if saved.lacking:
-        some = ", ".join([*saved.lacking[:3], *(["…"] if len(saved.lacking) > 3 else [])])
-        found.notes.append(
+    parts = PartCutter(graph, shapes.non_float_tensors())
+    reduction = RecordedSearch(graph, parts, judge, options, replay, on_stage, judge.suspects).run()
+    if saved.missing:
+        some = ", ".join([*saved.missing[:3], *(["…"] if len(saved.missing) > 3 else [])])
+        reduction.notes.append(
             f"the saved outputs lack {some}, so parts that end there were not judged: save every tensor with "
             "--onnx-outputs '*'"
         )
-    if found.failing is not None:
-        found.sentence = f"fails the check{': ' if check else ''}{' '.join(check)}"
-        with told_in(found):
-            _write(found, wanted, judge, stepper.artifact, check, saved)
-    found.seconds = time.perf_counter() - start
-    return found
+    if reduction.failing is not None:
+        reduction.sentence = f"fails the check{': ' if check else ''}{' '.join(check)}"
+        with recording_problem(reduction):
+            _write(reduction, output_files, judge, stepper.artifact, check, saved)
+    reduction.seconds = time.perf_counter() - start
+    return reduction
 
 
 def _write(
-    found: Reduction, wanted: OutputFiles, judge: CheckJudge, artifact: str, check: tuple[str, ...], saved: SavedTensors
+    reduction: Reduction,
+    output_files: OutputFiles,
+    judge: CheckJudge,
+    artifact: str,
+    check: tuple[str, ...],
+    saved: SavedTensors,
 ) -> None:
-    from polycmp_locate.reduce.case import Case
+    from polycmp_locate.reduce.case import Reproduction
 
-    assert found.failing is not None
-    found.wrote("fails", wanted.output, judge.write(found.failing, wanted.output))
-    if wanted.passing and found.passing is not None:
-        found.wrote("passes", wanted.passing, judge.write(found.passing, wanted.passing))
-    elif wanted.passing:
-        found.notes.append(f"no part passes, so {wanted.passing} was not written")
-    if wanted.folder and check:
-        folder = make_folder(wanted.folder)
-        judge.copy(found.failing, str(folder / Path(artifact).name))
-        saved.write(found.failing, folder)
+    assert reduction.failing is not None
+    reduction.wrote("fails", output_files.output, judge.write(reduction.failing, output_files.output))
+    if output_files.passing and reduction.passing is not None:
+        reduction.wrote("passes", output_files.passing, judge.write(reduction.passing, output_files.passing))
+    elif output_files.passing:
+        reduction.notes.append(f"no part passes, so {output_files.passing} was not written")
+    if output_files.folder and check:
+        folder = make_folder(output_files.folder)
+        judge.copy(reduction.failing, str(folder / Path(artifact).name))
+        saved.write(reduction.failing, folder)
         words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in saved.words_inside()]
-        case = Case(words, None, found.sentence, found.command)
+        case = Reproduction(words, None, reduction.sentence, reduction.command)
         case.write(folder)
-        found.files.append(("repeats it", f"{wanted.folder}: sh {folder / 'run.sh'}"))
+        reduction.files.append(("repeats it", f"{output_files.folder}: sh {folder / 'run.sh'}"))
         if not case.shows_the_fault(folder):
-            found.notes.append(f"the script in {wanted.folder} was run and did not show the fault")
+            reduction.notes.append(f"the script in {output_files.folder} was run and did not show the fault")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.debug import Replay
     from polycmp_locate.reduce.reduction import Reduction
-    from polycmp_locate.reduce.search import Wishes
+    from polycmp_locate.reduce.search import ReduceOptions
     from polycmp_locate.reduce.searching import OutputFiles
 
 _LOG = logging.getLogger("polycmp.locate")
@@ -77,46 +77,46 @@ OPTIONS = (
 
 def _reduce(call: Invocation) -> int:
     with_backends = call.options.backends and not call.params["check"]
-    found = _with_backends(call) if with_backends else _with_check(call)
+    reduction = _with_backends(call) if with_backends else _with_check(call)
     from polycmp_locate.reduce.presentation import result_of
-    from polycmp_locate.reduce.reduction import told_in
+    from polycmp_locate.reduce.reduction import recording_problem
 
-    if call.params["output"] and found.failing is None and found.problem is None:
-        with told_in(found):
-            _write_whole(call, found, call.params["output"])
-    return call.present(result_of(found))
+    if call.params["output"] and reduction.failing is None and reduction.problem is None:
+        with recording_problem(reduction):
+            _write_whole(call, reduction, call.params["output"])
+    return call.present(result_of(reduction))
 
 
-def _write_whole(call: Invocation, found: Reduction, path: str) -> None:
-    """Write the model as it was given: commands that follow in a script read the file that was asked for."""
+def _write_whole(call: Invocation, reduction: Reduction, path: str) -> None:
+    """Write the unreduced model: commands that follow in a script read the output file."""
     from polycmp_locate.reduce.writing import write_model
 
     model = call.open_model(input_shapes=call.section(ReduceSection).model_input_shapes)
-    found.wrote("the whole model", path, write_model(model, model.load(model.kind), path))
+    reduction.wrote("the whole model", path, write_model(model, model.load(model.kind), path))
 
 
-def _asked(call: Invocation) -> tuple[Wishes, OutputFiles, Replay]:
+def _search_options(call: Invocation) -> tuple[ReduceOptions, OutputFiles, Replay]:
     """Return the options of the search, the files to write, and the record of steps."""
     # None of this is needed for a help text, which has to come at once.
     from polycmp.debug import Replay
-    from polycmp_locate.reduce.search import Wishes
+    from polycmp_locate.reduce.search import ReduceOptions
     from polycmp_locate.reduce.searching import OutputFiles
 
     section, replays = call.section(ReduceSection), call.section(ReplaySection)
     directions = (not section.no_reduce_outputs, not section.no_reduce_inputs)
-    wishes = Wishes(section.mode == "linear", *directions, around=bool(section.min_good))
-    wanted = OutputFiles(_output(call), section.min_good, section.save_repro)
-    return wishes, wanted, Replay(replays.load_debug_replay, replays.save_debug_replay)
+    options = ReduceOptions(section.mode == "linear", *directions, around=bool(section.min_good))
+    output_files = OutputFiles(_output(call), section.min_good, section.save_repro)
+    return options, output_files, Replay(replays.load_debug_replay, replays.save_debug_replay)
 
 
 def _with_backends(call: Invocation) -> Reduction:
     from polycmp_locate.reduce.with_backends import reduce_with_backends
 
-    wishes, wanted, replay = _asked(call)
+    options, output_files, replay = _search_options(call)
     plan = call.plan()
     call.begin(plan)
     with call.progress() as on_stage:
-        return reduce_with_backends(plan, call.registry, wishes, wanted, replay, on_stage)
+        return reduce_with_backends(plan, call.registry, options, output_files, replay, on_stage)
 
 
 def _with_check(call: Invocation) -> Reduction:
@@ -142,12 +142,14 @@ def _with_check(call: Invocation) -> Reduction:
         from polycmp_locate.reduce.checked import reduce_with_check
 
         saved.read()
-        wishes, wanted, replay = _asked(call)
+        options, output_files, replay = _search_options(call)
         run = section.force_fallback_shape_inference
         with call.progress() as on_stage:
-            found = reduce_with_check(model, stepper, wishes, wanted, replay, check, saved, run=run, on_stage=on_stage)
-    found.command = call.options.command
-    return found
+            reduction = reduce_with_check(
+                model, stepper, options, output_files, replay, check, saved, run=run, on_stage=on_stage
+            )
+    reduction.command = call.options.command
+    return reduction
 
 
 def _output(call: Invocation) -> str:

@@ -1,4 +1,4 @@
-"""Judging parts of a model with two backends, in this process."""
+"""Judges of parts of a model with two backends, in this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from polycmp.runs import (
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.narrowed import for_outputs
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 from polycmp_locate.reduce.search import State
 from polycmp_locate.whole_outputs import why_failed
 
@@ -51,7 +51,7 @@ class FailingModel:
 
     @property
     def sentence(self) -> str:
-        """It in words."""
+        """Description in one sentence."""
         if self.error:
             return f"{self.candidate.label} fails on the whole model: {self.error}"
         name, reason = next(iter(self.outputs.items()))
@@ -59,7 +59,7 @@ class FailingModel:
         return f"{self.candidate.label} differs from {self.reference.label} in {name!r}{more}: {reason}"
 
 
-class WholeModel:
+class WholeModelRuns:
     """Runs the whole model on all backends and inputs.
 
     Args:
@@ -100,36 +100,35 @@ class WholeModel:
             if expected is None:
                 return None
             for partitioned_run in candidates:
-                made = step.outputs.get(partitioned_run.label)
-                wrong = (
-                    {}
-                    if made is None
-                    else self._differing(partitioned_run.label, reference.label, step.feed, made, expected)
-                )
-                if made is None or wrong:
-                    error = runs[partitioned_run.label].result.error if made is None else ""
-                    return FailingModel(partitioned_run, reference, copy_feed(step.feed), step.index, error, wrong)
+                outputs = step.outputs.get(partitioned_run.label)
+                error, failures = "", dict[str, str]()
+                if outputs is None:
+                    error = runs[partitioned_run.label].result.error
+                else:
+                    failures = self._failures(partitioned_run.label, reference.label, step.feed, outputs, expected)
+                if outputs is None or failures:
+                    return FailingModel(partitioned_run, reference, copy_feed(step.feed), step.index, error, failures)
         return None
 
-    def _differing(self, label: str, reference: str, feed: Feed, made: Tensors, expected: Tensors) -> dict[str, str]:
+    def _failures(self, label: str, reference: str, feed: Feed, outputs: Tensors, expected: Tensors) -> dict[str, str]:
         """Return the outputs that fail, as `polycmp run` judges them, with the reasons."""
-        feeds = [(feed, copy_outputs(made), copy_outputs(expected))]
-        found = judge_outputs(self._resolved, label, reference, feeds)
-        if found.verdict in {"blind", "undecided"}:
-            self.unanswered.setdefault(found.verdict, why_failed(found))
-        if found.verdict != "failed":
+        feeds = [(feed, copy_outputs(outputs), copy_outputs(expected))]
+        outcome = judge_outputs(self._resolved, label, reference, feeds)
+        if outcome.verdict in {"blind", "undecided"}:
+            self.unanswered.setdefault(outcome.verdict, why_failed(outcome))
+        if outcome.verdict != "failed":
             return {}
-        invalid = {item.output: "it holds NaN or infinity" for item in found.invalid}
+        invalid = {item.output: "it holds NaN or infinity" for item in outcome.invalid}
         return invalid | {
             item.output: item.reason
-            for pair in found.comparisons
+            for pair in outcome.comparisons
             for item in pair.outputs.values()
             if item.verdict == "failed"
         }
 
 
 def reference_of(partitioned_runs: list[PartitionedRun], label: str) -> PartitionedRun:
-    """Return the run to believe: the one with a label, by default the last.
+    """Return the reference run: the one with a label, by default the last.
 
     Raises:
         UsageError: There are not two, or none has the label.
@@ -138,13 +137,13 @@ def reference_of(partitioned_runs: list[PartitionedRun], label: str) -> Partitio
         raise UsageError("two backends are needed: one to judge, and one to believe", hint="-b CANDIDATE -b REFERENCE")
     if not label:
         return partitioned_runs[-1]
-    found = next((partitioned_run for partitioned_run in partitioned_runs if partitioned_run.label == label), None)
-    if found is None:
+    reference = next((partitioned_run for partitioned_run in partitioned_runs if partitioned_run.label == label), None)
+    if reference is None:
         raise UsageError(
             f"--reference: there is no backend {label!r}",
             why=did_you_mean(label, [partitioned_run.label for partitioned_run in partitioned_runs]),
         )
-    return found
+    return reference
 
 
 def _check_structure(one: PartitionedRun, two: PartitionedRun) -> None:
@@ -177,7 +176,7 @@ class BackendJudge:
         self._tolerances = open_tolerances(resolved, failure.reference.label)
         self._known: dict[str, Any] = dict(failure.feed)
 
-    def __call__(self, part: Part) -> State:
+    def __call__(self, part: ModelPart) -> State:
         """Run the part on both backends and compare."""
         tensors = self.tensors(part.inputs)
         if tensors is None:
@@ -185,24 +184,24 @@ class BackendJudge:
         expected = self.failure.reference.run_part(tensors, part.outputs)
         if expected is None:
             return "unknown"
-        made = self.failure.candidate.run_part(tensors, part.outputs)
-        if made is None:
+        outputs = self.failure.candidate.run_part(tensors, part.outputs)
+        if outputs is None:
             return "fails" if self.failure.error else "unknown"
         if self.failure.error:
             return "passes"
-        return "passes" if self._agree(made, expected) else "fails"
+        return "passes" if self._agree(outputs, expected) else "fails"
 
     def tensors(self, names: tuple[str, ...]) -> dict[str, Any] | None:
         """Return the reference's tensors of these names; None if it cannot show them."""
         missing = [name for name in names if name not in self._known]
         if missing:
-            made = self.failure.reference.run_part(self.failure.feed, missing)
-            if made is None:
+            outputs = self.failure.reference.run_part(self.failure.feed, missing)
+            if outputs is None:
                 return None
-            self._known.update(made)
+            self._known.update(outputs)
         return {name: self._known[name] for name in names}
 
-    def expected(self, part: Part) -> dict[str, Any]:
+    def expected(self, part: ModelPart) -> dict[str, Any]:
         """Return the reference's outputs of a part that was judged."""
         tensors = self.tensors(part.inputs) or {}
         return self.failure.reference.run_part(tensors, part.outputs) or {}
@@ -211,15 +210,15 @@ class BackendJudge:
         """Return the options of comparing for the outputs of a part: those for other outputs do not apply."""
         return replace(for_outputs(self._compare, outputs), reference="", map_output={})
 
-    def _agree(self, made: Tensors, expected: Tensors) -> bool:
+    def _agree(self, outputs: Tensors, expected: Tensors) -> bool:
         plan = self.comparison(tuple(expected))
         if needs_outputs(plan):
             resolved = replace(self._resolved, plan=replace(self._resolved.plan, compare=plan))
-            feeds = [(self.failure.feed, copy_outputs(made), copy_outputs(expected))]
+            feeds = [(self.failure.feed, copy_outputs(outputs), copy_outputs(expected))]
             labels = self.failure.candidate.label, self.failure.reference.label
             return judge_outputs(resolved, *labels, feeds).verdict != "failed"
         if self._tolerances is not None:
             self._tolerances.begin(self.failure.feed, tuple(expected))
         make = comparer_maker(plan, self._registry, tolerances=self._tolerances)
         comparer = make(self.failure.candidate.label, self.failure.reference.label)
-        return all(item.verdict != "failed" for item in comparer.add(made, expected))
+        return all(item.verdict != "failed" for item in comparer.add(outputs, expected))

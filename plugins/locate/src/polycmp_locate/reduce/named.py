@@ -1,4 +1,4 @@
-"""Operators that a message names: most backends say which one they could not build or run."""
+"""Operators named in a message: most backends name the one that they could not build or run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from polycmp.graph import GraphNode, ModelGraph
 
 #: A message that names more operators than this is a list of them, or their names are words of the language.
-_MOST = 2
+_MAX_NAMED = 2
 
 
 def operators_named(text: str, graph: ModelGraph) -> list[int]:
@@ -21,14 +21,14 @@ def operators_named(text: str, graph: ModelGraph) -> list[int]:
         graph: The model.
     """
     types = Counter(node.op_type for node in graph.nodes)
-    own = {*graph.inputs, *graph.outputs}
+    end_names = {*graph.inputs, *graph.outputs}
 
     def names(node: GraphNode) -> set[str]:
         by_type = [node.op_type] if types[node.op_type] == 1 else []
-        return {*filter(None, [node.name or next(iter(node.outputs), ""), *by_type])} - own
+        return {*filter(None, [node.name or next(iter(node.outputs), ""), *by_type])} - end_names
 
-    found = [index for index, node in enumerate(graph.nodes) if any(_is_in(text, name) for name in names(node))]
-    return found if len(found) <= _MOST else []
+    positions = [index for index, node in enumerate(graph.nodes) if any(_is_in(text, name) for name in names(node))]
+    return positions if len(positions) <= _MAX_NAMED else []
 
 
 def _is_in(text: str, name: str) -> bool:

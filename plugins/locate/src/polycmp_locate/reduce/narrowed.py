@@ -10,7 +10,7 @@ from polycmp.plan import DEFAULT_COMPARE, Choice, ComparePlan
 from polycmp.runs import is_measured
 
 #: The tolerance of `simple` where none is given and nothing is measured.
-_USUAL = 1e-5
+_DEFAULT_TOLERANCE = 1e-5
 
 
 def for_outputs(compare: ComparePlan, outputs: Iterable[str]) -> ComparePlan:
@@ -44,7 +44,11 @@ def with_numbers(compare: ComparePlan) -> ComparePlan:
     functions = (
         Choice(
             choice.name,
-            replace(choice.options, atol={"": _USUAL, **choice.options.atol}, rtol={"": _USUAL, **choice.options.rtol}),
+            replace(
+                choice.options,
+                atol={"": _DEFAULT_TOLERANCE, **choice.options.atol},
+                rtol={"": _DEFAULT_TOLERANCE, **choice.options.rtol},
+            ),
         )
         if choice.name == DEFAULT_COMPARE
         else choice

@@ -1,4 +1,4 @@
-"""Parts of a model: which operators they hold, where they begin and what they give out."""
+"""Parts of a model: their operators, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polycmp.layerwise import makers, static_tensors
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """A part of a model. Two parts are equal if they begin and end with the same tensors.
 
     Attributes:
@@ -29,7 +29,7 @@ class Part:
         return len(self.nodes)
 
 
-class Parts:
+class PartCutter:
     """Cuts parts out of a graph.
 
     A tensor that depends on weights alone is never an input of a part: the part computes it for itself. In a model
@@ -47,21 +47,20 @@ class Parts:
             self.static -= {name for node in graph.nodes if node.inputs for name in node.outputs}
         self.maker = makers(graph.nodes)
         self._uncut = {*uncut, *graph.opaque}
-        self._own_inputs = set(graph.inputs)
 
-    def between(self, chosen: Collection[int], outputs: Iterable[str]) -> Part:
+    def between(self, chosen: Collection[int], outputs: Iterable[str]) -> ModelPart:
         """Return the part that computes tensors with some of the operators, as far as they are needed for it.
 
         Args:
             chosen: Positions of the operators.
-            outputs: Outputs of the part; the operators that make them are always taken.
+            outputs: Outputs of the part; the operators that make them always belong to it.
         """
-        wanted = tuple(outputs)
-        allowed = {*chosen, *(self.maker[name] for name in wanted if name in self.maker)}
+        output_names = tuple(outputs)
+        allowed = {*chosen, *(self.maker[name] for name in output_names if name in self.maker)}
         inputs: dict[str, None] = {}
         nodes: set[int] = set()
         seen: set[str] = set()
-        waiting = list(wanted)
+        waiting = list(output_names)
         while waiting:
             name = waiting.pop(0)
             if name in seen:
@@ -74,19 +73,21 @@ class Parts:
                     waiting += self.graph.nodes[index].inputs
             elif name not in self.static:
                 inputs[name] = None
-        return Part(tuple(inputs), wanted, tuple(sorted(nodes)))
+        return ModelPart(tuple(inputs), output_names, tuple(sorted(nodes)))
 
-    def whole(self, outputs: Iterable[str]) -> Part:
+    def whole(self, outputs: Iterable[str]) -> ModelPart:
         """Return the part that computes tensors from the model's own inputs."""
         return self.between(range(len(self.graph.nodes)), outputs)
 
-    def before(self, position: int) -> Part:
+    def before(self, position: int) -> ModelPart:
         """Return the part before a position: its outputs are the tensors that are read after it or the model's own."""
         read = {name for node in self.graph.nodes[position:] for name in node.inputs} | set(self.graph.outputs)
-        made = [name for node in self.graph.nodes[:position] for name in node.outputs]
-        alive = [name for name in made if name in read and name not in self.static and name not in self.graph.opaque]
+        computed = [name for node in self.graph.nodes[:position] for name in node.outputs]
+        alive = [
+            name for name in computed if name in read and name not in self.static and name not in self.graph.opaque
+        ]
         return self.between(range(position), alive)
 
-    def last(self, count: int, nodes: Collection[int], outputs: Iterable[str]) -> Part:
+    def last(self, count: int, nodes: Collection[int], outputs: Iterable[str]) -> ModelPart:
         """Return the part of the last `count` of some operators."""
         return self.between(sorted(nodes)[-count:], outputs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
 from polycmp.sentences import ERROR, FOUND, NO_FAULT, counted
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.report_builder import build_result
 
@@ -17,60 +17,62 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-def result_of(found: Reduction) -> Result:
-    """Return it as reports render it. Exit status 0: it was reduced, or nothing fails; 3: stopped, or no start."""
+def result_of(reduction: Reduction) -> Result:
+    """Build the result for reports. Exit status 0: it was reduced, or nothing fails; 3: stopped, or no start."""
     return build_result(
         "debug reduce",
-        _verdict(found),
-        _heading(found),
-        _sentence(found),
+        _verdict(reduction),
+        _heading(reduction),
+        _sentence(reduction),
         title="debug reduce",
-        typed=found.command,
-        seconds=found.seconds,
-        timed=found.problem is None,
-        document=_document(found),
-        facts=(Fact("operators", str(len(found.graph.nodes))), Fact("steps", str(found.steps))),
-        content=_content(found),
-        notes=found.notes,
+        typed=reduction.command,
+        seconds=reduction.seconds,
+        timed=reduction.problem is None,
+        document=_document(reduction),
+        facts=(Fact("operators", str(len(reduction.graph.nodes))), Fact("steps", str(reduction.steps))),
+        content=_content(reduction),
+        notes=reduction.notes,
     )
 
 
-def _verdict(found: Reduction) -> Verdict:
-    return "error" if found.problem is not None or found.stopped else "passed"
+def _verdict(reduction: Reduction) -> Verdict:
+    return "error" if reduction.problem is not None or reduction.stopped else "passed"
 
 
-def _heading(found: Reduction) -> str:
-    if found.problem is not None or found.stopped:
+def _heading(reduction: Reduction) -> str:
+    if reduction.problem is not None or reduction.stopped:
         return ERROR
-    return NO_FAULT if found.failing is None else FOUND
+    return NO_FAULT if reduction.failing is None else FOUND
 
 
-def _sentence(found: Reduction) -> str:
-    if found.problem is not None:
-        return found.problem.what
-    if found.failing is None:
+def _sentence(reduction: Reduction) -> str:
+    if reduction.problem is not None:
+        return reduction.problem.what
+    if reduction.failing is None:
         return "the whole model passes, so there is nothing to reduce"
-    label = found.graph.nodes[found.failing.nodes[-1]].label
-    size = found.failing.size
-    part = f"{size} of {counted(len(found.graph.nodes), 'operator')}"
+    label = reduction.graph.nodes[reduction.failing.nodes[-1]].label
+    size = reduction.failing.size
+    part = f"{size} of {counted(len(reduction.graph.nodes), 'operator')}"
     what = f"{part} still fail" if size > 1 else f"{label} alone still fails, {part}"
-    return f"{'stopped; so far ' if found.stopped else ''}{what}, after {counted(found.steps, 'step')}"
+    return f"{'stopped; so far ' if reduction.stopped else ''}{what}, after {counted(reduction.steps, 'step')}"
 
 
-def _content(found: Reduction) -> Iterator[Block]:
-    if found.problem is not None:
-        yield found.problem
-    if found.failing is not None:
-        yield _table(found.graph, found.failing)
-        yield Note(found.sentence, label="whole model")
-        if found.passing is not None:
-            yield Note(f"{_count(found.passing.size)}: {_borders(found.passing)}", label="nearest part that passes")
-    if found.taken:
-        yield Note(f"{found.taken} verdicts are those of the earlier search")
-    yield from (Note(f"{path} ({what})", label="saved") for what, path in found.files)
+def _content(reduction: Reduction) -> Iterator[Block]:
+    if reduction.problem is not None:
+        yield reduction.problem
+    if reduction.failing is not None:
+        yield _table(reduction.graph, reduction.failing)
+        yield Note(reduction.sentence, label="whole model")
+        if reduction.passing is not None:
+            yield Note(
+                f"{_count(reduction.passing.size)}: {_borders(reduction.passing)}", label="nearest part that passes"
+            )
+    if reduction.replayed:
+        yield Note(f"{reduction.replayed} verdicts are those of the earlier search")
+    yield from (Note(f"{path} ({what})", label="saved") for what, path in reduction.files)
 
 
-def _table(graph: ModelGraph, part: Part) -> Table:
+def _table(graph: ModelGraph, part: ModelPart) -> Table:
     nodes = [graph.nodes[index] for index in part.nodes]
     rows = tuple(
         Row(node.label, "failed", (Cell(", ".join(node.inputs)), Cell(", ".join(node.outputs)))) for node in nodes
@@ -85,7 +87,7 @@ def _table(graph: ModelGraph, part: Part) -> Table:
     )
 
 
-def _borders(part: Part) -> str:
+def _borders(part: ModelPart) -> str:
     return f"{_some(part.inputs)} → {_some(part.outputs)}"
 
 
@@ -97,20 +99,20 @@ def _count(size: int) -> str:
     return f"{size} operator{'' if size == 1 else 's'}"
 
 
-def _document(found: Reduction) -> dict[str, Any]:
+def _document(reduction: Reduction) -> dict[str, Any]:
     return {
-        "fault": found.sentence,
-        "operators": len(found.graph.nodes),
-        "steps": found.steps,
-        "steps_of_an_earlier_search": found.taken,
-        "stopped": found.stopped,
-        "failing": _part(found.graph, found.failing),
-        "passing": _part(found.graph, found.passing),
-        "files": dict(found.files),
+        "fault": reduction.sentence,
+        "operators": len(reduction.graph.nodes),
+        "steps": reduction.steps,
+        "steps_of_an_earlier_search": reduction.replayed,
+        "stopped": reduction.stopped,
+        "failing": _part(reduction.graph, reduction.failing),
+        "passing": _part(reduction.graph, reduction.passing),
+        "files": dict(reduction.files),
     }
 
 
-def _part(graph: ModelGraph, part: Part | None) -> dict[str, Any] | None:
+def _part(graph: ModelGraph, part: ModelPart | None) -> dict[str, Any] | None:
     if part is None:
         return None
     nodes = [graph.nodes[index] for index in part.nodes]

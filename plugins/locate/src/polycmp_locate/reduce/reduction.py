@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import ModelError
 from polycmp.report import Problem
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -25,7 +25,7 @@ class Reduction:
         passing: The passing part nearest to it.
         sentence: Description of the whole model's failure; empty if there is none.
         steps: Number of parts that were judged.
-        taken: Number of verdicts taken from an earlier search.
+        replayed: Number of verdicts taken from an earlier search.
         stopped: Whether the user stopped the search.
         problem: Problem that kept the search from starting, or its result from being written.
         files: Descriptions and paths of the files that were written.
@@ -35,11 +35,11 @@ class Reduction:
     """
 
     graph: ModelGraph
-    failing: Part | None = None
-    passing: Part | None = None
+    failing: ModelPart | None = None
+    passing: ModelPart | None = None
     sentence: str = ""
     steps: int = 0
-    taken: int = 0
+    replayed: int = 0
     stopped: bool = False
     problem: Problem | None = None
     files: list[tuple[str, str]] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Reduction:
     seconds: float = 0.0
 
     def wrote(self, what: str, path: str, remark: str) -> None:
-        """Note a file.
+        """Record a written file.
 
         Args:
             what: Description of the file.
@@ -60,9 +60,9 @@ class Reduction:
 
 
 @contextmanager
-def told_in(found: Reduction) -> Iterator[None]:
-    """Tell of a file that is not as good as the model together with what was found, which took long to find."""
+def recording_problem(reduction: Reduction) -> Iterator[None]:
+    """Record a model error as the reduction's problem, since the reduction took long and is still of use."""
     try:
         yield
     except ModelError as error:
-        found.problem = Problem(error.what, error.why, error.hint)
+        reduction.problem = Problem(error.what, error.why, error.hint)

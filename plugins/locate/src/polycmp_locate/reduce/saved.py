@@ -1,4 +1,4 @@
-"""Saved tensors that a check loads: each part gets those that are its own.
+"""Saved tensors that a check loads: each part gets only its own inputs and outputs.
 
 A check like `polycmp run polycmp_debug.onnx … --load-inputs ALL.json --load-outputs GOLDEN.json` names files with the
 tensors of the whole model. A run that gives out fewer tensors than it is compared with differs, and so would each part.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp_locate.reduce.parts import Part
+    from polycmp_locate.reduce.parts import ModelPart
 
 _INPUTS = ("--load-inputs", "--load-input-data")
 _OUTPUTS = ("--load-outputs", "--load-results")
@@ -30,12 +30,12 @@ class SavedTensors:
 
     Attributes:
         words: The words with the files for parts in place of those that the user named.
-        lacking: Tensors that some part gives out and no file holds.
+        missing: Tensors that some part gives out and no file holds.
     """
 
     def __init__(self, check: Sequence[str], registry: Registry) -> None:
         self.words, self._registry = list(check), registry
-        self.lacking: list[str] = []
+        self.missing: list[str] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._files: dict[str, tuple[str, Callable[[str, str], None]]] = {}
         self._inputs: dict[str, _Tensors] = {}
@@ -51,11 +51,11 @@ class SavedTensors:
         Raises:
             FileError: One cannot be read.
         """
-        for mine, (path, add) in self._files.items():
-            add(path, mine)
+        for part_file, (path, add) in self._files.items():
+            add(path, part_file)
 
-    def write(self, part: Part, folder: Path | None = None) -> bool:
-        """Write what a part needs.
+    def write(self, part: ModelPart, folder: Path | None = None) -> bool:
+        """Write the saved inputs and outputs of a part.
 
         Args:
             part: The part.
@@ -79,8 +79,8 @@ class SavedTensors:
                 self._fed[path] = part.inputs
         for path, runs in self._outputs.items():
             known = {name for _, iterations, _ in runs for tensors in iterations for name in tensors}
-            if lacking := [name for name in part.outputs if name not in known]:
-                self.lacking += [name for name in lacking if name not in self.lacking]
+            if missing := [name for name in part.outputs if name not in known]:
+                self.missing += [name for name in missing if name not in self.missing]
                 return False
             with OutputsWriter(_in(folder, path), self._registry, lasting=folder is not None) as outputs:
                 for label, iterations, seconds in runs:
@@ -90,8 +90,8 @@ class SavedTensors:
 
     def words_inside(self) -> list[str]:
         """Return the words for a command that runs in the folder that `write` has written to."""
-        mine = str(self._folder.name) + os.sep if self._folder is not None else ""
-        return [word.replace(mine, "") if mine else word for word in self.words]
+        prefix = str(self._folder.name) + os.sep if self._folder is not None else ""
+        return [word.replace(prefix, "") if prefix else word for word in self.words]
 
     def close(self) -> None:
         """Remove the files."""
@@ -99,7 +99,7 @@ class SavedTensors:
             self._folder.cleanup()
 
     def _exchange(self, flags: tuple[str, ...], add: Callable[[str, str], None]) -> None:
-        """Put files of ours in place of those after a flag."""
+        """Replace the files after a flag by files for parts."""
         behind = False
         for index, word in enumerate(self.words):
             flag, equals, value = word.partition("=")
@@ -115,23 +115,23 @@ class SavedTensors:
     def _file(self, path: str, add: Callable[[str, str], None]) -> str:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polycmp-reduce-", ignore_cleanup_errors=True)
-        found = str(Path(self._folder.name, f"saved{len(self._files)}.npz"))
-        self._files[found] = path, add
-        return found
+        part_file = str(Path(self._folder.name, f"saved{len(self._files)}.npz"))
+        self._files[part_file] = path, add
+        return part_file
 
-    def _add_inputs(self, path: str, mine: str) -> None:
+    def _add_inputs(self, path: str, part_file: str) -> None:
         from polycmp.results.files import open_inputs
 
-        self._inputs[mine] = [dict(feed) for feed in open_inputs([path], self._registry)]
+        self._inputs[part_file] = [dict(feed) for feed in open_inputs([path], self._registry)]
 
-    def _add_outputs(self, path: str, mine: str) -> None:
+    def _add_outputs(self, path: str, part_file: str) -> None:
         from polycmp.results.files import open_runs
 
-        self._outputs[mine] = []
+        self._outputs[part_file] = []
         for run in open_runs(path, self._registry):
             results = list(run.iterations)
             tensors = [{name: result[name] for name in result} for result in results]
-            self._outputs[mine].append((run.label, tensors, [result.runtime for result in results]))
+            self._outputs[part_file].append((run.label, tensors, [result.runtime for result in results]))
 
 
 def _in(folder: Path | None, path: str) -> str:

@@ -1,4 +1,4 @@
-"""Writing what a search with two backends ended with: a folder that shows the fault by itself."""
+"""Saved case of a search with two backends: a folder that shows the fault by itself."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from polycmp.files import make_folder
 from polycmp.model import Model
 from polycmp.plan import BackendPlan, ComparePlan, DataPlan, FilesPlan, Plan, to_words, without_written_files
 from polycmp.results.files import InputsWriter, OutputsWriter
-from polycmp_locate.reduce.case import EXPECTED, INPUTS, Case
+from polycmp_locate.reduce.case import EXPECTED, INPUTS, Reproduction
 from polycmp_locate.reduce.judging import BackendJudge
-from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.parts import ModelPart
 from polycmp_locate.reduce.writing import anywhere
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
-def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, part: Part, model: Model) -> bool:
+def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, part: ModelPart, model: Model) -> bool:
     """Write a folder with the failing part, its inputs, what the reference makes of them, and a script; run it.
 
     Args:
@@ -46,13 +46,13 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
     words = _words(plan, registry, judge, part, name)
     status = EXIT_FAILED if failure.error else EXIT_DIFFERENT
     remake = remaking(plan, registry, failure.reference.label, name)
-    case = Case(["polycmp", *words], status, failure.sentence, plan.command, remake)
+    case = Reproduction(["polycmp", *words], status, failure.sentence, plan.command, remake)
     case.write(place)
     return case.shows_the_fault(place)
 
 
 def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str]:
-    """Return the words that make the expected outputs of a case; none if no backend made them.
+    """Return the command that makes the expected outputs of a case anew; empty if no backend made them.
 
     Args:
         plan: The search's plan.
@@ -64,8 +64,8 @@ def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str
     if backend is None:
         return []
     alone = _in_folder(plan, backend, model, ComparePlan(), FilesPlan(save_outputs=EXPECTED))
-    kept = replace(without_written_files(alone), files=alone.files)
-    return ["polycmp", *to_words(kept, registry)]
+    without_other_files = replace(without_written_files(alone), files=alone.files)
+    return ["polycmp", *to_words(without_other_files, registry)]
 
 
 def _write_tensors(place: Path, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]) -> None:
@@ -75,7 +75,7 @@ def _write_tensors(place: Path, tensors: Mapping[str, Any], label: str, expected
         outputs.add(label, expected, 0.0)
 
 
-def _words(plan: Plan, registry: Registry, judge: BackendJudge, part: Part, model: str) -> list[str]:
+def _words(plan: Plan, registry: Registry, judge: BackendJudge, part: ModelPart, model: str) -> list[str]:
     """Return the words of the command that repeats the fault in the folder."""
     label = judge.failure.candidate.label
     backend = next(item for item in plan.backends if item.label == label)

@@ -1,4 +1,4 @@
-"""The search for the smallest part of a model that still fails."""
+"""Search for the smallest part of a model that still fails."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polycmp_locate.ddmin import ddmin, least_passing
-from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
 
 #: Verdicts on a part: it fails as the model does, it passes, or it cannot be judged.
 State = Literal["fails", "passes", "unknown"]
-Judge = Callable[[Part], State]
+Judge = Callable[[ModelPart], State]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ReduceOptions:
     """Options of the search for a smaller part.
 
     Attributes:
@@ -37,8 +37,8 @@ class Reducer:
     Args:
         parts: Cuts parts out of the model.
         judge: Judges a part.
-        wishes: Options of the search; None for the defaults.
-        named: Gives the positions of operators that may be at fault, once the whole model has failed.
+        options: Options of the search; None for the defaults.
+        suspects: Gives the positions of operators that may be at fault, once the whole model has failed.
 
     Attributes:
         failing: The smallest part so far that fails.
@@ -46,35 +46,39 @@ class Reducer:
     """
 
     def __init__(
-        self, parts: Parts, judge: Judge, wishes: Wishes | None = None, named: Callable[[], Sequence[int]] = tuple
+        self,
+        parts: PartCutter,
+        judge: Judge,
+        options: ReduceOptions | None = None,
+        suspects: Callable[[], Sequence[int]] = tuple,
     ) -> None:
         self.parts = parts
-        self.wishes = wishes or Wishes()
-        self.failing: Part | None = None
-        self.judged: dict[Part, State] = {}
-        self._judge, self._named = judge, named
+        self.options = options or ReduceOptions()
+        self.failing: ModelPart | None = None
+        self.judged: dict[ModelPart, State] = {}
+        self._judge, self._suspects = judge, suspects
 
     def start(self, outputs: Sequence[str]) -> bool:
         """Judge the whole model; return whether it fails."""
         return self._fails(self.parts.whole(outputs))
 
-    def reduce(self) -> Part | None:
+    def reduce(self) -> ModelPart | None:
         """Return the smallest part that was found to fail; None if the whole model does not."""
         if self.failing is None:
             return None
-        if self.wishes.outputs and self.wishes.inputs and not self.wishes.linear:
-            self._try_named()
-        if self.wishes.outputs:
+        if self.options.outputs and self.options.inputs and not self.options.linear:
+            self._try_suspects()
+        if self.options.outputs:
             self._move_outputs()
             self._drop_outputs()
-        if self.wishes.inputs:
+        if self.options.inputs:
             self._move_inputs()
             self._drop_operators()
-        if self.wishes.around:
+        if self.options.around:
             self._look_around()
         return self.failing
 
-    def nearest_passing(self) -> Part | None:
+    def nearest_passing(self) -> ModelPart | None:
         """Return the passing part that is nearest to the failing one: in size, in what both hold, in place."""
         failing = self.failing
         if failing is None:
@@ -82,13 +86,13 @@ class Reducer:
         nodes, size, place = set(failing.nodes), failing.size, max(failing.nodes)
         passing = [part for part, state in self.judged.items() if state == "passes"]
 
-        def distance(part: Part) -> tuple[int, int, int]:
+        def distance(part: ModelPart) -> tuple[int, int, int]:
             return abs(part.size - size), -len(nodes & set(part.nodes)), abs(max(part.nodes) - place)
 
         return min(passing, key=distance, default=None)
 
     def _look_around(self) -> None:
-        """Judge parts like the failing one in size, so that there is one to hold beside it.
+        """Judge parts of about the failing one's size, to find a passing one to compare with.
 
         That is the same part without its last operator, and the operator right before it.
         """
@@ -100,23 +104,23 @@ class Reducer:
             if outputs and not set(outputs) <= self.parts.static:
                 self._state(self.parts.between(nodes, outputs))
 
-    def _state(self, part: Part) -> State:
+    def _state(self, part: ModelPart) -> State:
         if part not in self.judged:
             self.judged[part] = self._judge(part) if part.outputs and part.nodes else "unknown"
         return self.judged[part]
 
-    def _fails(self, part: Part) -> bool:
+    def _fails(self, part: ModelPart) -> bool:
         if self._state(part) != "fails":
             return False
         if self.failing is None or part.size <= self.failing.size:
             self.failing = part
         return True
 
-    def _try_named(self) -> None:
-        """Judge those operators alone that are said to be at fault: nothing is smaller than one that fails."""
-        for index in self._named():
-            made = [name for name in self.parts.graph.nodes[index].outputs if name not in self.parts.graph.opaque]
-            if not set(made) <= self.parts.static and self._fails(self.parts.between([index], made)):
+    def _try_suspects(self) -> None:
+        """Judge suspected operators alone: no part is smaller than one that fails."""
+        for index in self._suspects():
+            outputs = [name for name in self.parts.graph.nodes[index].outputs if name not in self.parts.graph.opaque]
+            if not set(outputs) <= self.parts.static and self._fails(self.parts.between([index], outputs)):
                 return
 
     def _move_outputs(self) -> None:
@@ -130,8 +134,8 @@ class Reducer:
         if first is None:
             return
         node = self.parts.graph.nodes[places[first - 1]]
-        made = [name for name in node.outputs if name not in self.parts.graph.opaque]
-        self._fails(self.parts.between(range(places[first - 1] + 1), made))
+        outputs = [name for name in node.outputs if name not in self.parts.graph.opaque]
+        self._fails(self.parts.between(range(places[first - 1] + 1), outputs))
 
     def _places(self) -> list[int]:
         """Return the positions of the failing part's operators that depend on inputs."""
@@ -141,13 +145,13 @@ class Reducer:
 
     def _smallest(self, fails: Callable[[int], bool], most: int) -> int | None:
         """Return the smallest number for which it fails, `most` excluded; None if there is none."""
-        if self.wishes.linear:
+        if self.options.linear:
             return next((count for count in range(1, most) if fails(count)), None)
         least = least_passing(fails, 0, most)
         return least if least < most else None
 
     def _drop_outputs(self) -> None:
-        """Give out as few tensors as possible."""
+        """Keep as few outputs as possible."""
         assert self.failing is not None
         for name in self.failing.outputs:
             rest = tuple(item for item in self.failing.outputs if item != name)
@@ -158,14 +162,14 @@ class Reducer:
                 self._fails(self.parts.between(self.failing.nodes, rest))
 
     def _move_inputs(self) -> None:
-        """Find with how few operators before the outputs the part still fails: most often with the last one alone."""
+        """Find the smallest number of operators before the outputs that still fails, most often one."""
         part, places = self.failing, self._places()
         assert part is not None
 
         def fails(count: int) -> bool:
             return self._fails(self.parts.last(count, places, part.outputs))
 
-        if self.wishes.linear:
+        if self.options.linear:
             self._smallest(fails, len(places))
             return
         low, high = 0, 1
@@ -174,7 +178,7 @@ class Reducer:
         least_passing(fails, low, min(high, len(places)))
 
     def _drop_operators(self) -> None:
-        """Leave operators out of branches: many at a time at first, then one by one until none can go."""
+        """Remove operators from branches, many at a time at first, then one by one until none can go."""
         assert self.failing is not None
         outputs = self.failing.outputs
 

@@ -1,4 +1,4 @@
-"""A search that is written down step by step, and that can be stopped and continued."""
+"""Recorded search for the smallest part, which can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.debug import Replay
-from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
 from polycmp_locate.reduce.reduction import Reduction
-from polycmp_locate.reduce.search import Judge, Reducer, State, Wishes
+from polycmp_locate.reduce.search import Judge, ReduceOptions, Reducer, State
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -32,51 +32,51 @@ class OutputFiles:
     folder: str = ""
 
 
-class Search:
-    """A search that is written down step by step, and that Ctrl-C ends with what it has found so far.
+class RecordedSearch:
+    """A search that records its steps, and that Ctrl-C ends with the result so far.
 
     Args:
         graph: The model.
         parts: Cuts parts out of it.
         judge: Judges a part.
-        wishes: Options of the search.
+        options: Options of the search.
         replay: Keeps the steps.
         on_stage: Told what happens next.
-        named: Gives the positions of operators that may be at fault, once the whole model has failed.
+        suspects: Gives the positions of operators that may be at fault, once the whole model has failed.
     """
 
     def __init__(
         self,
         graph: ModelGraph,
-        parts: Parts,
+        parts: PartCutter,
         judge: Judge,
-        wishes: Wishes,
+        options: ReduceOptions,
         replay: Replay,
         on_stage: Stage,
-        named: Callable[[], Sequence[int]] = tuple,
+        suspects: Callable[[], Sequence[int]] = tuple,
     ) -> None:
-        self.found = Reduction(graph)
+        self.reduction = Reduction(graph)
         self._judge, self._replay, self._on_stage = judge, replay, on_stage
-        self._reducer = Reducer(parts, self._step, wishes, named)
+        self._reducer = Reducer(parts, self._step, options, suspects)
 
     def run(self) -> Reduction:
-        """Search; the result lacks what the whole model does wrong."""
+        """Search; the result has no sentence yet."""
         try:
-            if self._reducer.start(self.found.graph.outputs):
+            if self._reducer.start(self.reduction.graph.outputs):
                 self._reducer.reduce()
         except KeyboardInterrupt:
             if self._reducer.failing is None:
                 raise
-            self.found.stopped = True
-            self.found.notes.append(
+            self.reduction.stopped = True
+            self.reduction.notes.append(
                 "the search was stopped before its end; with --save-debug-replay FILE it can go on: "
                 "--load-debug-replay FILE"
             )
-        self.found.failing, self.found.passing = self._reducer.failing, self._reducer.nearest_passing()
-        self.found.steps, self.found.taken = len(self._reducer.judged), self._replay.taken
-        return self.found
+        self.reduction.failing, self.reduction.passing = self._reducer.failing, self._reducer.nearest_passing()
+        self.reduction.steps, self.reduction.replayed = len(self._reducer.judged), self._replay.taken
+        return self.reduction
 
-    def _step(self, part: Part) -> State:
+    def _step(self, part: ModelPart) -> State:
         index = len(self._reducer.judged)
         self._on_stage(f"step {index}: {part.size} operators")
         state = {"num_nodes": part.size, "inputs": list(part.inputs), "outputs": list(part.outputs)}

@@ -13,12 +13,12 @@ from polycmp.model import Model
 from polycmp.plan import Plan, to_words, without_written_files
 from polycmp.report import Problem, backend_failure
 from polycmp.runs import resolve
-from polycmp_locate.reduce.judging import BackendJudge, WholeModel, needs_outputs
-from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.reduction import Reduction, told_in
+from polycmp_locate.reduce.judging import BackendJudge, WholeModelRuns, needs_outputs
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
+from polycmp_locate.reduce.reduction import Reduction, recording_problem
 from polycmp_locate.reduce.saving import save_case
-from polycmp_locate.reduce.search import Wishes
-from polycmp_locate.reduce.searching import OutputFiles, Search, Stage
+from polycmp_locate.reduce.search import ReduceOptions
+from polycmp_locate.reduce.searching import OutputFiles, RecordedSearch, Stage
 from polycmp_locate.reduce.writing import write_model
 from polycmp_locate.whole_outputs import refuse_means
 
@@ -34,8 +34,8 @@ _WHOLE_UNANSWERED = {
 def reduce_with_backends(
     plan: Plan,
     registry: Registry,
-    wishes: Wishes,
-    wanted: OutputFiles,
+    options: ReduceOptions,
+    output_files: OutputFiles,
     replay: Replay,
     on_stage: Stage = lambda _: None,
 ) -> Reduction:
@@ -44,8 +44,8 @@ def reduce_with_backends(
     Args:
         plan: Model, backends, inputs and tolerances.
         registry: The plugins.
-        wishes: Options of the search.
-        wanted: Files to write.
+        options: Options of the search.
+        output_files: Files to write.
         replay: Keeps the steps.
         on_stage: Told what happens next.
 
@@ -57,62 +57,62 @@ def reduce_with_backends(
     start = time.perf_counter()
     refuse_means(plan.compare, "debug reduce")
     resolved = resolve(plan, registry)
-    whole = WholeModel(resolved, plan, on_stage)
+    whole = WholeModelRuns(resolved, plan, on_stage)
     failure = whole.find()
     if failure is None:
         graph = resolved.backends[-1].model.graph()
         assert graph is not None  # or it could not have been opened
-        found = Reduction(graph, notes=[f"compared on {whole.iterations} inputs"])
+        reduction = Reduction(graph, notes=[f"compared on {whole.iterations} inputs"])
         failed = [item for item in whole.results if item.error]
         if failed:
-            found.problem = backend_failure(failed[0].label, failed[0].error, failed[0].hint)
+            reduction.problem = backend_failure(failed[0].label, failed[0].error, failed[0].hint)
         elif whole.unanswered:
             verdict, why = next(iter(whole.unanswered.items()))
             judged = to_words(without_written_files(plan), registry)
-            found.problem = Problem(_WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
+            reduction.problem = Problem(_WHOLE_UNANSWERED[verdict], why, shlex.join(["polycmp", *judged]))
     else:
         judge, graph = BackendJudge(failure, resolved), failure.reference.graph
-        fixed = needs_outputs(plan.compare) and wishes.outputs
-        wishes = replace(wishes, outputs=False) if fixed else wishes
-        found = Search(graph, Parts(graph), judge, wishes, replay, on_stage).run()
-        found.sentence = failure.sentence
-        found.notes += ["the outputs stay as they are, since postprocessing reads them"] if fixed else []
+        fixed = needs_outputs(plan.compare) and options.outputs
+        options = replace(options, outputs=False) if fixed else options
+        reduction = RecordedSearch(graph, PartCutter(graph), judge, options, replay, on_stage).run()
+        reduction.sentence = failure.sentence
+        reduction.notes += ["the outputs stay as they are, since postprocessing reads them"] if fixed else []
         if failure.iteration:
-            found.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
-        if found.failing is None:
+            reduction.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
+        if reduction.failing is None:
             inside = to_words(without_written_files(plan), registry, command=("locate",))
-            found.problem = Problem(
+            reduction.problem = Problem(
                 "the model fails, yet not when all of it is cut out of its file, so no part can be smaller",
                 failure.sentence,
                 shlex.join(["polycmp", *inside]),
             )
         else:
             model = resolved.backend(failure.candidate.label).model
-            with told_in(found):
-                _write(found, wanted, plan, registry, judge, model)
-    found.command, found.seconds = plan.command, time.perf_counter() - start
-    return found
+            with recording_problem(reduction):
+                _write(reduction, output_files, plan, registry, judge, model)
+    reduction.command, reduction.seconds = plan.command, time.perf_counter() - start
+    return reduction
 
 
 def _write(
-    found: Reduction, wanted: OutputFiles, plan: Plan, registry: Registry, judge: BackendJudge, model: Model
+    reduction: Reduction, output_files: OutputFiles, plan: Plan, registry: Registry, judge: BackendJudge, model: Model
 ) -> None:
-    assert found.failing is not None
-    _write_part(found, "fails", judge, found.failing, model, wanted.output)
-    if wanted.passing and found.passing is not None:
-        _write_part(found, "passes", judge, found.passing, model, wanted.passing)
-    elif wanted.passing:
-        found.notes.append(f"no part passes, so {wanted.passing} was not written")
-    if not wanted.folder:
+    assert reduction.failing is not None
+    _write_part(reduction, "fails", judge, reduction.failing, model, output_files.output)
+    if output_files.passing and reduction.passing is not None:
+        _write_part(reduction, "passes", judge, reduction.passing, model, output_files.passing)
+    elif output_files.passing:
+        reduction.notes.append(f"no part passes, so {output_files.passing} was not written")
+    if not output_files.folder:
         return
-    shown = save_case(wanted.folder, plan, registry, judge, found.failing, model)
-    found.files.append(("repeats it", f"{wanted.folder}: sh {Path(wanted.folder, 'run.sh')}"))
+    shown = save_case(output_files.folder, plan, registry, judge, reduction.failing, model)
+    reduction.files.append(("repeats it", f"{output_files.folder}: sh {Path(output_files.folder, 'run.sh')}"))
     if not shown:
-        found.notes.append(f"the script in {wanted.folder} was run and did not show the fault")
+        reduction.notes.append(f"the script in {output_files.folder} was run and did not show the fault")
 
 
-def _write_part(found: Reduction, what: str, judge: BackendJudge, part: Part, model: Model, path: str) -> None:
+def _write_part(reduction: Reduction, what: str, judge: BackendJudge, part: ModelPart, model: Model, path: str) -> None:
     tensors = judge.tensors(part.inputs)
     if tensors is not None:
         remark = write_model(model, judge.failure.candidate.part(tensors, part.outputs), path)
-        found.wrote(what, path, remark)
+        reduction.wrote(what, path, remark)

@@ -1,4 +1,4 @@
-"""Writing parts of a model, folders for them, and commands that find their files from there."""
+"""Files of parts of a model, and backends that find their files from any folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def write_model(model: Model, loader: Loader[Any], path: str) -> str:
-    """Write a part of a model, once it is known to be as good as the model.
+    """Write a verified part of a model.
 
     Returns:
-        A remark on what was made sure of; empty where nothing was.
+        A remark on what was verified; empty if nothing was.
 
     Raises:
         FileError: The file cannot be written.

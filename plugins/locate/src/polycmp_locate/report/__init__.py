@@ -1,1 +1,1 @@
-"""The last stage: what was found in words, as a JSON document, on pages and as a folder that repeats it."""
+"""The last stage: the verdict in sentences, as a JSON document, and on pages."""

@@ -49,7 +49,7 @@ def along_graph(located: Located) -> AlongGraph:
 
 
 def _explained(located: Located) -> int:
-    """Return how many of the first rows are no more than rounding explains, whether within the tolerance or not."""
+    """Count the rows before the first that rounding does not explain."""
     judged = located.judged
     if judged.first_bad is None:
         return len(judged.rows)
@@ -81,7 +81,7 @@ def _places(located: Located) -> Iterator[Place]:
 def _place(row: Row, located: Located) -> Place:
     node, chosen = row.node, row is located.judged.first_bad
     counterpart = node.counterpart if isinstance(node, PartNode) else ""
-    texts = (counterpart, node.method, made_by(node)) if isinstance(node, PartNode) else (node.op_type,)
+    texts = (counterpart, node.method, operator_types(node)) if isinstance(node, PartNode) else (node.op_type,)
     return Place(
         name=row.tensor,
         modules=path_of(node, row.tensor, counterpart),
@@ -92,7 +92,7 @@ def _place(row: Row, located: Located) -> Place:
     )
 
 
-def made_by(node: PartNode) -> str:
+def operator_types(node: PartNode) -> str:
     """Return the types of the operators of both models that make a tensor, once where they are the same."""
     of_candidate, of_reference = ", ".join(node.candidate_ops), ", ".join(node.reference_ops)
     return (
@@ -110,16 +110,16 @@ def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[
         shown: Names in the candidate's model; those after all of them have an empty one.
     """
     places: dict[str, list[Place]] = {}
-    back = {match.reference: match.candidate for match in reversed(pairing.matches)}
+    to_candidate = {match.reference: match.candidate for match in reversed(pairing.matches)}
     sides: Iterable[tuple[Mapping[str, GraphNode | None], Mapping[str, str], bool]] = (
         (pairing.candidate_floats, {name: name for name in pairing.to_reference}, True),
-        (pairing.reference_floats, back, False),
+        (pairing.reference_floats, to_candidate, False),
     )
-    for tensors, pairs, mine in sides:
+    for tensors, pairs, of_candidate in sides:
         waiting: list[Place] = []
         for name, node in tensors.items():
             if name not in pairs:
-                waiting.append(_alone(name, node, mine))
+                waiting.append(_alone(name, node, of_candidate))
             elif waiting and pairs[name] in shown:
                 places.setdefault(pairs[name], []).extend(waiting)
                 waiting = []
@@ -127,7 +127,7 @@ def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[
     return places
 
 
-def _alone(name: str, node: GraphNode | None, mine: bool) -> Place:
+def _alone(name: str, node: GraphNode | None, of_candidate: bool) -> Place:
     kind = "" if node is None else node.op_type
     modules = () if node is None else path_of(node, name)
-    return Place(name if mine else "", modules, ("" if mine else name, ALONE, kind), state="skipped")
+    return Place(name if of_candidate else "", modules, ("" if of_candidate else name, ALONE, kind), state="skipped")

@@ -110,14 +110,14 @@ def _probe(located: Located) -> dict[str, Any] | None:
         "trusted": probe.trusted,
         "passed_without": probe.plain_passed,
         "passed_with": probe.probed_passed,
-        "cured_by": list(probe.kept),
+        "cured_by": list(probe.cures),
         "sentence": probe.sentence,
     }
 
 
 def _row(row: Row) -> dict[str, Any]:
-    own = row.standalone
-    steps = own.steps if own is not None else None
+    standalone = row.standalone
+    steps = standalone.steps if standalone is not None else None
     return {
         "tensor": row.tensor,
         "operator": row.node.op_type,
@@ -130,7 +130,9 @@ def _row(row: Row) -> dict[str, Any]:
         "mean_error": row.mean_abs,
         "relative_error": row.relative,
         "jump": row.jump,
-        "own_error": None if own is None else {"max_error": own.max_abs, "relative_error": own.relative},
+        "own_error": None
+        if standalone is None
+        else {"max_error": standalone.max_abs, "relative_error": standalone.relative},
         "quantised": None if steps is None else {"factor": steps.gain, "beyond_rounding": steps.beyond},
         "float64": None if row.truth is None else {"candidate": row.truth[0], "reference": row.truth[1]},
         "candidate": _figures(row.candidate),

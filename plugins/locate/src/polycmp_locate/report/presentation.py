@@ -61,7 +61,7 @@ def result_of(located: Located, *, explain: bool = False) -> Result:
         located.status,
         heading,
         sentence,
-        said=located.sentence,
+        full_sentence=located.sentence,
         title=located.candidate,
         typed=located.command,
         seconds=located.seconds,
@@ -113,11 +113,11 @@ def _pairing_facts(located: Located) -> Iterator[Fact]:
     if pairing is None:
         return
     yield Fact("paired", ", ".join(f"{count} by {method}" for method, count in pairing.counts.items()))
-    for label, left, real in (
+    for label, unmatched, real in (
         (located.candidate, pairing.unmatched_candidate, pairing.candidate_floats),
         (located.reference, pairing.unmatched_reference, pairing.reference_floats),
     ):
-        yield Fact(f"without counterpart in {label}", f"{len(left)} of {len(real)}")
+        yield Fact(f"without counterpart in {label}", f"{len(unmatched)} of {len(real)}")
 
 
 def _table(located: Located) -> Table:
@@ -170,10 +170,8 @@ def _pair(row: Row, located: Located) -> list[str]:
         return []
     lines = [f"paired by {node.method} with {node.counterpart!r} of {located.reference}"]
     if node.candidate_ops != node.reference_ops:
-        of_candidate, of_reference = (
-            ", ".join(node.candidate_ops),
-            ", ".join(node.reference_ops) or "nothing, it is the same tensor",
-        )
+        of_candidate = ", ".join(node.candidate_ops)
+        of_reference = ", ".join(node.reference_ops) or "nothing, it is the same tensor"
         lines.append(f"made by {of_candidate}; in {located.reference} by {of_reference}")
     return [*lines, f"coarsest type inside: {node.coarsest}"] if node.coarsest else lines
 
@@ -198,7 +196,7 @@ def _figures(row: Row) -> tuple[CellValue, ...]:
 def _both(row: Row, located: Located) -> str:
     """Describe the content of both sides' tensors, as far as they computed them."""
     sides = [(row.candidate, located.candidate), (row.reference, "reference")]
-    return ", ".join(f"{held} ({label})" for held, label in sides if held is not None)
+    return ", ".join(f"{tensor} ({label})" for tensor, label in sides if tensor is not None)
 
 
 def _operator(row: Row, located: Located) -> Facts:
@@ -212,8 +210,8 @@ def _operator_facts(row: Row, read: Sequence[tuple[str, object]], located: Locat
     judged = located.judged
     yield Fact("domain", row.node.domain or "ai.onnx")
     yield from (Fact(f"attribute {name}", str(value)) for name, value in row.node.attributes.items())
-    for name, held in read:
-        yield Fact(f"reads {name}", str(held) if held is not None else "a weight or an input")
+    for name, tensor in read:
+        yield Fact(f"reads {name}", str(tensor) if tensor is not None else "a weight or an input")
     yield Fact(f"computes {row.tensor}", f"{row.type}: {_both(row, located)}")
     if judged.last_good is not None:
         yield Fact("last good before it", f"{judged.last_good.tensor}, {judged.last_good.relative:.2g} relative")
@@ -224,8 +222,8 @@ def _operator_lines(row: Row, read: Sequence[tuple[str, object]], located: Locat
     node = row.node
     yield f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")
     yield from (f"  attribute {name} = {value}" for name, value in node.attributes.items())
-    for name, held in read:
-        yield f"  reads {name!r}" + (f": {held}" if held is not None else "")
+    for name, tensor in read:
+        yield f"  reads {name!r}" + (f": {tensor}" if tensor is not None else "")
     of_candidate = f"{row.candidate} ({located.candidate}), " if row.candidate is not None else ""
     yield f"  computes {row.tensor!r} {row.type}: {of_candidate}{row.reference} (reference)"
     if row.reason:

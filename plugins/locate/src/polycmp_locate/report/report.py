@@ -1,4 +1,4 @@
-"""The verdict of one search in words, with what helps against the fault."""
+"""The verdict of one search in sentences, with hints against the fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polycmp_locate.values.located import Located
 
 
 def report(judged: Judged, setting: Setting) -> Located:
-    """Put the findings into words.
+    """Describe the verdict in sentences.
 
     Args:
         judged: The verdict.
@@ -50,8 +50,8 @@ def report(judged: Judged, setting: Setting) -> Located:
     located.notes += [*notes_of(located), *judged.hints]
     if setting.network is not None and judged.verdict != OTHER_NETWORK:
         causes = {hint.removeprefix(CAUSE) for hint in judged.hints}
-        left = [item.words for item in setting.network.accusing if item.words not in causes]
-        located.notes += network_notes(left, whole_notes(setting.network))
+        remaining = [item.words for item in setting.network.accusing if item.words not in causes]
+        located.notes += network_notes(remaining, whole_notes(setting.network))
     for run in (setting.candidate, setting.reference):
         located.notes += [f"{run.label} {note}" for note in run.result.notes]
     if setting.lacking is not None and not located.exit_code:
@@ -63,7 +63,7 @@ def report(judged: Judged, setting: Setting) -> Located:
 
 
 def _coarsest(*partitioned_runs: PartitionedRun) -> str:
-    """Name the backends that may calculate in a coarser type than float32, and the type, in words; empty if none."""
+    """Name the backend that may calculate in a coarser type than float32, and the type; empty if none may."""
     run = max(partitioned_runs, key=lambda run: UNITS.get(run.result.precision, 0.0))
     coarse = UNITS.get(run.result.precision, 0.0) > UNITS["float32"]
     return f"{run.result.precision}, which {run.label} may calculate in" if coarse else ""

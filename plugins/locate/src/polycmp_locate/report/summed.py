@@ -1,4 +1,4 @@
-"""Sum of the errors of many parts that round to steps of a scale, each of them rightly, and the part that adds most."""
+"""Sum of the errors of many parts that each round correctly to steps of a scale, and the part that adds most."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polycmp_locate.values.judged import UNDECIDED
 from polycmp_locate.values.located import Located
 
 #: Outputs that are off by less are not worth a word on which part brings most (choice).
-_WORTH = 2.0**-6
+_MIN_ERROR = 2.0**-6
 
 
 def worst_steps(located: Located) -> str:
@@ -20,7 +20,7 @@ def worst_steps(located: Located) -> str:
     """
     judged = located.judged
     rows = [row for row in judged.rows if rounds_on_the_way(row)]
-    if not rows or judged.seen_probe is None or judged.seen_probe.error <= _WORTH:
+    if not rows or judged.seen_probe is None or judged.seen_probe.error <= _MIN_ERROR:
         return ""
     kind = max((row.node for row in rows if isinstance(row.node, PartNode)), key=lambda node: node.unit).coarsest
     text = (

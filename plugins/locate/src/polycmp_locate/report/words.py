@@ -1,4 +1,4 @@
-"""The verdict in words, from the figures of a search; decides nothing."""
+"""Sentences on the verdict, from the figures of a search; nothing is decided here."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from polycmp_locate.values.measured import Row
 #: Notes on harmless tensors before the rest is only counted.
 _SHOWN = 2
 #: Attributes that differ and are named.
-_TOLD = 2
+_MOST_ATTRIBUTES = 2
 #: A scale that reaches this share of a tensor's range covers it.
-_COVERED = 0.95
+_COVERED_SHARE = 0.95
 #: Of what a scale clips more than this share is at its ends.
-_CLIPPED = 0.5
+_CLIPPED_SHARE = 0.5
 
 
 def sentence(located: Located) -> str:
@@ -69,14 +69,14 @@ def _operators(located: Located) -> str:
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
     text = ""
-    if node.left_out:
-        text = f"; {located.candidate} leaves out {' and '.join(node.left_out)} of {located.reference}"
+    if node.omitted:
+        text = f"; {located.candidate} leaves out {' and '.join(node.omitted)} of {located.reference}"
     elif node.candidate_ops != node.reference_ops and not node.one_of:
         of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
     text += "".join(
         f"; {item.op_type} of {located.candidate} has {item.candidate}, that of {located.reference} {item.reference}"
-        for item in node.unlike[:_TOLD]
+        for item in node.differing_attributes[:_MOST_ATTRIBUTES]
     )
     return text + reads_otherwise(node, located.candidate, located.reference)
 
@@ -148,7 +148,7 @@ def _how(row: Row, *, is_explained: bool) -> str:
         return f"{text}, of which {share:.2g} is a factor common to a whole row, which is not rounding"
     if row.unit > UNITS["float32"]:
         return f"{text}, of which rounding explains {standalone_limit(row):.2g}"
-    is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.left_out))
+    is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.omitted))
     like = "" if is_explained else type_like(row.relative)
     return f"{text}, as if computed in {like}" if like else text
 
@@ -158,7 +158,7 @@ def _off(row: Row) -> str:
 
 
 def _stepwise(row: Row, steps: StepError) -> str:
-    """Describe the error that quantising made in a tensor by itself."""
+    """Describe the error that quantising a tensor causes by itself."""
     kind = row.node.coarsest if isinstance(row.node, PartNode) else "steps"
     other = row.reference
     if steps.drowned and not steps.is_scaled:
@@ -189,8 +189,8 @@ def _stepwise(row: Row, steps: StepError) -> str:
 
 def _covers_less(row: Row, steps: StepError) -> bool:
     other = row.reference
-    less = other is not None and (steps.high < other.high * _COVERED or steps.low > other.low * _COVERED)
-    return less and steps.at_ends > _CLIPPED
+    less = other is not None and (steps.high < other.high * _COVERED_SHARE or steps.low > other.low * _COVERED_SHARE)
+    return less and steps.at_ends > _CLIPPED_SHARE
 
 
 def _alone(located: Located) -> str:
@@ -231,7 +231,7 @@ def _not_finite(row: Row, located: Located) -> str:
     who = located.candidate if candidate_is else located.reference
     both = beside is not None and bool(beside.nan if kind == "NaN" else beside.inf)
     sides = f"both {located.candidate} and {located.reference}" if both else who
-    in_weights = _held_in_weights(row)
+    in_weights = _is_in_weights(row)
     source = " from finite inputs" if row.inputs_finite and not in_weights else ""
     text = f"{row.node.label} produces {kind} in {sides}{source}"
     if not in_weights or both or beside is None:
@@ -241,7 +241,7 @@ def _not_finite(row: Row, located: Located) -> str:
     return f"{text}, where a weight of {located.reference} holds Inf{cure}"
 
 
-def _held_in_weights(row: Row) -> bool:
+def _is_in_weights(row: Row) -> bool:
     """Return whether a weight of the reference is not finite: operators that only move numbers of it make no others."""
     if not isinstance(row.node, PartNode) or row.reference is None or row.reference.is_finite or not row.inputs_finite:
         return False
@@ -301,10 +301,10 @@ def _overflow(located: Located) -> str:
     if not rows:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    held = first.reference.scale if first.reference is not None else 0.0
+    magnitude = first.reference.scale if first.reference is not None else 0.0
     return (
         f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, the output of {first.node.label}, "
-        f"which reaches {held:.3g} in {located.reference}: a backend that keeps it in that type overflows"
+        f"which reaches {magnitude:.3g} in {located.reference}: a backend that keeps it in that type overflows"
     )
 
 
@@ -403,12 +403,12 @@ def _beyond(row: Row, located: Located) -> str:
         if figures is not None and not figures.is_finite:
             return f"{'NaN' if figures.nan else 'Inf'} of {side}"
     of_candidate, of_reference = row.candidate, row.reference
-    held = (
+    magnitudes = (
         f" ({of_candidate.scale:.3g} instead of {of_reference.scale:.3g})"
         if of_candidate is not None and of_reference is not None
         else ""
     )
-    return f"a saturated value{held}"
+    return f"a saturated value{magnitudes}"
 
 
 def _some(readers: Sequence[GraphNode]) -> str:
@@ -420,9 +420,10 @@ def _some(readers: Sequence[GraphNode]) -> str:
 def _harmless(located: Located) -> Iterator[str]:
     judged = located.judged
     for row in judged.harmless[:_SHOWN]:
-        own = row.standalone.relative if row.standalone is not None else row.relative
+        error = row.standalone.relative if row.standalone is not None else row.relative
         yield (
-            f"{row.node.label} by itself is off by {own:.2g} relative in {row.tensor!r}, but the outputs do not show it"
+            f"{row.node.label} by itself is off by {error:.2g} relative in {row.tensor!r}, "
+            "but the outputs do not show it"
         )
     if len(judged.harmless) > _SHOWN:
         yield (
@@ -472,15 +473,17 @@ def explanation(located: Located) -> list[str]:
 
 
 def _standalone_lines(row: Row) -> Iterator[str]:
-    own = row.standalone
-    if own is None:
+    standalone = row.standalone
+    if standalone is None:
         return
-    yield f"own error, fed with the reference's tensors: {own.max_abs:.3g} absolute, {own.relative:.3g} relative"
-    if own.floor is not None:
-        yield f"noise floor of the operator ({own.floor_from}): {own.floor:.3g} relative"
-    if own.candidate is not None and own.reference is not None:
-        yield f"alone, against float64: candidate {own.candidate:.3g}, reference {own.reference:.3g} relative"
-    if own.in_place is not None:
-        yield f"in its place, against the reference's operator on the same tensors: {own.in_place:.3g} relative"
-    if own.share:
-        yield f"{own.share:.3g} of {own.count} elements differ"
+    error = f"{standalone.max_abs:.3g} absolute, {standalone.relative:.3g} relative"
+    yield f"own error, fed with the reference's tensors: {error}"
+    if standalone.floor is not None:
+        yield f"noise floor of the operator ({standalone.floor_from}): {standalone.floor:.3g} relative"
+    if standalone.candidate is not None and standalone.reference is not None:
+        errors = f"candidate {standalone.candidate:.3g}, reference {standalone.reference:.3g} relative"
+        yield f"alone, against float64: {errors}"
+    if standalone.in_place is not None:
+        yield f"in its place, against the reference's operator on the same tensors: {standalone.in_place:.3g} relative"
+    if standalone.share:
+        yield f"{standalone.share:.3g} of {standalone.count} elements differ"

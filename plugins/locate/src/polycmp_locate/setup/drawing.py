@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polycmp.graph import GraphNode, ModelGraph
+from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, a_few, final_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
@@ -16,10 +16,6 @@ from polycmp_locate.setup.recorded import RecordedRun
 from polycmp_locate.values.judged import DRAWN
 from polycmp_locate.values.located import Located
 
-#: Operators whose results no two backends have in common.
-_DRAW = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 #: Number of them that are named before the rest is counted.
 _NAMED = 3
 
@@ -57,9 +53,9 @@ class Drawn:
             located.notes.append(f"{self.labels}: both sides were given those of {self.by}")
             return
         located.judged = replace(located.judged, verdict=DRAWN)
-        told = f"; {a_few(self.outputs)} cannot be compared" if self.outputs else ""
-        given = f"; with the same ones on both: {located.sentence}" if located.sentence else ""
-        located.sentence = f"{DRAWN}: {self.labels}, other ones on each side{told}{given}"
+        lost = f"; {a_few(self.outputs)} cannot be compared" if self.outputs else ""
+        with_the_same = f"; with the same ones on both: {located.sentence}" if located.sentence else ""
+        located.sentence = f"{DRAWN}: {self.labels}, other ones on each side{lost}{with_the_same}"
 
 
 def draw(setting: Setting, feed: Feed) -> Drawn | None:
@@ -77,14 +73,14 @@ def draw(setting: Setting, feed: Feed) -> Drawn | None:
         tensors = _drawn_by(side, nodes, feed)
         if tensors is not None:
             outputs = tuple(name for name in final_outputs(setting.reference.graph) if name in tensors)
-            given = _given(setting, nodes, tensors)
-            return Drawn(tuple(nodes), tensors, side.label, given, {**feed, **tensors}, outputs)
+            setting_with_draws = _replace_draws(setting, nodes, tensors)
+            return Drawn(tuple(nodes), tensors, side.label, setting_with_draws, {**feed, **tensors}, outputs)
     return None
 
 
 def _draws(node: GraphNode, setting: Setting, feed: Feed) -> bool:
     """Return whether an operator draws; a Dropout that does not train gives back what it reads."""
-    if node.op_type in _DRAW and not node.domain:
+    if node.op_type in RANDOM_OPERATORS and not node.domain:
         return True
     if node.op_type != "Dropout" or len(node.inputs) < 3:
         return False
@@ -108,21 +104,21 @@ def _drawn_by(side: PartitionedRun, nodes: Sequence[GraphNode], feed: Feed) -> d
     return tensors
 
 
-def _given(setting: Setting, nodes: Sequence[GraphNode], tensors: Mapping[str, Any]) -> Setting:
+def _replace_draws(setting: Setting, nodes: Sequence[GraphNode], tensors: Mapping[str, Any]) -> Setting:
     precise = setting.precise
     return replace(
         setting,
-        candidate=_with_given(setting.candidate, nodes, tensors),
-        reference=_with_given(setting.reference, nodes, tensors),
-        precise=_with_given(precise, nodes, tensors) if precise is not None else None,
+        candidate=_with_inputs(setting.candidate, nodes, tensors),
+        reference=_with_inputs(setting.reference, nodes, tensors),
+        precise=_with_inputs(precise, nodes, tensors) if precise is not None else None,
     )
 
 
-def _with_given(
+def _with_inputs(
     partitioned_run: PartitionedRun, nodes: Sequence[GraphNode], tensors: Mapping[str, Any]
 ) -> PartitionedRun:
     """Return a backend whose model takes some tensors as inputs in place of computing them."""
-    graph = _Given(partitioned_run.graph, {name for node in nodes for name in node.outputs}, tensors)
+    graph = _GraphWithDraws(partitioned_run.graph, {name for node in nodes for name in node.outputs}, tensors)
     if isinstance(partitioned_run, RecordedRun):
         return partitioned_run.under(graph)
     variants = partitioned_run.variants
@@ -137,16 +133,16 @@ def _with_given(
         partitioned_run.needs,
         compiles=partitioned_run.compiles,
         join=partitioned_run.join,
-        variants=variants.through(lambda run: _with_given(run, nodes, tensors)) if variants is not None else None,
+        variants=variants.through(lambda run: _with_inputs(run, nodes, tensors)) if variants is not None else None,
     )
 
 
-class _Given:
+class _GraphWithDraws:
     """A graph, as `polycmp.graph.ModelGraph` describes, that takes tensors as inputs which it would compute.
 
     Args:
         graph: The graph.
-        made: Names of the outputs of the operators that are left out.
+        drawn: Names of the outputs of the operators that are left out.
         tensors: Given values of these outputs, by name.
     """
 
@@ -156,24 +152,24 @@ class _Given:
         self.outputs = tuple(name for name in graph.outputs if name not in drawn)
         self.weights = graph.weights
         self.opaque = graph.opaque
-        self.inputs = self._and_given(graph.inputs)
+        self.inputs = self._with_draws(graph.inputs)
 
-    def _and_given(self, known: TensorMetadata) -> TensorMetadata:
-        """Return the types and shapes of tensors as far as they are known, those of the given ones included."""
-        found = TensorMetadata()
+    def _with_draws(self, known: TensorMetadata) -> TensorMetadata:
+        """Return the types and shapes of tensors as far as they are known, those of the drawn ones included."""
+        types = TensorMetadata()
         for name, entry in known.items():
-            found.add(name, entry.dtype, entry.shape)
+            types.add(name, entry.dtype, entry.shape)
         for name, array in self._tensors.items():
-            found.add(name, dtype_of(array), array.shape)
-        return found
+            types.add(name, dtype_of(array), array.shape)
+        return types
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the tensors' types and shapes as far as they are known."""
-        own = TensorMetadata()
+        model_inputs = TensorMetadata()
         for name, entry in inputs.items():
             if name not in self._tensors:
-                own.add(name, entry.dtype, entry.shape)
-        return self._and_given(self._graph.types(own))
+                model_inputs.add(name, entry.dtype, entry.shape)
+        return self._with_draws(self._graph.types(model_inputs))
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes tensors from others."""

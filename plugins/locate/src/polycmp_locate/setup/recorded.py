@@ -14,12 +14,13 @@ from polycmp.plan import Plan
 from polycmp.results import BackendResult
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.runs import Resolved, is_measured, open_feeds
+from polycmp.sentences import listed
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, Match, Pairing
-from polycmp_locate.pairing.side import Side
+from polycmp_locate.pairing.side import ModelSide
 from polycmp_locate.pairing.view import SharedGraph, under_names
 from polycmp_locate.setting import Setting
 from polycmp_locate.setup.measuring import rounding_of_outputs
@@ -78,7 +79,7 @@ def _equal(one: Any, two: Any) -> bool:
     return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
 
 
-def open_record(plan: Plan, taken: Sequence[str]) -> tuple[str, SavedRun]:
+def open_record(plan: Plan, used_labels: Sequence[str]) -> tuple[str, SavedRun]:
     """Return the saved run to believe and its label.
 
     Raises:
@@ -93,12 +94,12 @@ def open_record(plan: Plan, taken: Sequence[str]) -> tuple[str, SavedRun]:
             whose=", ".join(plan.files.load_outputs),
             hint="save it with the tensors by name: np.savez('run.npz', **tensors)",
         )
-    wanted = plan.compare.reference
+    label = plan.compare.reference
     labels = [run.label for run in runs]
-    if wanted and wanted not in labels:
-        raise UsageError(f"--reference: no saved run is called {wanted!r}", why=did_you_mean(wanted, labels))
-    chosen = runs[labels.index(wanted)] if wanted else runs[-1]
-    return unique_label(chosen.label, set(taken)), chosen
+    if label and label not in labels:
+        raise UsageError(f"--reference: no saved run is called {label!r}", why=did_you_mean(label, labels))
+    chosen = runs[labels.index(label)] if label else runs[-1]
+    return unique_label(chosen.label, set(used_labels)), chosen
 
 
 class Record:
@@ -150,11 +151,11 @@ class Record:
         Args:
             inputs: The model's inputs.
         """
-        given = bool(self._plan.data.files or self._plan.data.script)
+        has_other_inputs = bool(self._plan.data.files or self._plan.data.script)
         for tensors in self._run.iterations:
             self.result.iterations += 1
             self.result.outputs = TensorMetadata.from_feed_dict(tensors)
-            yield {} if given else {name: tensors[name] for name in inputs if name in tensors}, tensors
+            yield {} if has_other_inputs else {name: tensors[name] for name in inputs if name in tensors}, tensors
 
     def setting(
         self, candidate: PartitionedRun, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]
@@ -164,23 +165,23 @@ class Record:
         Raises:
             UsageError: No recorded tensor has a name of the model.
         """
-        side = Side(candidate.graph, TensorMetadata.from_feed_dict(feed))
+        side = ModelSide(candidate.graph, TensorMetadata.from_feed_dict(feed))
         matches = self._matches(side, tensors)
         recorded = tuple(name for name in tensors if name not in side.graph.inputs)
         pairing = Pairing(matches, side.floats, dict.fromkeys(recorded), recorded=True)
-        own = Pairing(tuple(Match(item.candidate, item.candidate, item.method) for item in matches))
-        joint = join(own, side, side)
+        candidate_pairing = Pairing(tuple(Match(item.candidate, item.candidate, item.method) for item in matches))
+        joint = join(candidate_pairing, side, side)
         names = {item.candidate: item.reference for item in matches}
         nodes = [replace(node, counterpart=names[node.outputs[0]], reference_ops=()) for node in joint.nodes]
         outputs = tuple(name for name in candidate.graph.outputs if name in names) or _ends(nodes)
-        mine = {name: name for name in joint.to_reference}
-        graph = SharedGraph(side, nodes, mine, outputs, side.graph.inputs)
+        names_to_themselves = {name: name for name in joint.to_reference}
+        graph = SharedGraph(side, nodes, names_to_themselves, outputs, side.graph.inputs)
         arrays = {name: tensors[record] for name, record in names.items()}
         is_behind_codes = any(item.method == SAME_NAME and item.candidate != item.reference for item in matches)
-        made = under_names(candidate, graph)
+        candidate_run = under_names(candidate, graph)
         partitioned_run = RecordedRun(self.result, graph, arrays, feed)
         return Setting(
-            made,
+            candidate_run,
             partitioned_run,
             None,
             functions,
@@ -192,15 +193,20 @@ class Record:
             ),
         )
 
-    def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
-        inner = [name for name in side.made if name not in side.graph.inputs]
+    def _matches(self, side: ModelSide, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
+        inner = [name for name in side.computed if name not in side.graph.inputs]
         recorded = [name for name in tensors if name not in side.graph.inputs]
-        given = {
-            mine: name for mine, name in self._plan.compare.map_output.items() if mine in inner and name in recorded
+        user_pairs = {
+            tensor: record
+            for tensor, record in self._plan.compare.map_output.items()
+            if tensor in inner and record in recorded
         }
-        matches = {name: Match(name, record, GIVEN) for name, record in given.items()}
-        rest = [name for name in recorded if name not in given.values()]
-        for match in (*pair_names([n for n in inner if n not in given], rest), *pair_modules(side.graph.nodes, rest)):
+        matches = {name: Match(name, record, GIVEN) for name, record in user_pairs.items()}
+        rest = [name for name in recorded if name not in user_pairs.values()]
+        for match in (
+            *pair_names([n for n in inner if n not in user_pairs], rest),
+            *pair_modules(side.graph.nodes, rest),
+        ):
             if match.candidate not in matches and match.reference not in {item.reference for item in matches.values()}:
                 matches[match.candidate] = match
         if not matches:
@@ -209,11 +215,11 @@ class Record:
                 why=f"recorded are {_some(recorded)}; the model has {_some(inner)}",
                 hint="name them: --map-output MODEL_TENSOR=RECORDED_TENSOR",
             )
-        matches = {mine: match for match in matches.values() for mine in [_behind_codes(side, match)]}
+        matches = {name: match for match in matches.values() for name in [_behind_codes(side, match)]}
         return tuple(replace(matches[name], candidate=name) for name in inner if name in matches)
 
 
-def _behind_codes(side: Side, match: Match) -> str:
+def _behind_codes(side: ModelSide, match: Match) -> str:
     """Return the tensor to compare with a recorded one: where a file only rounds one to codes, their numbers.
 
     Quantisers leave out a Relu or Clip that the range of codes does as well, and give its name to what it read.
@@ -232,5 +238,4 @@ def _ends(nodes: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return (", ".join(map(repr, names[:_SHOWN])) + more) if names else "none"
+    return listed(names, _SHOWN) if names else "none"

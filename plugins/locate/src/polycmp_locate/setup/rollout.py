@@ -23,6 +23,7 @@ from polycmp.runs import (
     open_feedback,
     open_feeds,
 )
+from polycmp.sentences import listed
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.setting import Stage, Tensors
 from polycmp_locate.values.located import Located
@@ -106,13 +107,13 @@ class Chooser:
             for index, feed in enumerate(open_feeds(self._resolved.source, inputs)):
                 yield Chosen(feed, index)
             return
-        for given in self._feedback.starts(self._resolved.source, inputs):
+        for source_feeds in self._feedback.starts(self._resolved.source, inputs):
             with ExitStack() as stack:
                 runs = [self._resolved.backend(label).make_run() for label in (candidate, reference)]
                 for run in runs:
                     stack.callback(run.deactivate)
                     run.activate()
-                chosen = _Rollout(self._feedback, runs[0], runs[1], self._functions, self._on_stage).go(given)
+                chosen = _Rollout(self._feedback, runs[0], runs[1], self._functions, self._on_stage).go(source_feeds)
             yield chosen
 
     def recorded(
@@ -132,23 +133,23 @@ class Chooser:
         """
         assert self._feedback is not None
         steps = self._feedback.steps
-        for given in self._feedback.starts(self._resolved.source, inputs):
-            taken = list(islice(tensors, steps))
-            if not taken:
+        for source_feeds in self._feedback.starts(self._resolved.source, inputs):
+            recorded_steps = list(islice(tensors, steps))
+            if not recorded_steps:
                 return
-            if len(taken) < steps:
+            if len(recorded_steps) < steps:
                 raise UsageError(
-                    f"the saved run {record} holds {len(taken)} of {steps} steps",
+                    f"the saved run {record} holds {len(recorded_steps)} of {steps} steps",
                     why="each step is one iteration of the saved run",
-                    hint=f"--steps {len(taken)}",
+                    hint=f"--steps {len(recorded_steps)}",
                 )
             run = self._resolved.backend(candidate).make_run()
             with ExitStack() as stack:
                 stack.callback(run.deactivate)
                 run.activate()
-                reference = _Recorded(record, taken)
-                chosen = _Rollout(self._feedback, run, reference, self._functions, self._on_stage).go(given)
-            yield chosen, taken[chosen.index][1]
+                reference = _Recorded(record, recorded_steps)
+                chosen = _Rollout(self._feedback, run, reference, self._functions, self._on_stage).go(source_feeds)
+            yield chosen, recorded_steps[chosen.index][1]
 
 
 class _Recorded:
@@ -156,25 +157,25 @@ class _Recorded:
 
     Args:
         label: Label of the run in reports.
-        taken: Recorded inputs of each step, as far as they are known, and its outputs.
+        steps: Recorded inputs of each step, as far as they are known, and its outputs.
     """
 
     outputs_stay_valid = True
 
-    def __init__(self, label: str, taken: Sequence[tuple[Feed, Tensors]]) -> None:
+    def __init__(self, label: str, steps: Sequence[tuple[Feed, Tensors]]) -> None:
         self.label = label
-        self._taken = taken
-        self._step = 0
+        self._steps = steps
+        self._position = 0
 
     def fed(self, feed: Feed) -> Feed:
         """Return the inputs of the next step: those of the record where it holds them, else the given ones."""
-        return {**feed, **{name: array for name, array in self._taken[self._step][0].items() if name in feed}}
+        return {**feed, **{name: array for name, array in self._steps[self._position][0].items() if name in feed}}
 
     def infer(self, feed: Feed) -> Tensors:
         """Return the outputs of the next step."""
         del feed
-        self._step += 1
-        return self._taken[self._step - 1][1]
+        self._position += 1
+        return self._steps[self._position - 1][1]
 
 
 @dataclass
@@ -208,32 +209,37 @@ class _Rollout:
         self.feedback, self.functions, self.on_stage = feedback, functions, on_stage
         self.candidate, self.reference = candidate, reference
 
-    def go(self, given: Sequence[Feed]) -> Chosen:
-        """Take the steps and return the one to look inside."""
-        shared = own = given[0]
+    def go(self, source_feeds: Sequence[Feed]) -> Chosen:
+        """Take the steps and return the one to look inside.
+
+        Args:
+            source_feeds: Inputs from the source, step by step; the first holds the initial state, too.
+        """
+        feed = drifted_feed = source_feeds[0]
         best, parted = _Best(), None
         for step in range(self.feedback.steps):
             self.on_stage(f"step {step + 1} of {self.feedback.steps}")
+            failure = f"step {step} of {self.feedback.steps} failed, so the search is there"
             if isinstance(self.reference, _Recorded):
-                fed = self.reference.fed(shared)
-                shared, own = fed, fed if own is shared else own
-            expected, actual = _infer(self.reference, shared), _infer(self.candidate, shared)
+                recorded = self.reference.fed(feed)
+                feed, drifted_feed = recorded, recorded if drifted_feed is feed else drifted_feed
+            expected, actual = _infer(self.reference, feed), _infer(self.candidate, feed)
             if expected is None or actual is None:
-                return Chosen(shared, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
+                return Chosen(feed, step, failure)
             failed, error = self._compare(actual, expected)
             if failed:
-                return Chosen(shared, step, self._itself(step, failed))
+                return Chosen(feed, step, self._itself(step, failed))
             if error >= best.error:
-                best = _Best(step, shared, error)
-            mine = actual if own is shared else _infer(self.candidate, own)
-            if mine is None:
-                return Chosen(own, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
-            if parted is None and self._compare(mine, expected)[0]:
+                best = _Best(step, feed, error)
+            drifted = actual if drifted_feed is feed else _infer(self.candidate, drifted_feed)
+            if drifted is None:
+                return Chosen(drifted_feed, step, failure)
+            if parted is None and self._compare(drifted, expected)[0]:
                 parted = step
             if step + 1 < self.feedback.steps:
-                own = self.feedback.then(step, own, mine, expected, given[step + 1])
-                shared = self.feedback.then(step, shared, expected, expected, given[step + 1])
-        return self._all_right(best, shared, parted)
+                drifted_feed = self.feedback.then(step, drifted_feed, drifted, expected, source_feeds[step + 1])
+                feed = self.feedback.then(step, feed, expected, expected, source_feeds[step + 1])
+        return self._all_right(best, feed, parted)
 
     def _compare(self, actual: Tensors, expected: Tensors) -> tuple[list[str], float]:
         if isinstance(self.reference, _Recorded):  # may hold tensors from inside, and not every output
@@ -245,10 +251,9 @@ class _Rollout:
 
     def _itself(self, step: int, failed: Sequence[str]) -> str:
         before = {0: "", 1: "; step 0 agrees"}.get(step, f"; steps 0 to {step - 1} agree")
-        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
         return (
             f"step {step} itself: {self.candidate.label} differs there although it is fed with the reference's state, "
-            f"in {', '.join(map(repr, failed[:3]))}{more}{before}"
+            f"in {listed(failed, 3)}{before}"
         )
 
     def _all_right(self, best: _Best, last: Feed, parted: int | None) -> Chosen:

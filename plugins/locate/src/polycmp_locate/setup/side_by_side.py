@@ -14,8 +14,8 @@ from polycmp.judging import PerturbedRuns
 from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer, Tolerances
 from polycmp_locate.network.comparison import compare_networks, compare_sides
-from polycmp_locate.pairing.given import given_pairs
-from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
+from polycmp_locate.pairing.inputs import input_pairs, renamed_inputs, with_inputs
+from polycmp_locate.pairing.output_map import mapped_pairs
 from polycmp_locate.pairing.pair_noise import paired_rounding
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
@@ -64,8 +64,8 @@ def pair_runs(
     if not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
     pairs = input_pairs(first, reference_run, given.inputs, command)
-    outputs = given_pairs(first, reference_run, given.outputs)
-    names = own_names(pairs)
+    outputs = mapped_pairs(first, reference_run, given.outputs)
+    names = renamed_inputs(pairs)
     first = with_inputs(first, names) if names else first
     inputs = merge_inputs([reference_run.graph.inputs, first.graph.inputs])
     aligned = align(first, reference_run, inputs, outputs, given.ends)
@@ -79,16 +79,18 @@ def pair_runs(
         else under_names(partitioned_run, aligned.reference_graph)
         for partitioned_run in partitioned_runs
     ]
-    own_runs = {run.label: run for run in partitioned_runs}
-    under = dict(zip(own_runs, ordered, strict=True))
+    runs_by_label = {run.label: run for run in partitioned_runs}
+    under = dict(zip(runs_by_label, ordered, strict=True))
     candidate, believed = under[others[0].label], under[reference_run.label]
 
     def rounding(outputs: Tolerances) -> Tolerances:
-        measured = paired_rounding(candidate, believed, lambda run: perturbed(own_runs[run.label]), outputs)
+        measured = paired_rounding(candidate, believed, lambda run: perturbed(runs_by_label[run.label]), outputs)
         return outputs if measured is None else measured
 
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
-    ends = [name for name in candidate_graph.outputs if candidate_graph.own[name] in candidate_graph.side.finals]
+    ends = [
+        name for name in candidate_graph.outputs if candidate_graph.model_names[name] in candidate_graph.side.finals
+    ]
     to_reference = aligned.pairing.to_reference
     reference_graph = aligned.reference_graph.side
 

@@ -11,8 +11,8 @@ from polycmp.graph import DeclaredGraph, GraphNode
 from polycmp.layerwise import PartitionedRun, final_outputs, same_structure, tensors_behind
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks, compare_sides
-from polycmp_locate.pairing.given import given_pairs, names_others
-from polycmp_locate.pairing.inputs import listed, own_names, with_inputs
+from polycmp_locate.pairing.inputs import listed, renamed_inputs, with_inputs
+from polycmp_locate.pairing.output_map import mapped_pairs, names_others
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.setting import Setting
 
@@ -20,49 +20,51 @@ from polycmp_locate.setting import Setting
 NAMEABLE = 8
 
 
-def reference_of(partitioned_runs: list[PartitionedRun], wanted: str) -> PartitionedRun:
+def reference_of(partitioned_runs: list[PartitionedRun], name: str) -> PartitionedRun:
     """Return the run to believe: the one of this name, or the last.
 
     Args:
         partitioned_runs: The runs.
-        wanted: A label or a backend; empty for the last.
+        name: A label or a backend; empty for the last.
 
     Raises:
         UsageError: There is only one run, or none is called that.
     """
     if len(partitioned_runs) < 2:
         raise UsageError("a search needs two backends", hint="polycmp locate MODEL -b CANDIDATE -b REFERENCE")
-    if not wanted:
+    if not name:
         return partitioned_runs[-1]
     for partitioned_run in partitioned_runs:
-        if wanted in (partitioned_run.label, partitioned_run.result.backend):
+        if name in (partitioned_run.label, partitioned_run.result.backend):
             return partitioned_run
     labels = [partitioned_run.label for partitioned_run in partitioned_runs]
-    raise UsageError(f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels))
+    raise UsageError(f"--reference: no run is called {name!r}", why=did_you_mean(name, labels))
 
 
-def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping[str, str] | None = None) -> Setting:
+def make_setting(
+    setting: Setting, feed: Feed, pairs: InputPairs, user_pairs: Mapping[str, str] | None = None
+) -> Setting:
     """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
 
     Args:
         setting: The backends with their own models.
         feed: The first inputs.
         pairs: Pairs of inputs of the two models.
-        given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
+        user_pairs: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
 
     Raises:
         UsageError: A tensor that the user paired is not there.
         ModelError: The models have no outputs in common.
     """
-    candidate, reference, given = setting.candidate, setting.reference, given or {}
-    if same_structure(candidate.graph, reference.graph) and not names_others(given, candidate.graph):
+    candidate, reference, user_pairs = setting.candidate, setting.reference, user_pairs or {}
+    if same_structure(candidate.graph, reference.graph) and not names_others(user_pairs, candidate.graph):
         return setting
-    given = given_pairs(candidate, reference, given)
+    user_pairs = mapped_pairs(candidate, reference, user_pairs)
     for partitioned_run in (candidate, reference):
         _see_single_makers(partitioned_run)
-    names = own_names(pairs)
+    names = renamed_inputs(pairs)
     candidate = with_inputs(candidate, names) if names else candidate
-    aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed), given)
+    aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed), user_pairs)
     outputs = aligned.candidate.graph.outputs
     models = f"the models of {candidate.label} and {reference.label}"
     if not outputs:

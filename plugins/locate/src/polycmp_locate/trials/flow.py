@@ -14,11 +14,11 @@ class Flow:
         nodes: The operators in an order in which they can run.
 
     Attributes:
-        made: The names of all tensors that operators make.
+        computed: The names of all tensors that operators make.
     """
 
     def __init__(self, nodes: Sequence[GraphNode]) -> None:
-        self.made = frozenset(name for node in nodes for name in node.outputs)
+        self.computed = frozenset(name for node in nodes for name in node.outputs)
         self._readers: dict[str, list[GraphNode]] = {}
         self._maker = {name: node for node in nodes for name in node.outputs}
         for node in nodes:

@@ -1,4 +1,4 @@
-"""Faults of operators that are right one by one: which probe, a further output of the model, prevents the fault."""
+"""Search for probes, further outputs of the model, that prevent a fault of operators that are right one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polycmp_locate.ddmin import ddmin
 
 Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
-_TRIALS = 48
+_MAX_TRIALS = 48
 
 
 def find_probes(
@@ -23,7 +23,7 @@ def find_probes(
     final: Sequence[str],
     removes: Callable[[Tensors], bool],
 ) -> tuple[str, ...]:
-    """Return the tensors, as few as few trials find, that as further outputs make the final outputs right.
+    """Return few tensors that, as further outputs, make the final outputs right.
 
     Args:
         partitioned_run: The backend in question.
@@ -32,18 +32,18 @@ def find_probes(
         final: The model's outputs.
         removes: Predicate over final outputs: whether most of their error is gone.
     """
-    left = _TRIALS
+    trials_left = _MAX_TRIALS
 
     def helps(probes: Sequence[str]) -> bool:
-        nonlocal left
-        left -= 1
+        nonlocal trials_left
+        trials_left -= 1
         outputs = partitioned_run.run_whole(feed, list(dict.fromkeys([*final, *probes])))
         return outputs is not None and removes({name: outputs[name] for name in final})
 
-    wanted = [[name for name in group if name not in final] for group in groups]
-    for group in [*wanted, list(chain.from_iterable(wanted))] if len(wanted) > 1 else wanted:
-        if group and left > 0 and helps(group):
-            return tuple(ddmin(group, helps, lambda: left > 0))
+    inner_groups = [[name for name in group if name not in final] for group in groups]
+    for group in [*inner_groups, list(chain.from_iterable(inner_groups))] if len(inner_groups) > 1 else inner_groups:
+        if group and trials_left > 0 and helps(group):
+            return tuple(ddmin(group, helps, lambda: trials_left > 0))
     return ()
 
 

@@ -57,7 +57,7 @@ def _largest_gap(one: Any, two: Any) -> float:
 
 
 def moved_text(probe: Probe) -> str:
-    """Return by how much probing moved the outputs, in words."""
+    """Describe by how much probing moved the outputs."""
     return f"probing moved the candidate's final outputs by {probe.moved:.3g} ({probe.relative:.2g} relative)"
 
 

@@ -1,4 +1,4 @@
-"""Weighing of probes and trials as evidence of an error, and the thresholds for it; none is bounded or measured.
+"""Rules that weigh probes and trials as evidence of an error; their thresholds are neither bounded nor measured.
 
 `make truth` shows that its scenarios are judged rightly with them.
 """
@@ -11,13 +11,13 @@ import math
 #: which probing leaves no more than this share comes from what probing prevents. A choice.
 SHARE = 0.25
 #: An operator whose own error is at least this share of the outputs' explains it without a trial (choice).
-_OBVIOUS = 0.25
+_OBVIOUS_SHARE = 0.25
 #: A trial explains an error if replacing the tensor takes away at least half of it (choice).
-_HALF = 0.5
+_EXPLAINED_SHARE = 0.5
 
 
 def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_passed: bool) -> bool:
-    """Return whether tensors seen with probes may be taken for those of the model without.
+    """Return whether tensors seen with probes stand for those of the model without probes.
 
     Args:
         relative: Change of the outputs through probing, relative.
@@ -31,7 +31,7 @@ def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_pas
 
 
 def is_fusion(error: float, probed_error: float) -> bool:
-    """Return whether the outputs' error is one that probing takes away.
+    """Return whether probing removes the outputs' error.
 
     Args:
         error: The outputs' error without probes.
@@ -48,18 +48,18 @@ def is_moved(moved: float, error: float) -> bool:
     return moved >= 0.5 * (1.0 - SHARE) * error
 
 
-def is_removed(left: float, error: float) -> bool:
-    """Return whether a probe that leaves so much of an error takes most of it away."""
-    return left < error and left <= _HALF * error
+def is_removed(remaining: float, error: float) -> bool:
+    """Return whether a probe removes most of an error, by the remaining error."""
+    return remaining < error and remaining <= _EXPLAINED_SHARE * error
 
 
-def is_obvious(own: float, final: float) -> bool:
+def is_obvious(operator_error: float, final: float) -> bool:
     """Return whether an operator's own error is large enough to explain that of the outputs without a trial.
 
     An error as large as the numbers leaves nothing of them. That of outputs may be many times as large where they are
     next to nothing; what is inside the model need not be.
     """
-    return own >= _OBVIOUS * min(final, 1.0)
+    return operator_error >= _OBVIOUS_SHARE * min(final, 1.0)
 
 
 def explains(patched: float, control: float, final: float) -> bool:
@@ -71,4 +71,4 @@ def explains(patched: float, control: float, final: float) -> bool:
         final: The outputs' error in the model as it is; infinite where shapes differ or NaN is new.
     """
     remains = control == final if math.isinf(final) else control > SHARE * final
-    return remains and patched <= _HALF * control and math.isfinite(patched)
+    return remains and patched <= _EXPLAINED_SHARE * control and math.isfinite(patched)

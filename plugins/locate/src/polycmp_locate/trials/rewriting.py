@@ -1,4 +1,4 @@
-"""Operators of a model that a backend computes as others: read from the model as it has rewritten it."""
+"""Operators that a backend replaces by others, read from the model as the backend has rewritten it."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def rewrites(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Rewrite]
     maker, static = makers(graph.nodes), static_tensors(graph)
     keys = {_key(node, static) for node in graph.nodes}
     weights = _weights(graph, rewritten)
-    own = {*maker, *graph.inputs, *graph.weights}
+    model_tensors = {*maker, *graph.inputs, *graph.weights}
     rewritings = []
-    for group in _groups([node for node in rewritten if _key(node, weights) not in keys], own):
-        read = {name for node in group for name in node.inputs if name in own}
+    for group in _groups([node for node in rewritten if _key(node, weights) not in keys], model_tensors):
+        read = {name for node in group for name in node.inputs if name in model_tensors}
         computed = [name for node in group for name in node.outputs if name in maker]
         positions = _between(graph, maker, static, read, computed)
         replaced = tuple(graph.nodes[index] for index in sorted(positions))
@@ -70,9 +70,9 @@ def _read(node: GraphNode, weights: Set[str]) -> tuple[str, ...]:
 
 
 def _weights(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> set[str]:
-    """Return the names of what operators of the rewritten model read and neither they nor callers give."""
-    given = {*graph.inputs, *(name for node in rewritten for name in node.outputs)}
-    return {name for node in rewritten for name in node.inputs} - given
+    """Return the names that operators of the rewritten model read and that are neither computed nor inputs."""
+    known = {*graph.inputs, *(name for node in rewritten for name in node.outputs)}
+    return {name for node in rewritten for name in node.inputs} - known
 
 
 def _with_names(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[GraphNode]:
@@ -81,23 +81,25 @@ def _with_names(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Graph
     That is what the only operator of a type makes of the same tensors, and what it reads to make the same.
     """
     static, weights = static_tensors(graph), _weights(graph, rewritten)
-    own = {*graph.inputs, *static, *(name for node in graph.nodes for name in node.outputs)}
+    model_tensors = {*graph.inputs, *static, *(name for node in graph.nodes for name in node.outputs)}
     alike = Counter((node.op_type, node.domain, _read(node, static)) for node in graph.nodes)
-    by_read = {(node.op_type, node.domain, _read(node, static)): node.outputs for node in graph.nodes}
-    by_made = {(node.op_type, node.domain, node.outputs): node.inputs for node in graph.nodes}
+    inputs_to_outputs = {(node.op_type, node.domain, _read(node, static)): node.outputs for node in graph.nodes}
+    outputs_to_inputs = {(node.op_type, node.domain, node.outputs): node.inputs for node in graph.nodes}
     names: dict[str, str] = {}
 
-    def learn(here: Sequence[str], there: Sequence[str] | None) -> None:
-        pairs = list(zip(here, there, strict=True)) if there is not None and len(here) == len(there) else []
+    def learn(rewritten_names: Sequence[str], model_names: Sequence[str] | None) -> None:
+        if model_names is None or len(rewritten_names) != len(model_names):
+            return
+        pairs = list(zip(rewritten_names, model_names, strict=True))
         pairs = [(one, two) for one, two in pairs if one not in weights and two not in static]
-        if all(one == two or one not in own for one, two in pairs):
+        if all(one == two or one not in model_tensors for one, two in pairs):
             names.update((one, two) for one, two in pairs if one != two)
 
     for node in rewritten:
         key = node.op_type, node.domain, _read(_renamed(node, names), weights)
-        learn(node.outputs, by_read.get(key) if alike[key] == 1 else None)
+        learn(node.outputs, inputs_to_outputs.get(key) if alike[key] == 1 else None)
     for node in reversed(rewritten):
-        learn(node.inputs, by_made.get((node.op_type, node.domain, _renamed(node, names).outputs)))
+        learn(node.inputs, outputs_to_inputs.get((node.op_type, node.domain, _renamed(node, names).outputs)))
     return [_renamed(node, names) for node in rewritten]
 
 
@@ -106,10 +108,10 @@ def _renamed(node: GraphNode, names: Mapping[str, str]) -> GraphNode:
     return replace(node, inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _groups(nodes: Sequence[GraphNode], own: Set[str]) -> Iterator[list[GraphNode]]:
+def _groups(nodes: Sequence[GraphNode], model_tensors: Set[str]) -> Iterator[list[GraphNode]]:
     """Yield operators in groups that tensors connect which the model does not have."""
     group_of: dict[int, list[int]] = {index: [index] for index in range(len(nodes))}
-    makes = {name: index for index, node in enumerate(nodes) for name in node.outputs if name not in own}
+    makes = {name: index for index, node in enumerate(nodes) for name in node.outputs if name not in model_tensors}
     for index, node in enumerate(nodes):
         for name in node.inputs:
             other = group_of[makes[name]] if name in makes else group_of[index]

@@ -18,12 +18,12 @@ TRIALS = 32
 
 
 def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | None = None) -> Cure | None:
-    """Return the first switch of a backend that makes a fault go away, turned as little as it takes; None if none does.
+    """Return the first switch of a backend that removes a fault, with its smallest change; None if none does.
 
     Args:
         partitioned_run: The backend with the fault.
-        cured: Says whether the fault is gone, by a trial that may be repeated `TRIALS` times.
-        confirmed: Says at last whether it is gone, where that takes longer and may take more; without it `cured` has.
+        cured: Returns whether the fault is gone; called up to `TRIALS` times.
+        confirmed: Confirms a change with a longer trial; without it `cured` decides.
     """
     variants = partitioned_run.variants
     if variants is None:
@@ -39,7 +39,7 @@ def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | 
 
 
 def _least(variants: Variants[PartitionedRun], switch: Switch, cured: Cured) -> Any:
-    """Return the smallest change of a switch that helps; None if it does not help however far it is turned."""
+    """Return the smallest change of a switch that helps; None if no change helps."""
     values = variants.values(switch)
     if not values:
         return None
@@ -47,36 +47,36 @@ def _least(variants: Variants[PartitionedRun], switch: Switch, cured: Cured) -> 
         helps = _helps(variants, switch, values[-1], cured)
         return next(value for value in values if _helps(variants, switch, value, cured)) if helps else None
     trials = _Trials(variants, switch, cured)
-    return tuple(ddmin(values, trials, trials.are_left)) if trials(values) else None
+    return tuple(ddmin(values, trials, trials.may_continue)) if trials(values) else None
 
 
 def _others(variants: Variants[PartitionedRun], switch: Switch, value: Any, cured: Cured) -> tuple[Any, ...]:
-    """Return values that help as well as those that do, and are none of them."""
+    """Return other values of a switch that help as well."""
     if not variants.takes_several(switch):
         return ()
     trials = _Trials(variants, switch, cured)
-    return tuple(other_part(variants.values(switch), value, trials, trials.are_left))
+    return tuple(other_part(variants.values(switch), value, trials, trials.may_continue))
 
 
 class _Trials:
-    """Trials of several values of a switch at a time, as many as may be made.
+    """A limited number of trials of several values of a switch at a time.
 
     Args:
         variants: The backend with other options.
         switch: The switch.
-        cured: Says whether the fault is gone.
+        cured: Returns whether the fault is gone.
     """
 
     def __init__(self, variants: Variants[PartitionedRun], switch: Switch, cured: Cured) -> None:
-        self._variants, self._switch, self._cured, self._left = variants, switch, cured, TRIALS
+        self._variants, self._switch, self._cured, self._remaining = variants, switch, cured, TRIALS
 
     def __call__(self, some: Sequence[Any]) -> bool:
-        self._left -= 1
+        self._remaining -= 1
         return _helps(self._variants, self._switch, tuple(some), self._cured)
 
-    def are_left(self) -> bool:
-        """Return whether another may be made."""
-        return self._left > 0
+    def may_continue(self) -> bool:
+        """Return whether another trial is allowed."""
+        return self._remaining > 0
 
 
 def _helps(variants: Variants[PartitionedRun], switch: Switch, value: Any, cured: Cured) -> bool:

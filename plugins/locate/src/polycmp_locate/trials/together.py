@@ -1,4 +1,4 @@
-"""A model on which a backend fails although it runs every operator alone: the fewest operators on which it does."""
+"""Search for the fewest operators on which a backend fails together although it runs each alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from polycmp.graph import GraphNode
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
-from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.search import Reducer, State, Wishes
+from polycmp_locate.reduce.parts import ModelPart, PartCutter
+from polycmp_locate.reduce.search import ReduceOptions, Reducer, State
 from polycmp_locate.setting import Stage
 from polycmp_locate.trials.switches import find_cure
 from polycmp_locate.values.judged import Cure
@@ -50,7 +50,7 @@ def find_together(
         on_stage: Told what happens next.
     """
     judge = _Runs(candidate, reference, feed, on_stage)
-    reducer = Reducer(Parts(reference.graph), judge, Wishes(around=False))
+    reducer = Reducer(PartCutter(reference.graph), judge, ReduceOptions(around=False))
     part = reducer.reduce() if reducer.start(outputs) else None
     inputs = judge.tensors(part.inputs) if part is not None else None
     expected = reference.run_part(inputs, part.outputs) if part is not None and inputs is not None else None
@@ -79,7 +79,7 @@ class _Runs:
         self._candidate, self._reference, self._feed, self._on_stage = candidate, reference, feed, on_stage
         self._known: dict[str, Any] = dict(feed)
 
-    def __call__(self, part: Part) -> State:
+    def __call__(self, part: ModelPart) -> State:
         self._on_stage(f"trying {part.size} operators together")
         tensors = self.tensors(part.inputs)
         if tensors is None:

@@ -14,7 +14,7 @@ from polycmp.tensors import Feed
 def odd_one_out(
     partitioned_runs: list[PartitionedRun], feed: Feed, functions: Mapping[str, Callable[..., Any]]
 ) -> tuple[str, str]:
-    """Return the backend that disagrees with all others while those agree with each other, and that in words.
+    """Return the backend that disagrees with all others while those agree with each other, and a remark.
 
     Args:
         partitioned_runs: Three backends or more.

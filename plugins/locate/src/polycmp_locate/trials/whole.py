@@ -20,14 +20,14 @@ from polycmp_locate.values.measured import Row
 
 #: Trials with replaced tensors in one search; each runs the model after the tensor twice. A backend that compiles has
 #: to build three parts for one trial.
-_TRIALS = 8
-_TRIALS_IF_COMPILED = 2
+_MAX_TRIALS = 8
+_MAX_TRIALS_IF_COMPILED = 2
 
 
 class WholeModel:
-    """The whole model on both sides without probes, and trials with it.
+    """Both sides' whole models without probes, and trials with them.
 
-    Each trial is made when it is first asked for, and what it showed is kept.
+    Each trial runs when its result is first needed; the result is cached.
 
     Args:
         setting: The backends to search, and the tools for it.
@@ -89,7 +89,7 @@ class WholeModel:
         return self.is_explained(item.output, self.plain[item.output], self.expected[item.output])
 
     def is_explained(self, name: str, actual: Any, target: Any) -> bool:
-        """Return whether rounding explains how far an output is off; False where nothing measures it.
+        """Return whether rounding explains an output's error; False if rounding cannot be measured.
 
         Args:
             name: The output.
@@ -103,7 +103,7 @@ class WholeModel:
 
     @cached_property
     def _by_rounding(self) -> CompareFunction | None:
-        """Judges outputs by measured rounding; None where nothing can."""
+        """Compare function that judges outputs by measured rounding; None if it cannot be measured."""
         judge = self.setting.judge_by_rounding
         return None if judge is None else judge(self.feed, list(self.expected))
 
@@ -121,16 +121,16 @@ class WholeModel:
     def leads(self, row: Row, outputs: Set[str]) -> bool:
         """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
         candidate, reference = self.setting.candidate, self.setting.reference
-        if self._trials >= (_TRIALS_IF_COMPILED if candidate.compiles else _TRIALS):
+        if self._trials >= (_MAX_TRIALS_IF_COMPILED if candidate.compiles else _MAX_TRIALS):
             return True
         self._trials += 1
         self.on_stage(f"trying what {row.tensor} does to the outputs")
         results = candidate.run_part(self.feed, [row.tensor])
-        wanted = reference.run_part(self.feed, [row.tensor]) if results is not None else None
-        if results is None or wanted is None or row.tensor in self.failing:
+        targets = reference.run_part(self.feed, [row.tensor]) if results is not None else None
+        if results is None or targets is None or row.tensor in self.failing:
             return True
         errors = [
-            self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (wanted, results)
+            self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (targets, results)
         ]
         if errors[0] is None or errors[1] is None:
             return True
@@ -151,7 +151,7 @@ class WholeModel:
         return self.expected if side is self.setting.candidate else self.plain
 
     def is_right_on(self, side: PartitionedRun) -> Callable[[PartitionedRun], bool]:
-        """Return a function that tells of a side with other options whether rounding explains what its outputs differ.
+        """Return a predicate over variants of a side: whether rounding explains the difference of their outputs.
 
         Args:
             side: The side.
@@ -159,13 +159,15 @@ class WholeModel:
         target = self.target(side)
 
         def is_right(variant: PartitionedRun) -> bool:
-            made = variant.run_whole(self.feed, list(self.beyond))
-            return made is not None and all(self.is_explained(name, made[name], target[name]) for name in self.beyond)
+            outputs = variant.run_whole(self.feed, list(self.beyond))
+            return outputs is not None and all(
+                self.is_explained(name, outputs[name], target[name]) for name in self.beyond
+            )
 
         return is_right
 
     def removes(self, side: PartitionedRun, outputs: Collection[str], error: float) -> Callable[[Tensors], bool]:
-        """Return a function that tells of a side's outputs whether most of an error is gone.
+        """Return a predicate over a side's outputs: whether most of an error is gone.
 
         Args:
             side: The side.
@@ -175,7 +177,7 @@ class WholeModel:
         target = self.target(side)
 
         def removes(actual: Tensors) -> bool:
-            left = max((distance(actual[name], target[name]) for name in outputs), default=0.0)
-            return is_removed(left, error)
+            remaining = max((distance(actual[name], target[name]) for name in outputs), default=0.0)
+            return is_removed(remaining, error)
 
         return removes

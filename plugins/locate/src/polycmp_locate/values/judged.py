@@ -50,7 +50,7 @@ class Probe:
         probed_error: The error of the final outputs where both sides are probed, relative.
         plain_passed: Whether the final outputs pass without probes.
         probed_passed: Whether they pass with probes.
-        kept: Tensors whose probing alone makes the fault go away, and the operators around the first of them.
+        cures: Tensors whose probing alone makes the fault go away, and the operators around the first of them.
         trusted: Whether the tensors seen may be taken for those of the unprobed model.
         sentence: All that in words.
     """
@@ -61,7 +61,7 @@ class Probe:
     probed_error: float = 0.0
     plain_passed: bool = True
     probed_passed: bool = True
-    kept: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
     trusted: bool = True
     sentence: str = ""
 

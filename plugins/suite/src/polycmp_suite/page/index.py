@@ -96,8 +96,8 @@ def _matrix(cases: Sequence[CaseResult]) -> Markup | None:
         tag("tr", tag("th", model or "–", scope="row"), *(_cell(places.get((model, name), ())) for name in columns))
         for model in rows
     ]
-    made = tag("table", tag("thead", head), tag("tbody", *body), class_="matrix")
-    return tag("section", tag("h2", "Models and backends"), tag("div", made, class_="scroll"), class_="card")
+    table = tag("table", tag("thead", head), tag("tbody", *body), class_="matrix")
+    return tag("section", tag("h2", "Models and backends"), tag("div", table, class_="scroll"), class_="card")
 
 
 def _releases(rows: Sequence[ReleaseRow]) -> Markup | None:
@@ -116,8 +116,8 @@ def _releases(rows: Sequence[ReleaseRow]) -> Markup | None:
         )
         for row in rows
     ]
-    made = tag("table", tag("thead", head), tag("tbody", *body), class_="matrix")
-    return tag("section", tag("h2", "Releases"), tag("div", made, class_="scroll"), class_="card")
+    table = tag("table", tag("thead", head), tag("tbody", *body), class_="matrix")
+    return tag("section", tag("h2", "Releases"), tag("div", table, class_="scroll"), class_="card")
 
 
 def _release_cell(case: CaseResult | None) -> Markup:
@@ -181,8 +181,8 @@ def _table(
     ordered = sorted(cases, key=lambda case: _ORDER.index(case.mark))
     body = [_row(case, models.get(case.model), past.get(case.case, ())) for case in ordered]
     head = tag("tr", *(tag("th", title, scope="col") for title in titles))
-    made = tag("table", tag("thead", head), tag("tbody", *body), class_="cases")
-    return tag("section", tag("h2", "Cases"), tag("div", made, class_="scroll"), class_="card")
+    table = tag("table", tag("thead", head), tag("tbody", *body), class_="cases")
+    return tag("section", tag("h2", "Cases"), tag("div", table, class_="scroll"), class_="card")
 
 
 def _row(case: CaseResult, facts: Identity | None, past: Sequence[CaseResult]) -> Markup:

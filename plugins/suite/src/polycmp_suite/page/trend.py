@@ -21,11 +21,11 @@ def past_results(run: Run, cases: int) -> Mapping[str, Sequence[CaseResult]]:
         cases: Number of cases of the suite; of large suites fewer runs are read.
     """
     depth = min(_RUNS, max(1, _RESULTS // max(cases, 1)))
-    found: dict[str, list[CaseResult]] = {}
-    for each in runs_in(run.folder.parent)[-depth:]:
-        for result in each.results():
-            found.setdefault(result.case, []).append(result)
-    return found
+    results: dict[str, list[CaseResult]] = {}
+    for past_run in runs_in(run.folder.parent)[-depth:]:
+        for result in past_run.results():
+            results.setdefault(result.case, []).append(result)
+    return results
 
 
 def trend(results: Sequence[CaseResult]) -> Markup | None:

@@ -46,7 +46,7 @@ def serve() -> None:
 
 
 def _polycmp() -> Callable[..., None]:
-    """Return what the command `polycmp` calls, which ends with `SystemExit`."""
+    """Return the entry point of the command `polycmp`, which ends with `SystemExit`."""
     scripts = distribution("polycmp").entry_points.select(group="console_scripts", name="polycmp")
     return cast(Callable[..., None], next(iter(scripts)).load())
 
@@ -81,7 +81,7 @@ def _carry_out(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]
 
 
 def _forget_peak() -> bool:
-    """Have the system count the most memory of this process from now on; return whether it does."""
+    """Reset the system's count of this process's peak memory; return whether it was reset."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -40,7 +40,7 @@ class LocalExecutor:
     def run(self, queue: Queue) -> Iterator[Event]:
         """Run jobs until none waits and none runs; closing the iterator ends them."""
         try:
-            told = time.monotonic()
+            last_tick = time.monotonic()
             while True:
                 while len(self._running) < self._jobs and (job := queue.take(self._fits)) is not None:
                     yield from self._start(job)
@@ -61,8 +61,8 @@ class LocalExecutor:
                             yield from self._start(replace(process.job, shares_process=False))
                         else:
                             yield ended
-                if time.monotonic() - told >= _TICK:
-                    told = time.monotonic()
+                if time.monotonic() - last_tick >= _TICK:
+                    last_tick = time.monotonic()
                     yield Tick()
         finally:
             self._end_all()

@@ -68,12 +68,12 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
 
 
 def wants_search(case: Case, result: CaseResult) -> bool:
-    """Return whether the first wrong tensor of a case that has ended is to be looked for."""
+    """Return whether to search for the first wrong tensor of a case that has ended."""
     return bool(case.locating) and result.state == "failed" and result.verdict == "failed"
 
 
 def search_job(case: Case, job: Job, reports: Iterable[str]) -> Job:
-    """Return the job that looks for the first wrong tensor of a case.
+    """Return the job that searches for the first wrong tensor of a case.
 
     Args:
         case: The case.
@@ -93,11 +93,11 @@ def search_job(case: Case, job: Job, reports: Iterable[str]) -> Job:
 
 
 def with_search(result: CaseResult, ended: Ended) -> CaseResult:
-    """Return the result of a case with what the search for its first wrong tensor says."""
+    """Return the result of a case with the sentence of the search for its first wrong tensor."""
     folder = Path(ended.job.output)
     document = _document(folder) if not ended.stopped and ended.status >= 0 else {}
-    said = str(document.get("sentence") or "") or _reason(ended, document, folder)
-    return replace(result, located=shorten(said, _REASON))
+    sentence = str(document.get("sentence") or "") or _reason(ended, document, folder)
+    return replace(result, located=shorten(sentence, _REASON))
 
 
 def _verdict(ended: Ended, document: Mapping[str, Any]) -> State:
@@ -109,7 +109,7 @@ def _verdict(ended: Ended, document: Mapping[str, Any]) -> State:
 
 
 def _judge(case: Case, verdict: State, reason: str, today: datetime.date) -> tuple[State, str, str]:
-    """Return the state, why, and why a failure was expected."""
+    """Return the state, its reason, and the reason why a failure was expected."""
     expected = case.expected
     if expected is None:
         return verdict, reason, ""
@@ -126,10 +126,10 @@ def _judge(case: Case, verdict: State, reason: str, today: datetime.date) -> tup
 
 def _document(folder: Path) -> Mapping[str, Any]:
     try:
-        found = parse_json((folder / REPORT).read_text(encoding="utf-8"))
+        document = parse_json((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _reason(ended: Ended, document: Mapping[str, Any], folder: Path) -> str:
@@ -139,10 +139,10 @@ def _reason(ended: Ended, document: Mapping[str, Any], folder: Path) -> str:
         name = signal.Signals(-ended.status).name if -ended.status in set(signal.Signals) else f"signal {-ended.status}"
         memory = ", as it does when the machine runs out of memory" if -ended.status == signal.SIGKILL else ""
         return f"the process was ended by {name}{memory}"
-    return next(_said(document), "") or last_words(folder) or f"it ended with status {ended.status}"
+    return next(_failures(document), "") or last_words(folder) or f"it ended with status {ended.status}"
 
 
-def _said(document: Mapping[str, Any]) -> Iterator[str]:
+def _failures(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield the failures in the report of a `run` or a `locate`."""
     for label, item in _tables(document, "inference_results"):
         if item.get("error"):
@@ -164,7 +164,7 @@ def _said(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def last_words(folder: Path) -> str:
-    """Return the line of a log that says why: of polycmp's own error, else the last."""
+    """Return the line of a log with the reason: that of polycmp's error, else the last."""
     try:
         with (folder / LOG).open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - _TAIL))
@@ -174,16 +174,16 @@ def last_words(folder: Path) -> str:
     lines = [line.strip() for line in lines if line.strip()]
     errors = [index for index, line in enumerate(lines) if line.startswith("polycmp: ")]
     if errors:
-        found = lines[errors[-1]].removeprefix("polycmp: ")
+        message = lines[errors[-1]].removeprefix("polycmp: ")
         following = lines[errors[-1] + 1 : errors[-1] + 2]
         why = next((line for line in following if line.startswith("why:")), "")
-        return found + (f" ({why.removeprefix('why:').strip()})" if why else "")
+        return message + (f" ({why.removeprefix('why:').strip()})" if why else "")
     return re.sub(r"^[A-Z ]+: ", "", lines[-1]) if lines else ""
 
 
 def _tables(document: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    found = document.get(key)
-    yield from found.items() if isinstance(found, dict) else ()
+    tables = document.get(key)
+    yield from tables.items() if isinstance(tables, dict) else ()
 
 
 def _of_backends(document: Mapping[str, Any], read: Any) -> dict[str, Any]:

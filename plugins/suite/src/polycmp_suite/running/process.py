@@ -21,9 +21,9 @@ from polycmp_suite.spec import Ended, Job
 LOG = "log.txt"
 #: Seconds between asking a process to end and ending it.
 GRACE = 4.0
-_ALONE = "from polycmp_suite.running.child import main; main()"
+_ONE_CASE = "from polycmp_suite.running.child import main; main()"
 _ONE_AFTER_ANOTHER = "from polycmp_suite.running.child import serve; serve()"
-_ANSWER = 1 << 16
+_CHUNK = 1 << 16
 
 
 class CaseProcess:
@@ -49,32 +49,32 @@ class CaseProcess:
         self.job, self.devices, self._where = job, devices, where
         self.is_reusable = self.has_died = False
         self._stopped = ""
-        self._asked = 0.0
-        self._left: tuple[int, Any] | None = None
+        self._stop_time = 0.0
+        self._exit_state: tuple[int, Any] | None = None
         self._begun = time.monotonic()
         self._channel: socket.socket | None = None
-        theirs: socket.socket | None = None
+        child_channel: socket.socket | None = None
         if job.shares_process:
-            self._channel, theirs = socket.socketpair()
-        words = code_words(_ONE_AFTER_ANOTHER if theirs else _ALONE)
+            self._channel, child_channel = socket.socketpair()
+        words = code_words(_ONE_AFTER_ANOTHER if child_channel else _ONE_CASE)
         with (Path(job.output) / LOG).open("wb") as log:
             self._process = subprocess.Popen(
-                [*words, str(os.getpid()), *([str(theirs.fileno())] if theirs else job.words)],
+                [*words, str(os.getpid()), *([str(child_channel.fileno())] if child_channel else job.words)],
                 cwd=job.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 env=_environment(environment or {}),
-                pass_fds=(theirs.fileno(),) if theirs else (),
+                pass_fds=(child_channel.fileno(),) if child_channel else (),
             )
         self._descriptor = _watch(self._process.pid)
-        if theirs:
-            theirs.close()
+        if child_channel:
+            child_channel.close()
             self.begin(job)
 
     def begin(self, job: Job) -> None:
-        """Have it run a job that may share it; it runs none at present."""
+        """Send the idle process a job that may share it."""
         assert self._channel is not None
         self.job, self.is_reusable, self._begun = job, False, time.monotonic()
         request = {"words": job.words, "folder": job.folder, "log": str(Path(job.output) / LOG)}
@@ -101,7 +101,7 @@ class CaseProcess:
             self.has_died = self._channel is not None and not self._stopped
             return self._reap()
         if self._stopped:
-            if time.monotonic() - self._asked > GRACE:
+            if time.monotonic() - self._stop_time > GRACE:
                 self._signal(signal.SIGKILL)
         elif self.job.timeout and self.seconds > self.job.timeout:
             self.stop(f"it took longer than {self.job.timeout:g} s")
@@ -112,20 +112,20 @@ class CaseProcess:
 
     @property
     def due(self) -> float:
-        """Seconds until it is to be looked at again though it has not ended."""
+        """Seconds until the next look, if the process has not ended."""
         if self._stopped:
-            return max(0.0, GRACE - (time.monotonic() - self._asked))
+            return max(0.0, GRACE - (time.monotonic() - self._stop_time))
         rest = self.job.timeout - self.seconds if self.job.timeout else 60.0
         return max(0.0, min(rest, 0.2 if self.job.memory else 60.0))
 
     def stop(self, why: str) -> None:
-        """Ask it to end; `look` insists after a while."""
+        """Ask the process to end; `look` kills it after a while."""
         if not self._stopped:
-            self._stopped, self._asked = why, time.monotonic()
+            self._stopped, self._stop_time = why, time.monotonic()
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it and everything that it started, now."""
+        """Kill the process and everything that it started."""
         self._signal(signal.SIGKILL)
         if self._process.returncode is None:
             self._reap()
@@ -135,11 +135,11 @@ class CaseProcess:
             os.killpg(self._process.pid, number)
 
     def _answered(self) -> Ended | None:
-        """Return how a job ended whose process goes on; the process ends here where it is of no further use."""
+        """Return the end of a job whose process stays; a process that cannot be used again is killed."""
         if self._channel is None:
             return None
         try:
-            received = self._channel.recv(_ANSWER, socket.MSG_DONTWAIT)
+            received = self._channel.recv(_CHUNK, socket.MSG_DONTWAIT)
         except OSError:  # nothing has come yet
             return None
         if not received:
@@ -154,7 +154,7 @@ class CaseProcess:
     def _ended(self) -> bool:
         if not hasattr(os, "waitid"):  # macOS before Python 3.13
             pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
-            self._left = (status, usage) if pid else None
+            self._exit_state = (status, usage) if pid else None
             return pid != 0
         # Not reaped yet, so that its number stays its own until everything of its session is ended.
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -162,7 +162,7 @@ class CaseProcess:
     def _reap(self) -> Ended:
         seconds = self.seconds
         self._signal(signal.SIGKILL)  # all processes that it has left behind
-        status, usage = self._left or os.wait4(self._process.pid, 0)[1:]
+        status, usage = self._exit_state or os.wait4(self._process.pid, 0)[1:]
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
         if self._descriptor >= 0:
@@ -177,8 +177,8 @@ class CaseProcess:
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a case. What CI systems read is written by the suite, once, and not by its cases."""
-    kept = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"}
-    return {**kept, "PYTHONUNBUFFERED": "1", "COLUMNS": "120", **more}
+    inherited = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"}
+    return {**inherited, "PYTHONUNBUFFERED": "1", "COLUMNS": "120", **more}
 
 
 def _watch(pid: int) -> int:

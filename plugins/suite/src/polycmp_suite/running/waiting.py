@@ -14,7 +14,7 @@ def _any(_: Job) -> bool:
 
 
 class WaitingCases:
-    """Cases in their order; a job is made of one when it is looked at, so that many cases take little memory.
+    """Cases in their order; jobs are made lazily, so that many cases take little memory.
 
     Args:
         cases: The cases.
@@ -24,17 +24,17 @@ class WaitingCases:
 
     def __init__(self, cases: Iterable[Case], make: Callable[[Case, int], Job], begin: Callable[[Job], None]) -> None:
         self._waiting = deque((case, 1) for case in cases)
-        self._made: deque[Job] = deque()
+        self._jobs: deque[Job] = deque()
         self._make, self._begin = make, begin
 
     def __len__(self) -> int:
-        return len(self._made) + len(self._waiting)
+        return len(self._jobs) + len(self._waiting)
 
     def take(self, fits: Callable[[Job], bool] = _any) -> Job | None:
         """Return the first job that fits, which waits no longer; None if none does."""
-        for index, job in enumerate(self._made):
+        for index, job in enumerate(self._jobs):
             if fits(job):
-                del self._made[index]
+                del self._jobs[index]
                 return job
         for index, (case, attempt) in enumerate(self._waiting):
             job = self._make(case, attempt)
@@ -45,9 +45,9 @@ class WaitingCases:
         return None
 
     def put_back(self, case: Case, attempt: int) -> None:
-        """Have a case run again, before all others."""
+        """Queue a case again, before all others."""
         self._waiting.appendleft((case, attempt))
 
     def put_job(self, job: Job) -> None:
-        """Have a job run before all others, in the folder of its case as it is."""
-        self._made.append(job)
+        """Queue a job before all others, in the unchanged folder of its case."""
+        self._jobs.append(job)

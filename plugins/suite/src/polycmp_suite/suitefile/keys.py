@@ -16,14 +16,14 @@ SYNONYMS: Mapping[str, str] = {"backends": "backend", "shapes": "input-shapes", 
 
 
 def text(value: Any) -> str:
-    """Return a text that says something."""
+    """Return a text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise UsageError("a text is wanted")
     return value
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Return a list of texts; one text alone will do."""
+    """Return a list of texts; a single text is a list of one."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(item, str) and item.strip() for item in items):
         raise UsageError("a list of texts is wanted")
@@ -68,7 +68,7 @@ def table(value: Any) -> dict[str, Any]:
 
 
 def expected(value: Any) -> Expected:
-    """Return a failure that is known."""
+    """Return an expected failure."""
     if not isinstance(value, Mapping):
         raise UsageError('a table is wanted: { reason = "WHY", until = 2027-01-31 }')
     unknown = [key for key in value if key not in {"reason", "verdict", "until"}]
@@ -87,8 +87,8 @@ def expected(value: Any) -> Expected:
 
 
 @dataclass(frozen=True)
-class OwnKey:
-    """A key of the suite's own.
+class SuiteKey:
+    """A key of a case that belongs to the suite and not to the case's command.
 
     Attributes:
         read: Turns its value into what a case holds.
@@ -129,29 +129,29 @@ _MATRIX: Mapping[str, Any] = {
     },
 }
 
-OWN: Mapping[str, OwnKey] = {
-    "name": OwnKey(text, "", "Name of the case; by default the model's path without its ending.", _TEXT),
-    "model": OwnKey(texts, (), "A model, a pattern, or a list of both: a case for each.", _TEXTS),
-    "command": OwnKey(text, "run", "Command of the case.", _TEXT),
-    "config": OwnKey(text, "", "A run file; keys of the case win over it.", _TEXT),
-    "tags": OwnKey(texts, (), "Words for --tag and -k.", _TEXTS),
-    "needs": OwnKey(texts, (), "Requirements on the machine: cuda, a module, a name given with --provide.", _TEXTS),
-    "files": OwnKey(texts, (), "Further files that the case reads, for executors that run it elsewhere.", _TEXTS),
-    "timeout": OwnKey(seconds, 0.0, "Seconds after which the case is ended.", _SECONDS),
-    "locate": OwnKey(
+SUITE_KEYS: Mapping[str, SuiteKey] = {
+    "name": SuiteKey(text, "", "Name of the case; by default the model's path without its ending.", _TEXT),
+    "model": SuiteKey(texts, (), "A model, a pattern, or a list of both: a case for each.", _TEXTS),
+    "command": SuiteKey(text, "run", "Command of the case.", _TEXT),
+    "config": SuiteKey(text, "", "A run file; keys of the case win over it.", _TEXT),
+    "tags": SuiteKey(texts, (), "Words for --tag and -k.", _TEXTS),
+    "needs": SuiteKey(texts, (), "Requirements on the machine: cuda, a module, a name given with --provide.", _TEXTS),
+    "files": SuiteKey(texts, (), "Further files that the case reads, for executors that run it elsewhere.", _TEXTS),
+    "timeout": SuiteKey(seconds, 0.0, "Seconds after which the case is ended.", _SECONDS),
+    "locate": SuiteKey(
         seconds,
         0.0,
         "Seconds in which polycmp locate may look for the first wrong tensor, if the case differs.",
         _SECONDS,
     ),
-    "retries": OwnKey(count, 0, "Further attempts at a case that could not be compared.", _COUNT),
-    "memory": OwnKey(size, 0, 'Bytes that its processes may take together: "4G".', _BYTES),
-    "gpus": OwnKey(count, 0, "GPUs that the case takes for itself.", _COUNT),
-    "resources": OwnKey(resources, {}, "Further resources on a cluster: { trt86 = 1 }.", _AMOUNTS),
-    "expected-failure": OwnKey(expected, None, 'A known failure: { reason = "WHY", until = 2027-01-31 }.', _EXPECTED),
-    "options": OwnKey(table, {}, "Options of the command whose names are also keys of a case.", _TABLE),
-    "matrix": OwnKey(table, {}, "Keys with a list of values for each: a case for every combination.", _MATRIX),
-    "releases": OwnKey(texts, (), "Releases of the first backend's runtime: a case for each.", _TEXTS),
+    "retries": SuiteKey(count, 0, "Further attempts at a case that could not be compared.", _COUNT),
+    "memory": SuiteKey(size, 0, 'Bytes that its processes may take together: "4G".', _BYTES),
+    "gpus": SuiteKey(count, 0, "GPUs that the case takes for itself.", _COUNT),
+    "resources": SuiteKey(resources, {}, "Further resources on a cluster: { trt86 = 1 }.", _AMOUNTS),
+    "expected-failure": SuiteKey(expected, None, 'A known failure: { reason = "WHY", until = 2027-01-31 }.', _EXPECTED),
+    "options": SuiteKey(table, {}, "Options of the command whose names are also keys of a case.", _TABLE),
+    "matrix": SuiteKey(table, {}, "Keys with a list of values for each: a case for every combination.", _MATRIX),
+    "releases": SuiteKey(texts, (), "Releases of the first backend's runtime: a case for each.", _TEXTS),
 }
 """`options` holds options of the command whose names are also keys of the suite."""
 
@@ -160,4 +160,4 @@ FORBIDDEN: Mapping[str, str] = {
     "write-config": "a suite writes no run files",
     "gen-script": "a suite writes no scripts",
 }
-"""Options that a case cannot have, and why."""
+"""Options that a case cannot have, with the reason."""

@@ -28,7 +28,7 @@ class Place:
     tables: dict[str, Place] = field(default_factory=dict)
 
     def of(self, *path: str) -> int:
-        """Return the line of a key, or of the nearest thing around it that has one."""
+        """Return the line of a key, or of the nearest table around it."""
         here, line = self, self.line
         for key in path:
             line = here.keys.get(key) or (here.tables[key].line if key in here.tables else line)
@@ -51,22 +51,22 @@ class Lines:
 
 def find_lines(text: str) -> Lines:
     """Find the line of every key and table in valid TOML."""
-    found = Lines()
-    here = found.top
+    lines = Lines()
+    here = lines.top
     for line, is_header, content in _statements(text):
         for key, value in content.items():
             if is_header:
-                here = _open(found, key, value, line)
+                here = _open(lines, key, value, line)
             else:
                 here.keys.setdefault(key, line)
-    return found
+    return lines
 
 
-def _open(found: Lines, key: str, value: Any, line: int) -> Place:
+def _open(lines: Lines, key: str, value: Any, line: int) -> Place:
     """Return the place of the table that a header opens."""
     if value == [{}]:
-        found.arrays.setdefault(key, []).append(Place(line))
-    place = found.arrays[key][-1] if key in found.arrays else found.top.tables.setdefault(key, Place(line))
+        lines.arrays.setdefault(key, []).append(Place(line))
+    place = lines.arrays[key][-1] if key in lines.arrays else lines.top.tables.setdefault(key, Place(line))
     while isinstance(value, dict) and value:
         [(part, value)] = value.items()
         place = place.tables.setdefault(part, Place(line))
@@ -74,7 +74,7 @@ def _open(found: Lines, key: str, value: Any, line: int) -> Place:
 
 
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-    """Yield for each statement the line in which it begins, whether it is a header, and what it says."""
+    """Yield for each statement its first line, whether it is a header, and its content."""
     statement, first = "", 1
     for line, more in enumerate(text.split("\n"), start=1):
         statement = f"{statement}\n{more}" if statement else more

@@ -17,17 +17,17 @@ class Mistakes:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._found: dict[tuple[int, str], None] = {}
+        self._mistakes: dict[tuple[int, str], None] = {}
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._mistakes)
 
     def add(self, line: int, text: str) -> None:
-        """Note a mistake, in line 0 where there are none; the same in a line counts once, whichever cases have it."""
-        self._found[line, text] = None
+        """Record a mistake, in line 0 where there are no lines; a repeated text in a line counts once."""
+        self._mistakes[line, text] = None
 
     def add_error(self, line: int, error: PolycmpError) -> None:
-        """Note what an error says."""
+        """Record an error."""
         why = f" ({error.why})" if error.why else ""
         whose = f"{error.whose}: " if error.whose else ""
         self.add(line, f"{whose}{error.what}{why}")
@@ -38,12 +38,12 @@ class Mistakes:
         Raises:
             UsageError: All of them, in the order of their lines.
         """
-        if not self._found:
+        if not self._mistakes:
             return
-        lines = [f"line {line}: {text}" if line else text for line, text in sorted(self._found)]
+        lines = [f"line {line}: {text}" if line else text for line, text in sorted(self._mistakes)]
         if len(lines) > SHOWN:
             lines = [*lines[:SHOWN], f"… and {len(lines) - SHOWN} more"]
-        number = len(self._found)
+        number = len(self._mistakes)
         raise UsageError(
             f"{self._path} has {number} mistake{'s' if number > 1 else ''}; nothing was started",
             why="\n".join(lines),

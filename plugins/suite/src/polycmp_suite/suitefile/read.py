@@ -1,4 +1,4 @@
-"""Reading a suite file: checked whole, every mistake with its line, before anything starts."""
+"""Reader of suite files: all mistakes are reported, each with its line, before anything starts."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import FileError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.options import parse_toml
 from polycmp_suite.suitefile.case import Case, Suite
-from polycmp_suite.suitefile.keys import OWN, text
+from polycmp_suite.suitefile.keys import SUITE_KEYS, text
 from polycmp_suite.suitefile.lines import Lines, Place, find_lines
 from polycmp_suite.suitefile.mistakes import Mistakes
-from polycmp_suite.suitefile.rules import Rules
+from polycmp_suite.suitefile.permissions import Permissions
 from polycmp_suite.suitefile.spread import CaseSettings, canonical, spread
 from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-_TOP = ("name", "defaults", "case")
+_TOP_KEYS = ("name", "defaults", "case")
 _SEPARATE = "give each case a file of its own"
 
 
-def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Suite:
+def read_suite(path: str, registry: Registry, permissions: Permissions | None = None) -> Suite:
     """Return the suite of a file.
 
     Args:
         path: The file.
         registry: The plugins: options are checked as their commands do.
-        rules: Permissions of the file's cases; by default to run code, and to write below its folder.
+        permissions: Permissions of the file's cases; by default to run code, and to write below its folder.
 
     Raises:
         FileError: The file cannot be read.
@@ -44,7 +44,7 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
         raise UsageError(
             f"{path} is not valid TOML", why=str(error), hint="see docs/suites.md for an example"
         ) from error
-    reader = _Reader(path, source, registry, rules or Rules())
+    reader = _Reader(path, source, registry, permissions or Permissions())
     cases = tuple(reader.cases(content))
     reader.refuse_shared_files(cases)
     reader.mistakes.complain()
@@ -58,7 +58,7 @@ def read_folder(
     backends: Sequence[str | Mapping[str, Any]],
     settings: str,
     registry: Registry,
-    rules: Rules | None = None,
+    permissions: Permissions | None = None,
 ) -> Suite:
     """Return a suite of a folder: a case for each model, in the order of their paths; none of them is read yet.
 
@@ -68,7 +68,7 @@ def read_folder(
         backends: Backends of every case.
         settings: A run file with further options and keys of every case; empty for none.
         registry: As for `read_suite`.
-        rules: As for `read_suite`.
+        permissions: As for `read_suite`.
 
     Raises:
         FileError: There is no such folder, or the run file cannot be read.
@@ -82,7 +82,7 @@ def read_folder(
         raise UsageError(f"--pattern: {describe_exception(error)}", hint="--pattern '**/*.onnx'") from error
     if not models:
         raise UsageError(f"no file in {path} fits --pattern {pattern!r}", hint=f"ls {path}")
-    reader = _Reader(path, None, registry, rules or Rules())
+    reader = _Reader(path, None, registry, permissions or Permissions())
     stems = Counter(PurePath(model).with_suffix("") for model in models)
     shared = {"backend": list(backends), **({"config": settings} if settings else {})}
     named = [{"name": model} if stems[PurePath(model).with_suffix("")] > 1 else {} for model in models]
@@ -105,14 +105,14 @@ def _source(path: str) -> str:
 class _Reader:
     """Reads the cases of a file, or, without a source, those that tables in memory describe, in the current folder."""
 
-    def __init__(self, path: str, source: str | None, registry: Registry, rules: Rules) -> None:
+    def __init__(self, path: str, source: str | None, registry: Registry, permissions: Permissions) -> None:
         self.folder = Path.cwd() if source is None else Path(path).absolute().parent
         self.mistakes = Mistakes(path)
         self._lines = Lines(Place(0)) if source is None else find_lines(source)
-        self._translator = Translator(registry, self.folder, rules)
+        self._translator = Translator(registry, self.folder, permissions)
 
     def cases(self, content: Mapping[str, Any]) -> Iterator[Case]:
-        """Yield the cases, and note what is wrong."""
+        """Yield the cases, and record mistakes."""
         self._check_top(content)
         tables = content.get("case", [])
         if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
@@ -129,7 +129,7 @@ class _Reader:
             yield from self._cases_of(table, defaults, self._place(number))
 
     def refuse_shared_files(self, cases: Sequence[Case]) -> None:
-        """Note where a case writes what another case reads or writes: the last one would win, or the first."""
+        """Record as a mistake where a case writes a file that another case reads or writes."""
         writers: dict[Path, Case] = {}
         for case in cases:
             for path in case.written:
@@ -153,10 +153,10 @@ class _Reader:
 
     def _check_top(self, content: Mapping[str, Any]) -> None:
         for key in content:
-            if key not in _TOP:
+            if key not in _TOP_KEYS:
                 line = self._lines.top.of(key)
-                why = did_you_mean(key, _TOP)
-                if key in OWN:
+                why = did_you_mean(key, _TOP_KEYS)
+                if key in SUITE_KEYS:
                     why = "it belongs into [[case]] or [defaults]"
                 self.mistakes.add(line, f"there is no key {key!r} outside of [[case]] and [defaults] ({why})")
         if "name" in content:
@@ -171,47 +171,49 @@ class _Reader:
 
     def _cases_of(self, table: Mapping[str, Any], defaults: Mapping[str, Any], place: Place) -> Iterator[Case]:
         try:
-            mine, theirs = canonical(table), canonical(defaults)
-            run_file = self._run_file(mine, place)
+            case_table, default_table = canonical(table), canonical(defaults)
+            run_file = self._run_file(case_table, place)
             # The model in a run file is one of several keys; a case's own keys win.
-            merged = {**theirs, **run_file, **mine}
-            own, options = settings_and_options(merged)
-            own_keys_are_right = self._check_own(own, mine, place)
-            found = list(spread(own, options, self.folder)) if own_keys_are_right else []
+            merged = {**default_table, **run_file, **case_table}
+            suite_values, options = settings_and_options(merged)
+            are_values_right = self._check_suite_values(suite_values, case_table, place)
+            all_settings = list(spread(suite_values, options, self.folder)) if are_values_right else []
         except PolycmpError as error:
             self.mistakes.add_error(self._blame(error, table, place), error)
             return
-        for settings in found:
+        for settings in all_settings:
             case = self._case(settings, table, place)
             if case is not None:
                 yield case
 
-    def _check_own(self, own: Mapping[str, Any], mine: Mapping[str, Any], place: Place) -> bool:
+    def _check_suite_values(self, suite_values: Mapping[str, Any], case_table: Mapping[str, Any], place: Place) -> bool:
         before = len(self.mistakes)
-        for key, value in own.items():
+        for key, value in suite_values.items():
             axes = value if key == "matrix" and isinstance(value, dict) else {}
-            self._try(self._line_of(key, mine, place), key, OWN[key].read, value)
+            self._try(self._line_of(key, case_table, place), key, SUITE_KEYS[key].read, value)
             for axis, choices in canonical(axes).items():
-                for choice in (choices.values() if isinstance(choices, dict) else choices) if axis in OWN else ():
-                    self._try(place.of("matrix", axis), axis, OWN[axis].read, choice)
+                if axis not in SUITE_KEYS:
+                    continue
+                for choice in choices.values() if isinstance(choices, dict) else choices:
+                    self._try(place.of("matrix", axis), axis, SUITE_KEYS[axis].read, choice)
         return len(self.mistakes) == before
 
-    def _line_of(self, key: str, mine: Mapping[str, Any], place: Place) -> int:
+    def _line_of(self, key: str, case_table: Mapping[str, Any], place: Place) -> int:
         """Return the line of a key, under any of its spellings: of a case, or of the defaults."""
-        if key not in mine:
+        if key not in case_table:
             return _spelled(self._lines.top.tables.get("defaults", place), key)
         return _spelled(place, key)
 
-    def _run_file(self, mine: Mapping[str, Any], place: Place) -> dict[str, Any]:
-        """Read the run file of a case: it is a case already, without a name."""
-        if "config" not in mine:
+    def _run_file(self, case_table: Mapping[str, Any], place: Place) -> dict[str, Any]:
+        """Read the run file of a case, which has a case's keys."""
+        if "config" not in case_table:
             return {}
-        path = self.folder / text(mine["config"])
+        path = self.folder / text(case_table["config"])
         source = _source(str(path))
         try:
             content = parse_toml(source)
         except ValueError as error:
-            raise UsageError(f"the run file {mine['config']} is not valid TOML", why=str(error)) from error
+            raise UsageError(f"the run file {case_table['config']} is not valid TOML", why=str(error)) from error
         return {key: value for key, value in canonical(content).items() if key != "report"}
 
     def _case(self, settings: CaseSettings, table: Mapping[str, Any], place: Place) -> Case | None:
@@ -229,28 +231,31 @@ class _Reader:
         return case
 
     def _blame(self, error: PolycmpError, table: Mapping[str, Any], place: Place) -> int:
-        """Return the line of the key that an error names; of the case where it names none."""
-        said = f"{error.whose} {error.what}"
+        """Return the line of the key that an error names; the case's line if it names none."""
+        message = f"{error.whose} {error.what}"
         keys = [*place.keys, *(key for inner in place.tables.values() for key in inner.keys)]
-        named = [key for key in keys if f"{key!r}" in said or f"{error.whose}".endswith(key) or f"{key} = " in said]
+        named = [
+            key for key in keys if f"{key!r}" in message or f"{error.whose}".endswith(key) or f"{key} = " in message
+        ]
         named += [key for key in keys if _quotes(table.get(key), error)]
         if named:
             inner = next((name for name, tab in place.tables.items() if named[0] in tab.keys), "")
             return place.of(*filter(None, (inner, named[0])))
         defaults = self._lines.top.tables.get("defaults")
         if defaults is not None:
-            named = [key for key in defaults.keys if f"{key!r}" in said or error.whose.endswith(key)]
+            named = [key for key in defaults.keys if f"{key!r}" in message or error.whose.endswith(key)]
             if named:
                 return defaults.of(named[0])
         return place.line
 
 
 def _quotes(value: Any, error: PolycmpError) -> bool:
-    """Return whether an error quotes one of the texts of a value, or names the backend that one of them begins with."""
+    """Return whether an error quotes one of a value's texts, or the backend at its beginning."""
     items = value if isinstance(value, list) else [value]
-    said = f"{error.whose} {error.what}"
+    message = f"{error.whose} {error.what}"
     return any(
-        isinstance(item, str) and (repr(item) in said or f"-b {item}" in said or repr(item.partition(":")[0]) in said)
+        isinstance(item, str)
+        and (repr(item) in message or f"-b {item}" in message or repr(item.partition(":")[0]) in message)
         for item in items
     )
 

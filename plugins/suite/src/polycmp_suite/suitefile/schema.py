@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.command import BackendCommand
 from polycmp.errors import PolycmpError
 from polycmp.plan import BACKENDS, DIALECT, backend_schema, key_schemas, table_schema
-from polycmp_suite.suitefile.keys import FORBIDDEN, OWN, SYNONYMS
+from polycmp_suite.suitefile.keys import FORBIDDEN, SUITE_KEYS, SYNONYMS
 
 if TYPE_CHECKING:
     from polycmp.options import FlagTable
@@ -52,15 +52,15 @@ def case_commands(registry: Registry) -> Iterable[tuple[str, FlagTable]]:
 
 
 def _all_keys(tables: Mapping[str, FlagTable]) -> dict[str, Any]:
-    """Return every key of a case; what the suite itself calls a key comes before options of that name."""
+    """Return every key of a case; the suite's keys take precedence over options of the same name."""
     options: dict[str, Any] = {}
     for table in tables.values():
         for name, schema in key_schemas(table).items():
             if name not in FORBIDDEN and options.setdefault(name, schema) != schema:
                 options[name] = _either(options[name], schema)
-    own = {name: {**key.schema, "description": key.help} for name, key in OWN.items()}
-    own["command"] = {**own["command"], "enum": sorted(tables), "default": OWN["command"].default}
-    keys = {"backend": BACKENDS, **options, **own}
+    suite_keys = {name: {**key.schema, "description": key.help} for name, key in SUITE_KEYS.items()}
+    suite_keys["command"] = {**suite_keys["command"], "enum": sorted(tables), "default": SUITE_KEYS["command"].default}
+    keys = {"backend": BACKENDS, **options, **suite_keys}
     return {**keys, **{other: keys[name] for other, name in SYNONYMS.items() if "_" not in other}}
 
 
@@ -70,11 +70,11 @@ def _either(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rules(tables: Mapping[str, FlagTable], keys: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """Yield what a command, where a case names it, does not take."""
-    shared = {*OWN, *SYNONYMS, "backend"}
+    """Yield for each command the keys that a case with it must not have."""
+    shared = {*SUITE_KEYS, *SYNONYMS, "backend"}
     for name, table in tables.items():
-        taken = {*shared, *key_schemas(table)}
-        others = sorted({*keys} - taken)
+        accepted = {*shared, *key_schemas(table)}
+        others = sorted({*keys} - accepted)
         spelled = [text for key in others for text in dict.fromkeys([key, key.replace("-", "_")])]
         if spelled:
             yield {
@@ -84,5 +84,5 @@ def _rules(tables: Mapping[str, FlagTable], keys: Mapping[str, Any]) -> Iterable
 
 
 def _refused(why: str) -> dict[str, Any]:
-    """Return a schema that nothing fits; validators show it, and so the reason."""
+    """Return a schema that nothing fits; its description is the reason that validators show."""
     return {"not": {"description": why}}

@@ -1,4 +1,4 @@
-"""From the tables of a suite file to settings, one for each model and each choice from the matrix."""
+"""Settings from the tables of a suite file, one for each model and each choice from the matrix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from polycmp.errors import UsageError
 from polycmp.options import split_script
-from polycmp_suite.suitefile.keys import OWN, SYNONYMS
+from polycmp_suite.suitefile.keys import SUITE_KEYS, SYNONYMS
 
 
 @dataclass
@@ -20,7 +20,7 @@ class CaseSettings:
 
     Attributes:
         id: Name of the case.
-        own: Values of the suite's own keys.
+        suite_values: Values of the suite's own keys.
         options: Values of the command's options, as a run file has them.
         axes: The settings that the matrix chose, as text.
         model: The model.
@@ -30,7 +30,7 @@ class CaseSettings:
     """
 
     id: str
-    own: dict[str, Any]
+    suite_values: dict[str, Any]
     options: dict[str, Any]
     axes: dict[str, str] = field(default_factory=dict)
     model: str = ""
@@ -45,13 +45,13 @@ def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: Two keys say the same.
     """
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for key, value in values.items():
         name = SYNONYMS.get(key, key.replace("_", "-"))
-        if name in found:
+        if name in table:
             raise UsageError(f"{key!r} repeats another key")
-        found[name] = value
-    return found
+        table[name] = value
+    return table
 
 
 def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
@@ -60,33 +60,35 @@ def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
     Raises:
         UsageError: A file is not there, or a pattern fits none.
     """
-    found: list[str] = []
+    models: list[str] = []
     for text in texts:
         if glob.has_magic(text) and not (folder / text).exists():
             matches = sorted(glob.glob(text, root_dir=folder, recursive=True))  # noqa: PTH207 - patterns may be absolute
             if not matches:
                 raise UsageError(f"no file matches model = {text!r}")
-            found += matches
+            models += matches
         elif (folder / text).exists() or (folder / split_script(text, "")[0]).exists():
-            found.append(text)
+            models.append(text)
         else:
             raise UsageError(f"there is no model {text!r}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(models))
 
 
-def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[CaseSettings]:
+def spread(suite_values: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[CaseSettings]:
     """Yield the settings of every case that a table describes, each with every release that it names.
 
     Args:
-        own: Values of the suite's own keys, as they are in the file.
+        suite_values: Values of the suite's own keys, as they are in the file.
         options: Values of the command's options.
         folder: Folder that paths are relative to.
 
     Raises:
         UsageError: A model is missing, or the matrix is none.
     """
-    releases = dict.fromkeys(OWN["releases"].read(own["releases"]) if "releases" in own else ())
-    for settings in _spread(own, options, folder):
+    releases = dict.fromkeys(
+        SUITE_KEYS["releases"].read(suite_values["releases"]) if "releases" in suite_values else ()
+    )
+    for settings in _spread(suite_values, options, folder):
         if not releases:
             yield settings
         for release in releases:
@@ -97,17 +99,18 @@ def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterat
             )
 
 
-def _spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[CaseSettings]:
-    matrix = canonical(OWN["matrix"].read(own.get("matrix", {})))
+def _spread(suite_values: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[CaseSettings]:
+    matrix = canonical(SUITE_KEYS["matrix"].read(suite_values.get("matrix", {})))
     axes = [[(key, *choice) for choice in _choices(key, values)] for key, values in matrix.items()]
-    base = own.get("model", options.get("model"))
+    base = suite_values.get("model", options.get("model"))
     for choice in itertools.product(*axes):
-        mine, others = dict(own), dict(options)
+        case_values, case_options = dict(suite_values), dict(options)
         for key, _, value in choice:
-            (mine if key in OWN else others)[key] = value
+            (case_values if key in SUITE_KEYS else case_options)[key] = value
         labels = {key: label for key, label, _ in choice}
-        wanted = OWN["model"].read(mine["model"] if "model" in labels else base) if base or "model" in labels else ()
-        models = models_of(wanted, folder) or [""]
+        model_value = case_values["model"] if "model" in labels else base
+        patterns = SUITE_KEYS["model"].read(model_value) if base or "model" in labels else ()
+        models = models_of(patterns, folder) or [""]
         shown = [
             label if key in {"backend", "command"} else f"{key}={label}"
             for key, label in labels.items()
@@ -115,16 +118,16 @@ def _spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Itera
         ]
         suffix = f"[{','.join(shown)}]" if shown else ""
         for model in models:
-            name = _name(mine, model, len(models) > 1 or "model" in labels) + suffix
-            yield CaseSettings(name, mine, others, labels, model, has_choices=bool(suffix))
+            name = _name(case_values, model, len(models) > 1 or "model" in labels) + suffix
+            yield CaseSettings(name, case_values, case_options, labels, model, has_choices=bool(suffix))
 
 
-def _name(own: Mapping[str, Any], model: str, several: bool) -> str:
+def _name(suite_values: Mapping[str, Any], model: str, several: bool) -> str:
     stem = PurePath(split_script(model, "")[0]).with_suffix("").as_posix() if model else ""
-    given = OWN["name"].read(own["name"]) if "name" in own else ""
-    if not given:
+    name = SUITE_KEYS["name"].read(suite_values["name"]) if "name" in suite_values else ""
+    if not name:
         return stem or "case"
-    return f"{given}/{stem}" if several else given
+    return f"{name}/{stem}" if several else name
 
 
 def _choices(key: str, values: Any) -> list[tuple[str, Any]]:

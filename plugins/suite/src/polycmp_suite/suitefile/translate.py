@@ -1,4 +1,4 @@
-"""From settings to a case: every option is checked as its command would check it, and becomes words."""
+"""Permissions of a suite file: the code that its cases may name, and the places where they may write."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from polycmp.model import Model
 from polycmp.options import read_plain, words_of
 from polycmp.plan import plan_backends, spec_texts
 from polycmp_suite.suitefile.case import Case
-from polycmp_suite.suitefile.keys import FORBIDDEN, OWN
-from polycmp_suite.suitefile.rules import Rules, refuse_code, refuse_writing_outside
+from polycmp_suite.suitefile.keys import FORBIDDEN, SUITE_KEYS
+from polycmp_suite.suitefile.permissions import Permissions, refuse_code, refuse_writing_outside
 from polycmp_suite.suitefile.spread import CaseSettings
 from polycmp_suite.suitefile.versions import Versions
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 #: The command that looks for the first wrong tensor, and the number of backends that it compares.
-_SEARCH = "locate"
+_LOCATE = "locate"
 _SIDES = 2
 
 
@@ -37,11 +37,11 @@ class Translator:
     Args:
         registry: The plugins.
         folder: Folder that paths are relative to.
-        rules: Permissions of the cases.
+        permissions: Permissions of the cases.
     """
 
-    def __init__(self, registry: Registry, folder: Path, rules: Rules) -> None:
-        self._registry, self._folder, self._rules = registry, folder, rules
+    def __init__(self, registry: Registry, folder: Path, permissions: Permissions) -> None:
+        self._registry, self._folder, self._permissions = registry, folder, permissions
         self._versions = Versions(registry)
         self._references: dict[str, tuple[str, ...]] = {}
         self._tables: dict[str, FlagTable] = {}
@@ -50,61 +50,68 @@ class Translator:
         """Return the case.
 
         Raises:
-            UsageError: A key is no option of the command, a value cannot be one, or the rules do not allow it.
+            UsageError: A key is no option of the command, a value cannot be one, or the permissions do not allow it.
             PluginError: Something that is named is not installed.
         """
-        own = {key: spec.read(settings.own[key]) if key in settings.own else spec.default for key, spec in OWN.items()}
-        table = self._table(own["command"])
-        options = {**settings.options, **own["options"]}
+        suite_values = {
+            key: spec.read(settings.suite_values[key]) if key in settings.suite_values else spec.default
+            for key, spec in SUITE_KEYS.items()
+        }
+        table = self._table(suite_values["command"])
+        options = {**settings.options, **suite_values["options"]}
         if settings.model:
             options["model"] = settings.model
         for key in options:
             if key in FORBIDDEN:
                 raise UsageError(f"{key!r} is not allowed in a case", why=FORBIDDEN[key])
-        asked = read_plain(options, table)
-        if not asked.backends:
+        option_values = read_plain(options, table)
+        if not option_values.backends:
             raise UsageError(
                 "no backend given", why='a case needs backend = ["onnxrt", "onnx"], or takes it from [defaults]'
             )
-        backends = plan_backends(asked.backends, asked.of_kind("runner"), self._registry)
-        if not asked.model and not all(item.model for item in backends):
+        backends = plan_backends(option_values.backends, option_values.of_kind("runner"), self._registry)
+        if not option_values.model and not all(item.model for item in backends):
             raise UsageError("no model given", why='model = "model.onnx", or a pattern: model = "models/*.onnx"')
         if settings.release:
             backends = (self._with_release(backends[0], settings.release), *backends[1:])
-        given = list(given_options(asked.values, table, backends))
-        models = [model for model in (asked.model, *(item.model for item in backends)) if model]
-        code = next(iter(code_named(given, models, backends, self._registry)), None)
-        if code and not self._rules.scripts:
+        case_options = list(given_options(option_values.values, table, backends))
+        models = [model for model in (option_values.model, *(item.model for item in backends)) if model]
+        code = next(iter(code_named(case_options, models, backends, self._registry)), None)
+        if code and not self._permissions.scripts:
             refuse_code(*code)
-        if not self._rules.writes:
-            refuse_writing_outside(self._folder, given)
-        words = [*own["command"].split(), *([asked.model] if asked.model else [])]
+        if not self._permissions.writes:
+            refuse_writing_outside(self._folder, case_options)
+        words = [*suite_values["command"].split(), *([option_values.model] if option_values.model else [])]
         words += [word for spec in spec_texts(backends) for word in ("-b", spec)]
-        words += words_of(asked.values, table)
-        needs = own["needs"]
-        searched = own["locate"] and own["command"] == OWN["command"].default and len(backends) == _SIDES
+        words += words_of(option_values.values, table)
+        needs = suite_values["needs"]
+        searched = (
+            suite_values["locate"]
+            and suite_values["command"] == SUITE_KEYS["command"].default
+            and len(backends) == _SIDES
+        )
         return Case(
             id=settings.id,
-            command=own["command"],
+            command=suite_values["command"],
             words=tuple(words),
-            model=asked.model,
+            model=option_values.model,
             backends=tuple(item.label for item in backends),
             axes=settings.axes,
-            tags=own["tags"],
+            tags=suite_values["tags"],
             needs=needs,
-            files=tuple(dict.fromkeys(self._files(asked, table, backends, own["files"]))),
-            written=tuple(dict.fromkeys(path for option in given for path in option.written)),
+            files=tuple(dict.fromkeys(self._files(option_values, table, backends, suite_values["files"]))),
+            written=tuple(dict.fromkeys(path for option in case_options for path in option.written)),
             series=settings.series,
             environments=tuple(dict.fromkeys((item.backend, item.version) for item in backends if item.version)),
             versions=tuple(dict.fromkeys(line for item in backends for line in self._versions.of(item))),
-            timeout=own["timeout"],
-            locate=own["locate"] if searched else 0.0,
-            locating=tuple(self._locating(asked, backends)) if searched else (),
-            retries=own["retries"],
-            memory=own["memory"],
-            gpus=own["gpus"] or int("cuda" in needs),
-            resources=own["resources"],
-            expected=own["expected-failure"],
+            timeout=suite_values["timeout"],
+            locate=suite_values["locate"] if searched else 0.0,
+            locating=tuple(self._locating(option_values, backends)) if searched else (),
+            retries=suite_values["retries"],
+            memory=suite_values["memory"],
+            gpus=suite_values["gpus"] or int("cuda" in needs),
+            resources=suite_values["resources"],
+            expected=suite_values["expected-failure"],
             names_code=code is not None,
             line=line,
         )
@@ -128,30 +135,32 @@ class Translator:
         bare = f"{backend.label}{',' if ':' in backend.label else ':'}version={release}"
         return replace(versioned, label=bare if is_bare else f"{backend.label} {release}")
 
-    def _locating(self, asked: OptionValues, backends: tuple[BackendPlan, ...]) -> Iterator[str]:
-        """Yield the words that look for the first wrong tensor, with those options of the case that the search has."""
-        table = self._table(_SEARCH)
-        yield from (_SEARCH, *([asked.model] if asked.model else []))
+    def _locating(self, option_values: OptionValues, backends: tuple[BackendPlan, ...]) -> Iterator[str]:
+        """Yield the command of the search for the first wrong tensor, with the case's options that apply to it."""
+        table = self._table(_LOCATE)
+        yield from (_LOCATE, *([option_values.model] if option_values.model else []))
         yield from (word for spec in spec_texts(backends) for word in ("-b", spec))
-        shared = {key: table.targets[key] for key in asked.values if key in table.targets}
-        kept = {key for key, item in shared.items() if not item.field.writes or item.field.is_cache}
-        yield from words_of({key: asked.values[key] for key in asked.values if key in kept}, table)
+        shared = {key: table.targets[key] for key in option_values.values if key in table.targets}
+        applicable = {key for key, item in shared.items() if not item.field.writes or item.field.is_cache}
+        yield from words_of(
+            {key: option_values.values[key] for key in option_values.values if key in applicable}, table
+        )
 
     def _table(self, name: str) -> FlagTable:
         if name not in self._tables:
-            found = self._registry.find_command(name)
-            command = self._registry.load(found, found.spec.target)
+            contribution = self._registry.find_command(name)
+            command = self._registry.load(contribution, contribution.spec.target)
             if not isinstance(command, BackendCommand):
                 raise UsageError(f"the command {name!r} takes no backends", why="run, locate and invariants do")
             self._tables[name] = command.table_of(self._registry)
         return self._tables[name]
 
     def _files(
-        self, asked: OptionValues, table: FlagTable, backends: tuple[BackendPlan, ...], further: tuple[str, ...]
+        self, option_values: OptionValues, table: FlagTable, backends: tuple[BackendPlan, ...], further: tuple[str, ...]
     ) -> Iterator[str]:
-        """Yield the files that a case reads, there or not, as far as its options say so, and those that it names."""
-        named = [asked.model, *(item.model for item in backends)]
-        for key, value in asked.values.items():
+        """Yield the files that a case reads, existing or not, by its options and by its key `files`."""
+        named = [option_values.model, *(item.model for item in backends)]
+        for key, value in option_values.values.items():
             field = table.targets[key].field
             if field.is_path and (not field.writes or field.is_cache):
                 named += [text for texts in field.texts(value) for text in texts]
@@ -168,7 +177,7 @@ class Translator:
             yield from matches
 
     def _with_contents(self, path: str) -> Iterator[str]:
-        """Yield a path, the files in it where it is a folder, and those that it refers to where it is a model."""
+        """Yield a path, the files in it if it is a folder, and the files that it refers to if it is a model."""
         yield path
         place = self._folder / path
         if place.is_dir():
@@ -184,4 +193,5 @@ class Translator:
 
 def settings_and_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the suite's own keys of a table, and the options of its command."""
-    return {key: values[key] for key in values if key in OWN}, {key: values[key] for key in values if key not in OWN}
+    suite_values = {key: values[key] for key in values if key in SUITE_KEYS}
+    return suite_values, {key: values[key] for key in values if key not in SUITE_KEYS}

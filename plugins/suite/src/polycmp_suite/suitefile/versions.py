@@ -37,9 +37,9 @@ class Versions:
             return
         if backend.version:
             yield f"version={backend.version}"
-        found = self._registry.find_runner(backend.backend)
-        yield f"{found.distribution} {found.version}"
-        for module in found.spec.needs:
+        contribution = self._registry.find_runner(backend.backend)
+        yield f"{contribution.distribution} {contribution.version}"
+        for module in contribution.spec.needs:
             for name in self._packages.get(module.partition(".")[0], ()):
                 with suppress(importlib.metadata.PackageNotFoundError):
                     yield f"{name} {importlib.metadata.version(name)}"

@@ -85,13 +85,13 @@ class _Calibration:
         self._settings = settings
         self._inputs: TensorMetadata | None = None
         self._buffers: dict[str, Any] = {}
-        self._held: dict[str, DeviceView] = {}
+        self._views: dict[str, DeviceView] = {}
         self._contents: bytes | None = None
         self._feeds: Iterator[Mapping[str, Any]] | None = None
         self.num_batches = 0
 
     def set_input_metadata(self, input_metadata: TensorMetadata) -> None:
-        """Take the metadata of the network's inputs, so that data can be made for them and checked.
+        """Set the metadata of the network's inputs, by which data is created and checked.
 
         `CreateConfig` does this. Real-valued inputs become float32, which is what TensorRT calibrates with.
         """
@@ -109,8 +109,8 @@ class _Calibration:
         self.error = None
 
     def free(self) -> None:
-        """Give the device memory back; may be called twice."""
-        self._held = {}
+        """Free the device memory; may be called twice."""
+        self._views = {}
         buffers, self._buffers = self._buffers, {}
         if not buffers:
             return
@@ -162,7 +162,7 @@ class _Calibration:
         with current(device) as primary:
             view = device_view(value, device=device)
             if view is not None and self._in_place(name, view):
-                self._held[name] = view  # TensorRT reads it after this returns
+                self._views[name] = view  # TensorRT reads it after this returns
                 primary.synchronize()  # on a stream of its own, which the producer does not know
                 return view.ptr
             array = self._fitting(name, to_numpy(value) if view is None else view.numpy())
@@ -177,8 +177,8 @@ class _Calibration:
         entry = None if self._inputs is None else self._inputs.get(name)
         if entry is not None and not entry.accepts_shape(view.shape):
             return False
-        wanted = np.dtype(np.float32) if entry is None else entry.dtype
-        return view.dtype == wanted and view.strides is None and view.device in {None, self._settings["device"]}
+        dtype = np.dtype(np.float32) if entry is None else entry.dtype
+        return view.dtype == dtype and view.strides is None and view.device in {None, self._settings["device"]}
 
     def _fitting(self, name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         entry = None if self._inputs is None else self._inputs.get(name)
@@ -192,8 +192,8 @@ class _Calibration:
                 why="TensorRT calibrates with the opt shapes of the first optimization profile",
                 hint=f"give data of that shape, or --trt-opt-shapes {name}:{format_shape(array.shape)}",
             )
-        wanted = entry.dtype
-        converted = array if wanted is None else array.astype(wanted, copy=False)
+        dtype = entry.dtype
+        converted = array if dtype is None else array.astype(dtype, copy=False)
         if not is_floating(array.dtype) and not np.array_equal(converted, array):
             raise DataError(
                 f"calibration: input {name!r} holds {dtype_name(array.dtype)} values that "
@@ -316,15 +316,15 @@ def Calibrator(  # noqa: N802  (the field's name and arguments; its class needs 
     return type("Calibrator", (_Calibration, base), {"__init__": init, "__doc__": _Calibration.__doc__})()
 
 
-def _base_class(trt: ModuleType, wanted: type[trt.IInt8Calibrator] | str | None) -> type[trt.IInt8Calibrator]:
-    if wanted is not None and not isinstance(wanted, str):
-        return wanted
-    name = wanted or "IInt8EntropyCalibrator2"
-    found = getattr(trt, name, None)
-    if not (isinstance(found, type) and issubclass(found, trt.IInt8Calibrator)):
+def _base_class(trt: ModuleType, base: type[trt.IInt8Calibrator] | str | None) -> type[trt.IInt8Calibrator]:
+    if base is not None and not isinstance(base, str):
+        return base
+    name = base or "IInt8EntropyCalibrator2"
+    base_class = getattr(trt, name, None)
+    if not (isinstance(base_class, type) and issubclass(base_class, trt.IInt8Calibrator)):
         known = [item for item in dir(trt) if item.startswith("IInt8")]
         raise BackendError(f"TensorRT has no calibrator class {name!r}", whose="trt", why=did_you_mean(name, known))
-    return found
+    return base_class
 
 
 class CalibratorFromData(Loader["trt.IInt8Calibrator"]):

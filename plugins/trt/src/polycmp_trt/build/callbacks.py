@@ -24,7 +24,7 @@ C = TypeVar("C", bound=type)
 
 
 def remember_errors(cls: C) -> C:
-    """Give a class whose methods are `guarded` a place for the first error, and `raise_error()`."""
+    """Add an attribute for the first error, and `raise_error()`, to a class whose methods are `guarded`."""
 
     def raise_error(self: Any) -> None:
         """Raise the first error of a callback, if there was one, and forget it."""

@@ -140,10 +140,10 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
         runtime_platform: trt.RuntimePlatform | str | None = None,
         tiling_optimization_level: trt.TilingOptimizationLevel | str | None = None,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
-        self.flags = [name for name in _FLAGS if given[name]]
-        self.enums = {name: given[name] for name in _ENUMS if given[name] is not None}
-        self.numbers = {name: given[name] for name in _NUMBERS if given[name] is not None}
+        arguments = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
+        self.flags = [name for name in _FLAGS if arguments[name]]
+        self.enums = {name: arguments[name] for name in _ENUMS if arguments[name] is not None}
+        self.numbers = {name: arguments[name] for name in _NUMBERS if arguments[name] is not None}
         self.profiles = profiles
         self.calibrator = calibrator
         self.precision_constraints = precision_constraints
@@ -202,8 +202,8 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
                 )
         if self.profiling_verbosity is not None or supports("profiling_verbosity", trt):
             require("profiling_verbosity", "profiling_verbosity", trt)
-            wanted = self.profiling_verbosity or "detailed"
-            config.profiling_verbosity = enum_value("ProfilingVerbosity", wanted, "profiling_verbosity", trt)
+            verbosity = self.profiling_verbosity or "detailed"
+            config.profiling_verbosity = enum_value("ProfilingVerbosity", verbosity, "profiling_verbosity", trt)
         for pool, size in (self.memory_pool_limits or {}).items():
             require("memory_pools", "memory_pool_limits", trt)
             _limit_pool(config, enum_value("MemoryPoolType", pool, "memory_pool_limits", trt), size)
@@ -218,14 +218,14 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
             config.set_tactic_sources(sum({1 << int(source) for source in sources}))
         if self.preview_features is not None:
             require("preview_features", "preview_features", trt)
-            wanted = enum_values("PreviewFeature", self.preview_features, "preview_features", trt)
+            members = enum_values("PreviewFeature", self.preview_features, "preview_features", trt)
             for feature in trt.PreviewFeature.__members__.values():
-                config.set_preview_feature(feature, feature in wanted)
+                config.set_preview_feature(feature, feature in members)
         if self.quantization_flags is not None:
             require("quantization_flags", "quantization_flags", trt)
-            wanted = enum_values("QuantizationFlag", self.quantization_flags, "quantization_flags", trt)
+            members = enum_values("QuantizationFlag", self.quantization_flags, "quantization_flags", trt)
             for flag in trt.QuantizationFlag.__members__.values():
-                (config.set_quantization_flag if flag in wanted else config.clear_quantization_flag)(flag)
+                (config.set_quantization_flag if flag in members else config.clear_quantization_flag)(flag)
 
     def _set_device(self, trt: ModuleType, builder: trt.Builder, config: trt.IBuilderConfig) -> None:
         if not self.use_dla:
@@ -312,10 +312,10 @@ def add_profiles(
         return []
     added = []
     for index, profile in enumerate(profiles or [Profile()]):
-        made = profile.copy().fill_defaults(network).to_trt(builder, network)
-        if config.add_optimization_profile(made) < 0:
+        trt_profile = profile.copy().fill_defaults(network).to_trt(builder, network)
+        if config.add_optimization_profile(trt_profile) < 0:
             raise BackendError(f"TensorRT refuses optimization profile {index}", whose="trt", why=str(profile))
-        added.append(made)
+        added.append(trt_profile)
     return added
 
 

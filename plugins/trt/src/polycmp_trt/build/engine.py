@@ -39,8 +39,8 @@ def _build(
     """
     from polycmp_trt.build.callbacks import raise_callback_errors
 
-    made = resolve(network)
-    builder, net = made[0], network_of(made)
+    parts = resolve(network)
+    builder, net = parts[0], network_of(parts)
     if config is None:
         from polycmp_trt.build.config import CreateConfig
 
@@ -190,17 +190,17 @@ def _deserialize(
         trusted: It may contain host code: it was built here, or the user trusts its source.
         what: Name of the engine in errors.
     """
-    made = resolve(runtime)
-    if made is None:
-        made = make_runtime(host_code=trusted and supports("host_code"))
+    trt_runtime = resolve(runtime)
+    if trt_runtime is None:
+        trt_runtime = make_runtime(host_code=trusted and supports("host_code"))
     if dla_strategy:
         require("dla_workspace_allocation_strategy", "--dla-workspace-allocation-strategy")
-        made.dla_workspace_allocation_strategy = enum_value(
+        trt_runtime.dla_workspace_allocation_strategy = enum_value(
             "DLAWorkspaceAllocationStrategy", dla_strategy, "--dla-workspace-allocation-strategy"
         )
     with noted_errors() as notes:
         try:
-            engine = made.deserialize_cuda_engine(source)
+            engine = trt_runtime.deserialize_cuda_engine(source)
         except (TypeError, RuntimeError, MemoryError) as error:
             engine = None
             notes.messages.append(describe_exception(error))

@@ -151,16 +151,16 @@ def _layer(item: object) -> Layer:
 
 
 def _tensors(items: Iterable[object] | None) -> dict[str, str]:
-    found = {}
+    tensors = {}
     for item in items or ():
         if isinstance(item, Mapping):
             dims = item.get("Dimensions", item.get("Shape", "?"))
-            found[str(item.get("Name", "?"))] = (
+            tensors[str(item.get("Name", "?"))] = (
                 f"{dims} {item.get('Format/Datatype', item.get('Datatype', ''))}".strip()
             )
         else:
-            found[str(item)] = ""
-    return found
+            tensors[str(item)] = ""
+    return tensors
 
 
 def precisions(layers: list[Layer]) -> dict[str, int]:
@@ -190,8 +190,8 @@ def report_build(engine: trt.ICudaEngine, config: trt.IBuilderConfig, size: int,
         size / 2**20,
         device_memory(engine) / 2**20,
     )
-    for name, wanted in _FLAGS.items():
-        if counts and wanted not in counts and _flag(config, name):
+    for name, precision in _FLAGS.items():
+        if counts and precision not in counts and _flag(config, name):
             _LOG.warning(
                 "%s was allowed, but no layer of the engine has it: the builder found other kernels faster%s",
                 name.lower(),

@@ -44,9 +44,9 @@ class _NetworkLoader(Loader["Network"]):
             ModelError: A name that was given is not in the network.
             BackendError: This release of TensorRT cannot do it.
         """
-        made: Network = resolve(self.network)
-        self._change(network_of(made))
-        return made
+        parts: Network = resolve(self.network)
+        self._change(network_of(parts))
+        return parts
 
     def _change(self, network: trt.INetworkDefinition) -> None:
         raise NotImplementedError
@@ -100,34 +100,34 @@ class ModifyNetworkOutputs(_NetworkLoader):
 
     def _change(self, network: trt.INetworkDefinition) -> None:
         tensors = {tensor.name: tensor for layer in layers(network) for tensor in layer_outputs(layer)}
-        wanted = self._wanted(network, tensors)
-        drop = [tensor for tensor in network_outputs(network) if tensor.name not in wanted]
+        output_names = self._output_names(network, tensors)
+        drop = [tensor for tensor in network_outputs(network) if tensor.name not in output_names]
         present = {tensor.name for tensor in network_outputs(network)}
         for tensor in drop:
             network.unmark_output(tensor)
-        for name in wanted:
+        for name in output_names:
             if name not in present:
                 network.mark_output(tensors[name])
         if not network.num_outputs:
             raise ModelError("no output is left in the network", whose="trt", hint="--trt-outputs NAME...")
 
-    def _wanted(self, network: trt.INetworkDefinition, tensors: Mapping[str, Any]) -> dict[str, None]:
-        own = [tensor.name for tensor in network_outputs(network)]
-        asked = [self.outputs] if isinstance(self.outputs, str) else list(self.outputs or [])
-        if asked == ["mark", "all"] or asked in (["mark all"], ["mark-all"]):
-            asked = ["*"]
-        known = {*tensors, *own}
-        for name in unknown_names([*asked, *(self.exclude_outputs or [])], known):
+    def _output_names(self, network: trt.INetworkDefinition, tensors: Mapping[str, Any]) -> dict[str, None]:
+        present = [tensor.name for tensor in network_outputs(network)]
+        patterns = [self.outputs] if isinstance(self.outputs, str) else list(self.outputs or [])
+        if patterns == ["mark", "all"] or patterns in (["mark all"], ["mark-all"]):
+            patterns = ["*"]
+        known = {*tensors, *present}
+        for name in unknown_names([*patterns, *(self.exclude_outputs or [])], known):
             raise ModelError(f"the network has no tensor {name!r}", whose="trt", why=did_you_mean(name, known))
         markable = markable_tensors(network)
-        wanted = {} if asked or self.mark_layer_types else dict.fromkeys(own)
-        for pattern in asked:
+        names = {} if patterns or self.mark_layer_types else dict.fromkeys(present)
+        for pattern in patterns:
             chosen = [pattern] if pattern in known else [name for name in markable if fnmatchcase(name, pattern)]
-            wanted.update(dict.fromkeys(chosen))
-        if asked == ["*"]:
-            wanted.update(dict.fromkeys(own))
-        wanted.update(dict.fromkeys(self._by_type(network)))
-        return {name: None for name in wanted if not any(fnmatchcase(name, out) for out in self.exclude_outputs or [])}
+            names.update(dict.fromkeys(chosen))
+        if patterns == ["*"]:
+            names.update(dict.fromkeys(present))
+        names.update(dict.fromkeys(self._by_type(network)))
+        return {name: None for name in names if not any(fnmatchcase(name, out) for out in self.exclude_outputs or [])}
 
     def _by_type(self, network: trt.INetworkDefinition) -> Iterator[str]:
         kinds = {enum_value("LayerType", kind, "--trt-outputs-by-type") for kind in self.mark_layer_types or ()}
@@ -142,14 +142,14 @@ def markable_tensors(network: trt.INetworkDefinition) -> list[str]:
     names = []
     for layer in layers(network):
         kind = layer.type.name
-        held = kind in _OPENING or (
+        is_inside = kind in _OPENING or (
             kind not in _CLOSING and any(tensor.name in inside for tensor in layer_inputs(layer))
         )
-        made = [tensor.name for tensor in layer_outputs(layer)]
-        if held:
-            inside.update(made)
+        outputs = [tensor.name for tensor in layer_outputs(layer)]
+        if is_inside:
+            inside.update(outputs)
         elif kind not in _NOT_MARKED:
-            names.extend(made)
+            names.extend(outputs)
     return names
 
 
@@ -167,11 +167,11 @@ class SetLayerPrecisions(_NetworkLoader):
 
     def _change(self, network: trt.INetworkDefinition) -> None:
         require("layer_precision", "--layer-precisions")
-        found = {layer.name: layer for layer in layers(network)}
-        for name in unknown_names(self.layer_precisions, found):
-            _LOG.warning("no layer %r to set a precision for: %s", name, did_you_mean(name, found))
+        layers_by_name = {layer.name: layer for layer in layers(network)}
+        for name in unknown_names(self.layer_precisions, layers_by_name):
+            _LOG.warning("no layer %r to set a precision for: %s", name, did_you_mean(name, layers_by_name))
         for pattern, dtype in self.layer_precisions.items():
-            for name, layer in found.items():
+            for name, layer in layers_by_name.items():
                 if name == pattern or fnmatchcase(name, pattern):
                     layer.precision = tensorrt_dtype(dtype)
 
@@ -195,12 +195,12 @@ class SetDecomposableAttentions(_NetworkLoader):
 
 
 def _boundary_tensors(network: trt.INetworkDefinition, names: Iterable[str], option: str) -> dict[str, Any]:
-    found = {tensor.name: tensor for tensor in (*network_inputs(network), *network_outputs(network))}
-    for name in unknown_names(names, found):
+    tensors = {tensor.name: tensor for tensor in (*network_inputs(network), *network_outputs(network))}
+    for name in unknown_names(names, tensors):
         raise ModelError(
-            f"{option}: {name!r} is neither an input nor an output", whose="trt", why=did_you_mean(name, found)
+            f"{option}: {name!r} is neither an input nor an output", whose="trt", why=did_you_mean(name, tensors)
         )
-    return found
+    return tensors
 
 
 class SetTensorDatatypes(_NetworkLoader):
@@ -218,9 +218,9 @@ class SetTensorDatatypes(_NetworkLoader):
 
     def _change(self, network: trt.INetworkDefinition) -> None:
         require("tensor_dtype", "--tensor-dtypes")
-        found = _boundary_tensors(network, self.tensor_datatypes, "--tensor-dtypes")
+        tensors = _boundary_tensors(network, self.tensor_datatypes, "--tensor-dtypes")
         for pattern, dtype in self.tensor_datatypes.items():
-            for name, tensor in found.items():
+            for name, tensor in tensors.items():
                 if name == pattern or fnmatchcase(name, pattern):
                     tensor.dtype = tensorrt_dtype(dtype)
 
@@ -238,12 +238,12 @@ class SetTensorFormats(_NetworkLoader):
         self.tensor_formats = tensor_formats
 
     def _change(self, network: trt.INetworkDefinition) -> None:
-        found = _boundary_tensors(network, self.tensor_formats, "--tensor-formats")
+        tensors = _boundary_tensors(network, self.tensor_formats, "--tensor-formats")
         for pattern, formats in self.tensor_formats.items():
             mask = 0
             for item in formats:
                 mask |= 1 << int(enum_value("TensorFormat", item, "--tensor-formats"))
-            for name, tensor in found.items():
+            for name, tensor in tensors.items():
                 if name == pattern or fnmatchcase(name, pattern):
                     tensor.allowed_formats = mask
 

@@ -234,9 +234,9 @@ def _group(groups: Sequence[Sequence[str]], index: int) -> dict[str, Shape]:
 def _one_profile(kinds: list[dict[str, Shape]], input_shapes: Mapping[str, Shape], index: int) -> Profile:
     profile = Profile()
     for name in dict.fromkeys(name for kind in kinds for name in kind):
-        given = tuple(kind.get(name) for kind in kinds)
-        bounds = _complete(name, given, pick(input_shapes, name, ()))
-        if None in given:
+        shapes = tuple(kind.get(name) for kind in kinds)
+        bounds = _complete(name, shapes, pick(input_shapes, name, ()))
+        if None in shapes:
             _LOG.warning("input %r: profile %d is incomplete, taken as %s", name, index, _text(bounds))
         profile.add(name, *bounds)
     for name, shape in input_shapes.items():
@@ -245,18 +245,18 @@ def _one_profile(kinds: list[dict[str, Shape]], input_shapes: Mapping[str, Shape
     return profile
 
 
-def _complete(name: str, given: tuple[Shape | None, ...], wanted: Shape) -> ShapeTuple:
-    low, best, high = given
-    ranks = {len(dims) for dims in given if dims is not None}
+def _complete(name: str, shapes: tuple[Shape | None, ...], inference_shape: Shape) -> ShapeTuple:
+    low, best, high = shapes
+    ranks = {len(dims) for dims in shapes if dims is not None}
     if len(ranks) > 1:
         raise UsageError(
             f"the range of input {name!r} mixes shapes of {' and '.join(map(str, sorted(ranks)))} dimensions",
             whose="trt",
         )
-    wanted = wanted if len(wanted) in ranks else ()
-    best = best or _between(low, wanted, high) or high or low or ()
-    low = low or _between(None, wanted, best) or best
-    high = high or _between(best, wanted, None) or best
+    inference_shape = inference_shape if len(inference_shape) in ranks else ()
+    best = best or _between(low, inference_shape, high) or high or low or ()
+    low = low or _between(None, inference_shape, best) or best
+    high = high or _between(best, inference_shape, None) or best
     return ShapeTuple(low, best, high)
 
 

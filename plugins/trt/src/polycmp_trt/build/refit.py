@@ -61,12 +61,12 @@ class RefitEngine(Loader["trt.ICudaEngine"]):
             refitter = trt.Refitter(engine, get_trt_logger())
             if supports("parser_refitter"):
                 done = bool(trt.OnnxParserRefitter(refitter, get_trt_logger()).refit_from_file(str(path)))
-                held: list[Array] = []
+                weights: list[Array] = []
             else:
-                held = list(_set_weights(refitter, path))
+                weights = list(_set_weights(refitter, path))
                 done = True
             done = done and bool(refitter.refit_cuda_engine())
-        del held  # TensorRT reads them until here
+        del weights  # TensorRT reads them until here
         if not done:
             raise DataError(
                 f"TensorRT {release()} cannot refit the engine from {path}",
@@ -77,17 +77,17 @@ class RefitEngine(Loader["trt.ICudaEngine"]):
 
 
 def _set_weights(refitter: trt.Refitter, path: Path) -> Iterator[Array]:
-    """Hand the weights of a model to a refitter, by name; yield them, as they must be kept until it is done.
+    """Set the weights of a model in a refitter, by name; yield them, as they must stay alive until it is done.
 
     TensorRT 8.6 has no refitter that reads ONNX itself. Its parser gives weights the names that they have in the model.
     """
-    known, wanted = onnx_weights(path), list(refitter.get_all_weights())
-    ours = [name for name in wanted if name in known]
+    known, engine_names = onnx_weights(path), list(refitter.get_all_weights())
+    ours = [name for name in engine_names if name in known]
     for name in ours:
         array = _narrowed(known[name])
         with noted_errors() as notes:
-            taken = refitter.set_named_weights(name, import_tensorrt().Weights(array))
-        if not taken:
+            accepted = refitter.set_named_weights(name, import_tensorrt().Weights(array))
+        if not accepted:
             raise DataError(
                 f"the engine does not take the weights {name!r} of {path}",
                 whose="--trt-refit",
@@ -96,7 +96,7 @@ def _set_weights(refitter: trt.Refitter, path: Path) -> Iterator[Array]:
             )
         yield array
     # TensorRT misses what belongs to weights that were set, so nothing where none was.
-    missing = list(refitter.get_missing_weights()) if ours else wanted
+    missing = list(refitter.get_missing_weights()) if ours else engine_names
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise DataError(

@@ -334,30 +334,30 @@ def _selector_module(option: str) -> ModuleType:
 
 
 def _replayed(data: TacticReplayData, context: trt.IAlgorithmContext, choices: Sequence[trt.IAlgorithm]) -> list[int]:
-    wanted = data.get(context.name)
-    if wanted is None:
+    recorded = data.get(context.name)
+    if recorded is None:
         if data:
             _LOG.warning("layer %r is not in the tactic replay; TensorRT chooses", context.name)
         return list(range(len(choices)))
     offered = [Algorithm.from_trt(context, choice) for choice in choices]
-    if wanted not in offered:
+    if recorded not in offered:
         raise BackendError(
             f"TensorRT does not offer the recorded tactic for layer {context.name!r}",
             whose="trt",
-            why=f"recorded: {wanted}; offered: {' / '.join(map(str, offered)) or 'nothing'}",
+            why=f"recorded: {recorded}; offered: {' / '.join(map(str, offered)) or 'nothing'}",
             hint="record again: the model, its options, the device or TensorRT is not the same any more",
         )
-    return [offered.index(wanted)]
+    return [offered.index(recorded)]
 
 
 def _check_replayed(data: TacticReplayData, context: trt.IAlgorithmContext, choice: trt.IAlgorithm) -> None:
-    wanted = data.get(context.name)
+    recorded = data.get(context.name)
     chosen = Algorithm.from_trt(context, choice)
-    if wanted is not None and wanted != chosen:
+    if recorded is not None and recorded != chosen:
         raise BackendError(
             f"TensorRT chose another tactic for layer {context.name!r} than the recorded one",
             whose="trt",
-            why=f"recorded: {wanted}; chosen: {chosen}",
+            why=f"recorded: {recorded}; chosen: {chosen}",
         )
 
 

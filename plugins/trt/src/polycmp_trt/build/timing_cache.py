@@ -93,7 +93,7 @@ def read_timing_cache(source: FileLike) -> bytes:
 
 
 def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> None:
-    """Give a builder configuration the timings of a file, or an empty cache that collects new ones.
+    """Set the timing cache of a builder configuration: from a file, or an empty one that collects new timings.
 
     A cache of another device or release cannot be used; a warning is logged and the build times everything.
 
@@ -106,8 +106,8 @@ def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> Non
     content = read_timing_cache(source) if source is not None else b""
     with noted_errors():  # whether the cache is accepted is logged below
         cache = config.create_timing_cache(content)
-        taken = cache is not None and config.set_timing_cache(cache, ignore_mismatch=False)
-    if taken:
+        accepted = cache is not None and config.set_timing_cache(cache, ignore_mismatch=False)
+    if accepted:
         return
     _LOG.warning("the timing cache %s belongs to another device or release of TensorRT; it is not used", source)
     empty = config.create_timing_cache(b"")
@@ -160,7 +160,7 @@ def _merged(config: trt.IBuilderConfig, cache: trt.ITimingCache, path: Path) -> 
 
 
 def _takes(config: trt.IBuilderConfig, cache: trt.ITimingCache) -> bool:
-    """Return whether a cache is of this device and release: an empty cache can take over what it holds."""
+    """Check whether a cache is of this device and release: an empty cache can merge its timings."""
     return _merge(config.create_timing_cache(b""), cache)
 
 
@@ -179,7 +179,7 @@ def _size(cache: trt.ITimingCache) -> int:
 
 
 @dataclass
-class _Held:
+class _ProcessTimings:
     """Timings that builds in this process measured on one device.
 
     Attributes:
@@ -192,7 +192,7 @@ class _Held:
 
 
 @cache
-def timings_of_process() -> dict[int, _Held]:
+def timings_of_process() -> dict[int, _ProcessTimings]:
     """Return the timings that this process' builds measured, by device; they only make later builds faster."""
     return {}
 
@@ -223,13 +223,13 @@ class SharedTimings:
         """
         from polycmp_trt.run.runtime import noted_errors
 
-        mine, held = config.get_timing_cache(), timings_of_process().get(self._device)
-        if not self._reads or mine is None or held is None:
+        own_cache, process_timings = config.get_timing_cache(), timings_of_process().get(self._device)
+        if not self._reads or own_cache is None or process_timings is None:
             return
-        if _size(held.timings) > _size(mine):
+        if _size(process_timings.timings) > _size(own_cache):
             with noted_errors():  # what came of it is asked of the cache
-                held.refused = not _merge(mine, held.timings) or held.refused
-        if held.refused:
+                process_timings.refused = not _merge(own_cache, process_timings.timings) or process_timings.refused
+        if process_timings.refused:
             self.notes.append("TensorRT refuses timings of its own that other parts measured: layers are timed anew")
 
     def collect(self, config: trt.IBuilderConfig) -> None:
@@ -241,10 +241,10 @@ class SharedTimings:
         from polycmp_trt.run.runtime import noted_errors
 
         with noted_errors():  # what came of it is asked of the cache
-            mine, empty = config.get_timing_cache(), config.create_timing_cache(b"")
-            if mine is None or empty is None:  # no timings, or no memory: the build's own error counts
+            build_cache, empty = config.get_timing_cache(), config.create_timing_cache(b"")
+            if build_cache is None or empty is None:  # no timings, or no memory: the build's own error counts
                 return
-            measured = _size(mine) > _size(empty)
-            held = timings_of_process().setdefault(self._device, _Held(empty))
-            if measured and not _merge(held.timings, mine) and not _takes(config, mine):
-                held.refused = True
+            measured = _size(build_cache) > _size(empty)
+            process_timings = timings_of_process().setdefault(self._device, _ProcessTimings(empty))
+            if measured and not _merge(process_timings.timings, build_cache) and not _takes(config, build_cache):
+                process_timings.refused = True

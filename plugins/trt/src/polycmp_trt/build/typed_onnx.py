@@ -79,12 +79,12 @@ class QuantizeToInt8(OnnxLoader):
         if cached is not None:
             _LOG.info("the quantised model comes from the cache %s", self.cache)
             return cached
-        made = self._quantise(_with_kernel_shapes(model))
-        made.metadata_props.add(key=_MARK, value=mark)
+        quantised = self._quantise(_with_kernel_shapes(model))
+        quantised.metadata_props.add(key=_MARK, value=mark)
         if self.cache:
             with atomic_write(self.cache) as file:
-                file.write(made.SerializeToString())
-        return made
+                file.write(quantised.SerializeToString())
+        return quantised
 
     def _quantise(self, model: onnx.ModelProto) -> onnx.ModelProto:
         import onnx

@@ -193,7 +193,7 @@ class Binding:
         return DeviceView(address, shape, self.info.dtype, steps, owner=self, device=device)
 
     def free(self) -> None:
-        """Give all memory back."""
+        """Free all memory."""
         self.device.free()
         self.host.free()
         self.shape, self.last_address = None, 0

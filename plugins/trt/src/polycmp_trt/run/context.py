@@ -101,7 +101,7 @@ def choose_profile(
 
 
 def reserve_activations(context: trt.IExecutionContext, buffer: DeviceBuffer) -> None:
-    """Give a context of the strategy `runtime` the memory that its present shapes need."""
+    """Set the activation memory of a context of the strategy `runtime`, for its present shapes."""
     if has("IExecutionContext.update_device_memory_size_for_shapes"):
         size = int(context.update_device_memory_size_for_shapes())
     else:

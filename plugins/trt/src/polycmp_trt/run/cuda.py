@@ -103,7 +103,7 @@ def primary_context(device: int = 0) -> cuda.Context:
 
 @contextmanager
 def current(device: int = 0) -> Iterator[Any]:
-    """Make the primary context of a device current for a block, and give the previous one back afterwards."""
+    """Make the primary context of a device current for a block, and restore the previous one afterwards."""
     context = primary_context(device)
     context.push()
     try:
@@ -206,7 +206,7 @@ class DeviceBuffer:
         self._allocation: Any = None
 
     def reserve(self, nbytes: int) -> int:
-        """Make it at least so large and return its address, which is never 0, even for no bytes.
+        """Reserve at least so many bytes and return the address, which is never 0, even for no bytes.
 
         Its content is lost when it has to grow.
         """
@@ -219,7 +219,7 @@ class DeviceBuffer:
         return self.address
 
     def free(self) -> None:
-        """Give the memory back; may be called twice."""
+        """Free the memory; may be called twice."""
         allocation, self._allocation = self._allocation, None
         self.address = self.capacity = 0
         if allocation is not None:
@@ -237,7 +237,7 @@ class HostBuffer:
         self.raw: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def reserve(self, nbytes: int) -> NDArray[np.uint8]:
-        """Return its first bytes, after making it large enough; what it held before is lost when it grows."""
+        """Return the first bytes, after growing the buffer if needed, which loses its content."""
         if nbytes > self.raw.size:
             self.free()
             self.raw = pinned_empty((nbytes,), np.uint8)

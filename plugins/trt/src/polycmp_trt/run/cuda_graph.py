@@ -83,7 +83,7 @@ class GraphLauncher:
             raise BackendError("cannot run as a CUDA graph", whose=self._whose, why=why, hint=_HINT)
 
     def forget(self) -> None:
-        """Give all graphs back."""
+        """Destroy all graphs."""
         for graph in self._graphs.values():
             if graph:
                 self._api.destroy(graph)
@@ -103,10 +103,10 @@ class GraphLauncher:
             raise BackendError(
                 "TensorRT cannot run this engine as a CUDA graph", whose=self._whose, why=reason, hint=_HINT
             )
-        made, status = self._api.instantiate(graph)
+        executable, status = self._api.instantiate(graph)
         if status:
             self._refused("cuGraphInstantiate", status)
-        return made
+        return executable
 
     def _refused(self, call: str, status: int) -> NoReturn:
         self._current = 0
@@ -118,7 +118,7 @@ class GraphLauncher:
 def launcher(
     context: trt.IExecutionContext, is_own: bool, listener: Any, bindings: Sequence[Binding], whose: str
 ) -> GraphLauncher:
-    """Make the launcher that runs a context as a CUDA graph.
+    """Create the launcher that runs a context as a CUDA graph.
 
     Args:
         context: The execution context.
@@ -172,10 +172,10 @@ class _Graphs:
 
     def instantiate(self, graph: int) -> tuple[int, int]:
         """Return the graph in the form that can be launched, and the status; the other form is given back."""
-        made = ctypes.c_void_p()
-        status = int(self._instantiate(ctypes.byref(made), graph, 0))
+        executable = ctypes.c_void_p()
+        status = int(self._instantiate(ctypes.byref(executable), graph, 0))
         self._destroy_graph(graph)
-        return made.value or 0, status
+        return executable.value or 0, status
 
 
 def _function(library: ctypes.CDLL, name: str, *arguments: Any) -> Any:

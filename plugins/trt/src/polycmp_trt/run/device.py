@@ -1,4 +1,4 @@
-"""Device memory for programs that drive TensorRT themselves and want no CUDA package besides."""
+"""Device memory for programs that drive TensorRT themselves, without a CUDA package."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class DeviceArray(DeviceView):
         PluginError: Neither cuda-bindings nor pycuda is installed.
     """
 
-    __slots__ = ("_buffer", "_kept")
+    __slots__ = ("_buffer", "_pending_copy")
 
     def __init__(self, shape: Iterable[int] | None = None, dtype: DTypeLike | None = None) -> None:
         super().__init__(0, (), np.float32 if dtype is None else dtype, device=current_device())
         self._buffer = DeviceBuffer()
-        self._kept: Any = None
+        self._pending_copy: Any = None
         self.resize(() if shape is None else shape)
 
     @staticmethod
@@ -52,7 +52,7 @@ class DeviceArray(DeviceView):
         return self._buffer.capacity
 
     def resize(self, shape: Iterable[int]) -> DeviceArray:
-        """Give it another shape and return it; its content is lost where more memory is needed than it holds.
+        """Change the shape and return the array; its content is lost where it has to grow.
 
         Raises:
             BackendError: There is not enough memory.
@@ -65,10 +65,10 @@ class DeviceArray(DeviceView):
         return self
 
     def free(self) -> None:
-        """Give the memory back; may be called twice."""
+        """Free the memory; may be called twice."""
         with current(self.device or 0), errors_as("giving device memory back", "cuda"):
             self._buffer.free()
-        self.ptr, self.shape, self._kept = 0, (), None
+        self.ptr, self.shape, self._pending_copy = 0, (), None
 
     def copy_from(self, host_buffer: Any, stream: Stream | None = None) -> DeviceArray:
         """Copy an array of the host here and return this one.
@@ -95,7 +95,7 @@ class DeviceArray(DeviceView):
             if stream is None:
                 driver().memcpy_htod(self.ptr, raw)
             else:
-                self._kept = raw
+                self._pending_copy = raw
                 driver().memcpy_htod_async(self.ptr, raw, stream.handle)
         return self
 

@@ -56,7 +56,7 @@ class DeviceAllocation:
         return int(self._address)
 
     def free(self) -> None:
-        """Give it back, in the context that it was made in."""
+        """Free the memory, in the context that allocated it."""
         self._api.call("cuMemFree", self._address)
 
 
@@ -74,11 +74,11 @@ class Context:
         self.handle = api.call("cuDevicePrimaryCtxRetain", device)
 
     def push(self) -> None:
-        """Make it current for this thread."""
+        """Make the context current for this thread."""
         self._api.call("cuCtxPushCurrent", self.handle)
 
     def pop(self) -> None:
-        """Make the one before it current again."""
+        """Make the previous context current again."""
         self._api.call("cuCtxPopCurrent")
 
     def detach(self) -> None:
@@ -165,7 +165,7 @@ class CudaEvent:
         weakref.finalize(self, _in_context, api, self._context, "cuEventDestroy", self.raw)
 
     def record(self, stream: CudaStream) -> None:
-        """Make it the moment at which what a stream was given until now is done."""
+        """Record the event at the end of the work that a stream has queued."""
         self._record(self.raw, stream.raw)
 
     def time_since(self, earlier: CudaEvent) -> float:
@@ -192,15 +192,15 @@ class DriverApi:
         self._copy_out = self.prepared("cuMemcpyDtoHAsync")
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of CUDA's driver and return what it gives, which is None for most.
+        """Call a function of CUDA's driver and return its result, which is None for most.
 
         Raises:
             MemoryError: There is not enough memory.
             Error: It fails otherwise.
         """
-        status, *given = getattr(self._bindings, name)(*arguments)
+        status, *values = getattr(self._bindings, name)(*arguments)
         self._check(name, status)
-        return given[0] if given else None
+        return values[0] if values else None
 
     def prepared(self, name: str) -> Any:
         """Return a function of CUDA's driver that gives nothing, for calls that have to be quick."""
@@ -216,8 +216,8 @@ class DriverApi:
     def _check(self, name: str, status: Any) -> None:
         if status == self._success:
             return
-        found, text = self._bindings.cuGetErrorString(status)
-        why = text.decode() if found == self._success and isinstance(text, bytes) else status.name
+        lookup_status, text = self._bindings.cuGetErrorString(status)
+        why = text.decode() if lookup_status == self._success and isinstance(text, bytes) else status.name
         kind = MemoryError if status == self._bindings.CUresult.CUDA_ERROR_OUT_OF_MEMORY else Error
         raise kind(f"{name} failed: {why}")
 

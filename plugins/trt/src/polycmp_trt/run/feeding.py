@@ -104,12 +104,12 @@ def _pointer(name: str, address: int, info: TensorInfo) -> DeviceView:
     return DeviceView(address, info.shape, info.dtype)
 
 
-def _narrows(dtype: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    return dtype == np.int64 and wanted == np.int32
+def _narrows(dtype: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    return dtype == np.int64 and target == np.int32
 
 
-def _narrow(name: str, array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    if not _narrows(array.dtype, wanted):
+def _narrow(name: str, array: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    if not _narrows(array.dtype, target):
         return array
     narrow = array.astype(np.int32)
     if not np.array_equal(narrow, array):
@@ -122,14 +122,14 @@ def _narrow(name: str, array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np
 
 def _check_values(name: str, array: np.ndarray[Any, Any], bounds: list[tuple[int, ...]], profile: int) -> None:
     # TensorRT does not notice: it goes on with the profile's values and gives a wrong result.
-    given = [int(value) for value in array.reshape(-1)]
+    values = [int(value) for value in array.reshape(-1)]
     if len(bounds) == 3 and not all(
-        low <= value <= high for value, low, high in zip(given, bounds[0], bounds[2], strict=False)
+        low <= value <= high for value, low, high in zip(values, bounds[0], bounds[2], strict=False)
     ):
         raise DataError(
-            f"the values of shape tensor {name!r}, {given}, are outside optimization profile {profile}",
+            f"the values of shape tensor {name!r}, {values}, are outside optimization profile {profile}",
             why=f"the profile takes {list(bounds[0])} to {list(bounds[2])}",
-            hint=f"build for it: --trt-min-shapes / --trt-max-shapes {name}:{format_shape(given)}",
+            hint=f"build for it: --trt-min-shapes / --trt-max-shapes {name}:{format_shape(values)}",
         )
 
 

@@ -61,9 +61,9 @@ def tensorrt_dtype(name: trt.DataType | DTypeLike) -> trt.DataType:
         return name
     if isinstance(name, str) and name.upper() in members:
         return members[name.upper()]
-    wanted = as_dtype(name)
+    dtype = as_dtype(name)
     for member, ours in TYPE_NAMES.items():
-        if as_dtype(ours) == wanted and member in members:
+        if as_dtype(ours) == dtype and member in members:
             return members[member]
     known = [ours for member, ours in TYPE_NAMES.items() if member in members]
     raise BackendError(

@@ -85,7 +85,7 @@ class TrtRunner(Runner):
         self._strategy = allocation_strategy or "static"
         self._weight_budget = weight_streaming_budget
         self._weight_percent = weight_streaming_percent
-        self._given_listener = debug_listener
+        self._debug_listener = debug_listener
         self.device = device
         self.cuda_graph = cuda_graph
         self._check = True
@@ -122,19 +122,19 @@ class TrtRunner(Runner):
 
     def _open(self, stack: ExitStack) -> None:
         cuda, trt = driver(), import_tensorrt()
-        made = resolve(self._source)
-        self._owns_context = not isinstance(made, trt.IExecutionContext)
+        source = resolve(self._source)
+        self._owns_context = not isinstance(source, trt.IExecutionContext)
         self._stream = cuda.Stream()
         self._start, self._stop = cuda.Event(), cuda.Event()
         self._cuda, self._cuda_context = cuda, primary_context(self.device)
         if self._owns_context:
-            if not isinstance(made, trt.ICudaEngine):
-                raise BackendError(f"was given {type(made).__name__} instead of an engine", whose=self.name)
-            self.engine = made
-            set_weight_budget(made, self._weight_budget, self._weight_percent, self.name)
-            self.context = create_context(made, self._strategy, self.name)
+            if not isinstance(source, trt.ICudaEngine):
+                raise BackendError(f"was given {type(source).__name__} instead of an engine", whose=self.name)
+            self.engine = source
+            set_weight_budget(source, self._weight_budget, self._weight_percent, self.name)
+            self.context = create_context(source, self._strategy, self.name)
         else:
-            self.context, self.engine = made, made.engine
+            self.context, self.engine = source, source.engine
         stack.callback(self._free_buffers)
         if self._owns_context and self._strategy == "runtime":
             self._activations = DeviceBuffer()
@@ -142,7 +142,7 @@ class TrtRunner(Runner):
         self._by_name = {binding.info.name: binding for binding in self._in}
         self._aliased = {binding.info.alias for binding in self._out if binding.info.alias}
         choose_profile(self.context, self._profile, self._stream, self.name, is_new=self._owns_context)
-        self._listener = listen(self.context, self._given_listener)
+        self._listener = listen(self.context, self._debug_listener)
         if self.cuda_graph:
             self._graph = launcher(self.context, self._owns_context, self._listener, (*self._in, *self._out), self.name)
             stack.callback(self._graph.forget)
@@ -173,7 +173,7 @@ class TrtRunner(Runner):
         self._require_active("set_debug_listener()")
         if self._graph is not None:
             refuse_debugging(self.name)
-        self._listener = self._given_listener = listener
+        self._listener = self._debug_listener = listener
         self.context.set_debug_listener(listener)
 
     def get_input_metadata_impl(self) -> TensorMetadata:
@@ -393,7 +393,7 @@ class TrtRunner(Runner):
             self._activations.free()
 
     def deactivate_impl(self) -> None:
-        """Give back buffers, stream and context, and the engine if it is the runner's own."""
+        """Free the buffers, stream and context, and the engine if the runner owns it."""
         if self._ran:
             self.last_inference_time()
         with errors_as("cannot release its memory", self.name), current(self.device):

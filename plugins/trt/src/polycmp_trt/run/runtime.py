@@ -100,7 +100,7 @@ def noted_errors() -> Iterator[ErrorNotes]:
     """
     logger = get_trt_logger()
     notes = ErrorNotes()
-    before, kept = logger.errors_are_handled, list(logger.errors)
+    before, earlier_errors = logger.errors_are_handled, list(logger.errors)
     logger.errors.clear()
     logger.warnings.clear()
     logger.errors_are_handled = True
@@ -110,7 +110,7 @@ def noted_errors() -> Iterator[ErrorNotes]:
         notes.messages.extend(logger.errors)
         notes.warnings.extend(logger.warnings)
         logger.errors_are_handled = before
-        logger.errors.extendleft(reversed(kept))
+        logger.errors.extendleft(reversed(earlier_errors))
 
 
 def last_errors() -> str:
@@ -134,19 +134,19 @@ def new_object(make: Callable[[trt.ILogger], T | None], what: str) -> T:
     """
     with noted_errors() as notes:
         try:
-            made = make(get_trt_logger())
+            root = make(get_trt_logger())
         except (TypeError, RuntimeError) as error:
-            made, cause = None, describe_exception(error)
+            root, cause = None, describe_exception(error)
         else:
             cause = f"it returned no {what}"
-    if made is None:
+    if root is None:
         raise BackendError(
             f"TensorRT cannot start its {what}",
             whose="trt",
             why=notes.why() or cause,
             hint="nvidia-smi (is there a device, and a driver new enough for this TensorRT?)",
         )
-    return made
+    return root
 
 
 class OnDevice(Loader[T]):

@@ -1,4 +1,4 @@
-"""Streams for programs that drive TensorRT themselves and want no CUDA package besides."""
+"""Streams for programs that drive TensorRT themselves, without a CUDA package."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Stream:
             stream.synchronize()
 
     def free(self) -> None:
-        """Give it back; may be called twice."""
+        """Destroy the stream; may be called twice."""
         self._stream, self.ptr = None, 0
 
     def __enter__(self) -> Stream:

@@ -57,23 +57,23 @@ def diff_tactics(folder: str | None, good: str | None, bad: str | None) -> None:
     innocent = list(_replays("good", good, folder))
     guilty = list(_replays("bad", bad, folder))
     echo(f"read {len(innocent)} good and {len(guilty)} bad tactic replays")
-    found = suspects(innocent, guilty)
-    if not found:
+    suspicious = suspects(innocent, guilty)
+    if not suspicious:
         echo("no tactic is used by bad engines only; more replays may show some")
         return
-    echo(f"used by bad engines only, in {len(found)} layers:")
-    for layer, algorithms in found.items():
+    echo(f"used by bad engines only, in {len(suspicious)} layers:")
+    for layer, algorithms in suspicious.items():
         echo(f"Layer: {visible(str(layer))}")
         for algorithm in algorithms:
             echo(f"    Algorithm: {visible(str(algorithm))}")
 
 
-def _replays(name: str, given: str | None, folder: str | None) -> Iterator[TacticReplayData]:
+def _replays(name: str, typed_path: str | None, folder: str | None) -> Iterator[TacticReplayData]:
     """Yield the replays in a file, or in all files below a folder; files that hold none are passed over."""
-    if not given and not folder:
+    if not typed_path and not folder:
         raise UsageError(f"where are the {name} replay files?", hint="--dir DIR, or --good PATH --bad PATH")
-    path = Path(given or f"{folder}/{name}")
-    if given and not path.exists():
+    path = Path(typed_path or f"{folder}/{name}")
+    if typed_path and not path.exists():
         raise FileError(f"no such file or folder: {path}", hint=f"ls {path.parent}")
     if path.is_file():
         yield TacticReplayData.load(path)
@@ -100,13 +100,13 @@ def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[
         good: Replays of engines that passed.
         bad: Replays of engines that failed.
     """
-    found: dict[str, list[Algorithm]] = {}
+    algorithms: dict[str, list[Algorithm]] = {}
     innocent = {(layer, algorithm) for replay in good for layer, algorithm in replay.items()}
     for replay in bad:
         for layer, algorithm in replay.items():
-            if (layer, algorithm) not in innocent and algorithm not in found.get(layer, []):
-                found.setdefault(layer, []).append(algorithm)
-    return found
+            if (layer, algorithm) not in innocent and algorithm not in algorithms.get(layer, []):
+                algorithms.setdefault(layer, []).append(algorithm)
+    return algorithms
 
 
 @with_messages

@@ -69,11 +69,11 @@ def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
         lines.append(f"    Profile {profile}")
         lines += [f"      {_range(engine, profile, name)}" for name in inputs]
     for profile in range(profiles):
-        found = engine_layers(engine, profile)
+        profile_layers = engine_layers(engine, profile)
         place = f" in profile {profile}" if profiles > 1 else ""
-        lines.append(f"  {_count(len(found), 'Layer')}{place}{_precisions(found)}")
+        lines.append(f"  {_count(len(profile_layers), 'Layer')}{place}{_precisions(profile_layers)}")
         if parts & {"layers", "attrs"}:
-            lines += _engine_layers(found, "attrs" in parts)
+            lines += _engine_layers(profile_layers, "attrs" in parts)
     return "\n".join(map(visible, lines))
 
 
@@ -115,13 +115,13 @@ def _range(engine: trt.ICudaEngine, profile: int, name: str) -> str:
     return f"{name}: min={low}, opt={best}, max={high}" + (" (values)" if values else "")
 
 
-def _precisions(found: list[Layer]) -> str:
-    counts = precisions(found)
+def _precisions(items: list[Layer]) -> str:
+    counts = precisions(items)
     return ": " + ", ".join(f"{count} {name}" for name, count in counts.items()) if counts else ""
 
 
-def _engine_layers(found: list[Layer], details: bool) -> Iterator[str]:
-    for index, layer in enumerate(found):
+def _engine_layers(items: list[Layer], details: bool) -> Iterator[str]:
+    for index, layer in enumerate(items):
         yield f"    Layer {index} | {layer.name}" + (f" [{layer.kind}]" if layer.kind else "")
         for arrow, tensors in (("<-", layer.inputs), ("->", layer.outputs)):
             yield from (f"      {arrow} {name}: {text}" for name, text in tensors.items())
@@ -145,8 +145,8 @@ def inspect_network(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
         UsageError: There is no such part.
     """
     parts = _parts(show, "TensorRT networks")
-    made = loader()
-    network = network_of(made)
+    network_source = loader()
+    network = network_of(network_source)
     lines = ["TensorRT network", f"  Name: {network.name or '(none)'}"]
     for noun, tensors in (("Input", network_inputs(network)), ("Output", network_outputs(network))):
         lines.append(f"  {_count(len(tensors), noun)}")
@@ -208,11 +208,11 @@ def layer_attributes(layer: trt.ILayer) -> Mapping[str, Any]:
 
 def _special_class(kind: str) -> type[trt.ILayer] | None:
     trt = import_tensorrt()
-    wanted = kind.replace("_", "").lower()
+    class_name = kind.replace("_", "").lower()
     aliases = {"gridsample": "igridsamplelayer", "onehot": "ionehotlayer", "slice": "islicelayer"}
-    wanted = aliases.get(wanted, f"i{wanted}layer")
+    class_name = aliases.get(class_name, f"i{class_name}layer")
     names = {name.lower(): name for name in dir(trt) if name.startswith("I") and name.endswith("Layer")}
-    return getattr(trt, names[wanted]) if wanted in names else None
+    return getattr(trt, names[class_name]) if class_name in names else None
 
 
 def _read_attributes(layer: trt.ILayer) -> Iterator[tuple[str, Any]]:

@@ -47,8 +47,8 @@ class OnnxLikeFromNetwork(Loader["onnx.ModelProto"]):
         import onnx
         from onnx import helper
 
-        made = resolve(self.network)
-        network = network_of(made)
+        parts = resolve(self.network)
+        network = network_of(parts)
         nodes = [
             helper.make_node(
                 layer.type.name,
@@ -87,16 +87,16 @@ def _value(tensor: trt.ITensor) -> onnx.ValueInfoProto:
 def _attributes(layer: trt.ILayer) -> dict[str, Any]:
     from onnx import numpy_helper
 
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, value in layer_attributes(layer).items():
         if isinstance(value, np.ndarray):
             if 0 < value.size <= _LARGEST:
-                found[name] = numpy_helper.from_array(np.ascontiguousarray(value), f"{layer.name}.{name}")
+                attributes[name] = numpy_helper.from_array(np.ascontiguousarray(value), f"{layer.name}.{name}")
             else:
-                found[name] = f"{value.dtype}{list(value.shape)}"
+                attributes[name] = f"{value.dtype}{list(value.shape)}"
         elif value is not None:
-            found[name] = str(value)
-    return found
+            attributes[name] = str(value)
+    return attributes
 
 
 onnx_like_from_network = immediate(OnnxLikeFromNetwork)

@@ -90,11 +90,11 @@ def _parse(model: str | bytes, parse: Callable[[trt.OnnxParser], bool]) -> Capab
     parser, _keep = _new_parser()
     with noted_errors() as notes:
         parsed = parse(parser)
-    found = parser_problems(parser, model)
-    if parsed and not found:
+    errors = parser_problems(parser, model)
+    if parsed and not errors:
         return Capability(True)
     functions = _function_stacks(parser)
-    problems = tuple(problem_of(item, stack) for item, stack in zip(found, functions, strict=True))
+    problems = tuple(problem_of(item, stack) for item, stack in zip(errors, functions, strict=True))
     return Capability(False, problems or (Problem("?", "?", notes.why("the parser gave no reason")),))
 
 
@@ -169,11 +169,11 @@ def partition_model(path: str, folder: str) -> Capability:
 
 def _problems_of(part: onnx.ModelProto, nodes: Sequence[int]) -> list[Problem]:
     content = part.SerializeToString()
-    found = _parse(content, lambda parser: parser.parse(content)).problems
-    if not found:  # it parses alone, but not together with what is around it
-        found = (Problem(part.graph.node[0].op_type, "0", "cannot be parsed inside the model"),)
+    problems = _parse(content, lambda parser: parser.parse(content)).problems
+    if not problems:  # it parses alone, but not together with what is around it
+        problems = (Problem(part.graph.node[0].op_type, "0", "cannot be parsed inside the model"),)
     span = (nodes[0], nodes[-1])
-    return [Problem(item.operator, item.node, item.reason, item.functions, span) for item in found]
+    return [Problem(item.operator, item.node, item.reason, item.functions, span) for item in problems]
 
 
 def _groups(content: bytes, path: str = "") -> list[tuple[tuple[int, ...], bool]] | None:
@@ -209,22 +209,22 @@ def divide(
     groups = ask(nodes)
     if groups is None:
         return [nodes]
-    found = []
-    left = set(nodes)
+    parsable = []
+    remaining = set(nodes)
     for positions, good in groups:
         group = tuple(nodes[position] for position in positions if position < len(nodes))
         if good and group:
-            found.append(group)
+            parsable.append(group)
         if good or len(group) < len(nodes):
-            left -= set(group)
+            remaining -= set(group)
             # TensorRT 8.6 calls groups unsupported that it parses alone, single nodes among them: ask again.
-            found += divide(group, ask, first_bad) if group and not good else []
-    if len(left) == len(nodes):  # no progress: go on before and after the node at fault
+            parsable += divide(group, ask, first_bad) if group and not good else []
+    if len(remaining) == len(nodes):  # no progress: go on before and after the node at fault
         bad = first_bad(nodes)
-        left.discard(nodes[bad])
-    for run in _runs(sorted(left)):
-        found += divide(run, ask, first_bad)
-    return found
+        remaining.discard(nodes[bad])
+    for run in _runs(sorted(remaining)):
+        parsable += divide(run, ask, first_bad)
+    return parsable
 
 
 def _first_bad_node(part: onnx.ModelProto) -> int:
@@ -264,15 +264,15 @@ def cut_out(model: onnx.ModelProto, nodes: Sequence[int], values: Mapping[str, A
         return model
     view, chosen = GraphView(model.graph), set(nodes)
     inside = [view.nodes[index] for index in sorted(chosen)]
-    made = [name for node in inside for name in node.output if name]
+    outputs_inside = [name for node in inside for name in node.output if name]
     used_inside = dict.fromkeys(name for index in sorted(chosen) for name in view.reads[index])
     used_later = {name for index, read in enumerate(view.reads) if index not in chosen for name in read}
     used_later.update(view.outputs)
     weights = [tensor for tensor in model.graph.initializer if tensor.name in used_inside]
-    given = set(made) | {tensor.name for tensor in weights}
+    available = set(outputs_inside) | {tensor.name for tensor in weights}
     values = _inferred(model) if values is None else values
-    inputs = [_value(values, name) for name in used_inside if name not in given]
-    outputs = [_value(values, name) for name in made if name in used_later or name not in used_inside]
+    inputs = [_value(values, name) for name in used_inside if name not in available]
+    outputs = [_value(values, name) for name in outputs_inside if name in used_later or name not in used_inside]
     graph = onnx.helper.make_graph(inside, model.graph.name or "part", inputs, outputs, weights)
     version = max(model.ir_version, 4)  # in earlier ones each weight has to be an input, too
     part = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=version)

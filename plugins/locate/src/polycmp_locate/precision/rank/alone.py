@@ -1,4 +1,4 @@
-"""Running the layers of a reduced model each by itself, on the reference's tensors."""
+"""Runs of single layers of a reduced model on the reference's tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Tensors = Mapping[str, Any]
 #: Bytes of the reference's tensors that are held at the same time.
-_BUDGET = 256 << 20
+_MAX_BYTES = 256 << 20
 
 
 def chunks_of(layers: Sequence[Layer], graph: ModelGraph, feed: Feed) -> Iterator[list[Layer]]:
@@ -33,19 +33,19 @@ def chunks_of(layers: Sequence[Layer], graph: ModelGraph, feed: Feed) -> Iterato
     """
     sizes = _sizes(graph, feed)
     chunk: list[Layer] = []
-    taken = 0
+    used = 0
     for layer in layers:
         need = sum(sizes.get(name, 1 << 20) for name in {*layer.inputs, *layer.outputs})
-        if chunk and taken + need > _BUDGET:
+        if chunk and used + need > _MAX_BYTES:
             yield chunk
-            chunk, taken = [], 0
+            chunk, used = [], 0
         chunk.append(layer)
-        taken += need
+        used += need
     if chunk:
         yield chunk
 
 
-def shown(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> dict[str, Any]:
+def inner_tensors(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> dict[str, Any]:
     """Return tensors inside a model.
 
     Args:
@@ -56,18 +56,18 @@ def shown(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> 
     Raises:
         ModelError: The backend does not show all of them.
     """
-    made = partitioned_run.run_whole(feed, names)
-    if made is None or not all(name in made for name in names):
+    outputs = partitioned_run.run_whole(feed, names)
+    if outputs is None or not all(name in outputs for name in names):
         raise ModelError(
             "does not show the tensors between the layers",
             whose=partitioned_run.label,
             why=partitioned_run.result.error or "some are missing from its outputs",
             hint="polycmp run MODEL -b BACKEND: does it run at all?",
         )
-    return {name: to_numpy(made[name]) for name in names}
+    return {name: to_numpy(outputs[name]) for name in names}
 
 
-def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], expected: Tensors) -> dict[str, Any]:
+def run_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], expected: Tensors) -> dict[str, Any]:
     """Run each layer of the reduced model on the reference's tensors; return its outputs, by name in the float model.
 
     Args:
@@ -79,24 +79,24 @@ def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], 
     Raises:
         ModelError: The backend cannot run them so.
     """
-    from polycmp_locate.precision.mixed import GivenModel
+    from polycmp_locate.precision.mixed import LoadedModel
 
     forced = mixer.forced(layers)
-    feed = {own: _as(mixer.dtype_of(name), expected[name]) for own, name in forced.inputs.items()}
+    feed = {model_name: _as(mixer.dtype_of(name), expected[name]) for model_name, name in forced.inputs.items()}
     for value in forced.model.graph.input:  # engines are built for shapes, and these are known
         value.type.tensor_type.ClearField("shape")
         value.type.tensor_type.shape.SetInParent()
         for size in feed[value.name].shape:
             value.type.tensor_type.shape.dim.add().dim_value = size
     scratch = BackendResult(label=backend.label, backend=backend.plan.backend)
-    live = BackendRun(scratch, lambda: backend.make_runner(GivenModel(forced.model), False), backend.needs)
+    live = BackendRun(scratch, lambda: backend.make_runner(LoadedModel(forced.model), False), backend.needs)
     live.activate()
-    made = live.infer(feed) if live.is_active else None
-    if made is None:
+    outputs = live.infer(feed) if live.is_active else None
+    if outputs is None:
         raise ModelError("the layers cannot be run one by one", whose=scratch.label, why=scratch.error)
-    kept = {name: np.array(to_numpy(made[own])) for name, own in forced.outputs.items()}
+    copies = {name: np.array(to_numpy(outputs[model_name])) for name, model_name in forced.outputs.items()}
     live.deactivate()
-    return kept
+    return copies
 
 
 def _as(dtype: Any, array: Any) -> Any:

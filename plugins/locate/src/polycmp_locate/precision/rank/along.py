@@ -19,50 +19,50 @@ def name_modules(layers: Iterable[LayerFigures], graph: ModelGraph) -> None:
         layers: The layers.
         graph: The float model.
     """
-    made_by = makers(graph.nodes)
+    producers = makers(graph.nodes)
     for item in layers:
         for name in item.layer.outputs[:1]:
-            item.modules = path_of(graph.nodes[made_by[name]], item.layer.name, name)
+            item.modules = path_of(graph.nodes[producers[name]], item.layer.name, name)
 
 
-def gain_of(item: LayerFigures, found: Ranking) -> float | None:
-    """Return by how many dB the outputs improve with this layer alone in float; None if that was not measured."""
-    base = found.reduced
+def gain_of(item: LayerFigures, ranking: Ranking) -> float | None:
+    """Return the gain in dB of the outputs with this layer alone in float; None if it was not measured."""
+    base = ranking.reduced
     if item.alone is None or base is None:
         return None
     return 0.0 if item.alone == base.ratio else item.alone - base.ratio
 
 
-def along_graph(found: Ranking) -> AlongGraph:
+def along_graph(ranking: Ranking) -> AlongGraph:
     """Return the noise of all layers in the order of the graph.
 
     Args:
-        found: The ranking.
+        ranking: The ranking.
     """
-    kept = sum(item.kept for item in found.layers)
+    float_count = sum(item.in_float for item in ranking.layers)
     return AlongGraph(
         title="Noise along the graph",
-        points=tuple(map(_point, found.layers)),
+        points=tuple(map(_point, ranking.layers)),
         remark="noise as a share of the signal, as it came through the smaller model",
-        summary=f"Noise of {len(found.layers)} layers in the order of the graph; {kept} stay in float",
+        summary=f"Noise of {len(ranking.layers)} layers in the order of the graph; {float_count} stay in float",
         ends=("first layer", "last layer"),
         legend={"passed": "in the smaller type", "failed": "stays in float", "ring": "what the layer alone brings"},
-        headings=("Operator", f"Its tensors in {found.reference}", f"In {found.candidate}", "Paired by"),
+        headings=("Operator", f"Its tensors in {ranking.reference}", f"In {ranking.candidate}", "Paired by"),
         measures=(Measure("Arrives", "dB", falls=True), Measure("Own", "dB", falls=True), Measure("Gain", "dB")),
-        places=tuple(_places(found)),
+        places=tuple(_places(ranking)),
         name_title="Layer",
         failed="kept in float",
     )
 
 
 def _point(item: LayerFigures) -> Point:
-    arrives, own = item.accumulated, item.own
+    arrives, layer_ratio = item.accumulated, item.layer_ratio
     return Point(
         name=item.layer.name,
         value=_noise(arrives),
-        state="failed" if item.kept else "passed",
-        text=f"{item.layer.label}: {arrives:.3g} dB arrive, {own:.3g} dB alone",
-        ring=_noise(own),
+        state="failed" if item.in_float else "passed",
+        text=f"{item.layer.label}: {arrives:.3g} dB arrive, {layer_ratio:.3g} dB alone",
+        ring=_noise(layer_ratio),
     )
 
 
@@ -71,13 +71,15 @@ def _noise(ratio: float) -> float:
     return float(10.0 ** (-ratio / 20.0))
 
 
-def _places(found: Ranking) -> Iterator[Place]:
-    pairing = found.pairing
-    own = {match.reference: match for match in reversed(pairing.matches)}
-    shown = [own[name].candidate for item in found.layers for name in item.layer.outputs if name in own]
+def _places(ranking: Ranking) -> Iterator[Place]:
+    pairing = ranking.pairing
+    by_reference = {match.reference: match for match in reversed(pairing.matches)}
+    shown = [
+        by_reference[name].candidate for item in ranking.layers for name in item.layer.outputs if name in by_reference
+    ]
     alone = places_alone(pairing, shown)
-    for item in found.layers:
-        matches = [own[name] for name in item.layer.outputs if name in own]
+    for item in ranking.layers:
+        matches = [by_reference[name] for name in item.layer.outputs if name in by_reference]
         for match in matches:
             yield from map(_alone, alone.get(match.candidate, ()))
         methods = dict.fromkeys(match.method for match in matches)
@@ -86,9 +88,9 @@ def _places(found: Ranking) -> Iterator[Place]:
             name=item.layer.name,
             modules=item.modules,
             texts=(*texts, _list(list(methods))),
-            figures=(item.accumulated, item.own, gain_of(item, found)),
-            state="failed" if item.kept else "info",
-            chosen=item.kept,
+            figures=(item.accumulated, item.layer_ratio, gain_of(item, ranking)),
+            state="failed" if item.in_float else "info",
+            chosen=item.in_float,
         )
     yield from map(_alone, alone.get("", ()))
 
@@ -98,6 +100,6 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _alone(place: Place) -> Place:
-    """Return a tensor of one model as one without a layer."""
+    """Convert a tensor of one model to a place without a layer."""
     reference, method, kind = place.texts
     return Place("", place.modules, (kind, reference, place.name, method), state="skipped")

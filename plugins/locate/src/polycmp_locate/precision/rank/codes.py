@@ -34,47 +34,47 @@ def codes_of(mixer: Mixer, layer: Layer, expected: Mapping[str, Any]) -> tuple[C
         layer: The layer.
         expected: The reference's tensors.
     """
-    found = []
+    codes = []
     for name in dict.fromkeys([*layer.inputs, *layer.outputs]):
         if not mixer.is_real(name):
             continue
         dtype = mixer.dtype_of(name)
         if dtype.name in _SMALL_FLOATS and dtype != mixer.exact_dtype(name):
-            found.append(float_codes(expected[name], dtype, name))
+            codes.append(float_codes(expected[name], dtype, name))
     nodes = mixer.reduced_nodes(layer)
     for name in layer.inputs:
         names = {mixer.pairs[name], mixer.raw(mixer.pairs[name])}
         for node in nodes:
             step = _step(mixer, node, expected[name]) if node.input and node.input[0] in names else None
             if step is not None:
-                found.append(integer_codes(np.asarray(expected[name]), step[0], step[1], name, step[2]))
-    found += _weights(mixer, layer, nodes)
-    return tuple(found)
+                codes.append(integer_codes(np.asarray(expected[name]), step[0], step[1], name, step[2]))
+    codes += _weights(mixer, layer, nodes)
+    return tuple(codes)
 
 
-def steps_of(mixer: Mixer, name: str, expected: Any, made: Any) -> tuple[float, float] | None:
+def steps_of(mixer: Mixer, name: str, expected: Any, candidate: Any) -> tuple[float, float] | None:
     """Return the shares of a tensor's elements that are one step of its small type away, and further away.
 
     Args:
         mixer: The models.
         name: The tensor.
         expected: The reference's tensor.
-        made: The candidate's.
+        candidate: The candidate's.
     """
     dtype = mixer.dtype_of(name)
     if dtype.name in _SMALL_FLOATS and dtype != mixer.exact_dtype(name):
-        return steps_apart(float_order(expected, dtype), float_order(made, dtype))
+        return steps_apart(float_order(expected, dtype), float_order(candidate, dtype))
     for node in mixer.reduced.graph.node:
         if node.op_type == "QuantizeLinear" and node.input[0] == mixer.pairs[name]:
             step = _step(mixer, node, expected)
             if step is not None:
-                one, two = (quantised(np.asarray(item), *step)[1] for item in (expected, made))
+                one, two = (quantised(np.asarray(item), *step)[1] for item in (expected, candidate))
                 return steps_apart(one, two)
     return None
 
 
 def _step(mixer: Mixer, node: Any, array: Any) -> tuple[Any, Any, int] | None:
-    """Return step, code of 0 and axis with which a node quantises a tensor; None if it does not, or in blocks."""
+    """Return the step, zero point and axis of a quantising node; None for other nodes, and for blocks."""
     if node.op_type == "DynamicQuantizeLinear":
         return (*dynamic_step(np.asarray(array)), 0)
     if node.op_type != "QuantizeLinear":
@@ -95,10 +95,10 @@ def _weights(mixer: Mixer, layer: Layer, nodes: list[Any]) -> Iterator[Codes]:
             exact = None if codes is None or codes.ndim < 2 else mixer.float_weight(layer, codes.shape)
             if codes is None or exact is None:
                 continue
-            given = mixer.reduced_weight(node.input[zero]) if len(node.input) > zero and node.input[zero] else None
+            zero_codes = mixer.reduced_weight(node.input[zero]) if len(node.input) > zero and node.input[zero] else None
             low, high = bounds(codes.dtype)
             wide = codes.astype(np.int32)
-            at_zero = wide == _fitting(given, wide.shape)
+            at_zero = wide == _fitting(zero_codes, wide.shape)
             yield Codes(
                 codes.dtype.name,
                 node.input[weight],

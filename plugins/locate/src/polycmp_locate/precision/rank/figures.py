@@ -13,16 +13,16 @@ from polycmp_locate.precision.rank.result import Codes, Powers
 MASK = 1e8
 
 
-def ratio_db(expected: Any, made: Any) -> float:
+def ratio_db(expected: Any, candidate: Any) -> float:
     """Return the signal-to-noise ratio in dB: 10 log10 of the sum of squares over that of the error.
 
     It is infinite for equal tensors, and minus infinity where numbers became infinite or NaN. Masks do not count.
 
     Args:
         expected: The reference's tensor.
-        made: The candidate's tensor, of the same shape.
+        candidate: The candidate's tensor, of the same shape.
     """
-    signal, noise = _signal_and_noise(expected, made)
+    signal, noise = _signal_and_noise(expected, candidate)
     if noise == 0:
         return math.inf
     return 10 * math.log10(signal / noise) if signal and math.isfinite(noise) else -math.inf
@@ -48,9 +48,9 @@ def noise(expected: Any, arrived: Any) -> float:
     return _signal_and_noise(expected, arrived)[1]
 
 
-def _signal_and_noise(expected: Any, made: Any) -> tuple[float, float]:
+def _signal_and_noise(expected: Any, candidate: Any) -> tuple[float, float]:
     with np.errstate(all="ignore"):
-        wide, other = np.asarray(expected).astype(np.float64), np.asarray(made).astype(np.float64)
+        wide, other = np.asarray(expected).astype(np.float64), np.asarray(candidate).astype(np.float64)
         counted = np.isfinite(wide) & (np.abs(wide) < MASK)
         wide, other = wide[counted], other[counted]
         noise = float(np.square(other - wide).sum())

@@ -11,7 +11,7 @@ import numpy as np
 from polycmp.layerwise import PartitionedRun
 from polycmp.runs import ResolvedBackend
 from polycmp.tensors import Feed, dtype_of
-from polycmp_locate.precision.rank.alone import Tensors, chunks_of, make_alone, shown
+from polycmp_locate.precision.rank.alone import Tensors, chunks_of, inner_tensors, run_alone
 from polycmp_locate.precision.rank.codes import codes_of, steps_of
 from polycmp_locate.precision.rank.figures import noise, peak_channel, powers, ratio_db
 from polycmp_locate.precision.rank.result import LayerFigures
@@ -49,7 +49,7 @@ class Measurer:
         on_stage: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.runs = 0
-        self._found: list[LayerFigures] = []
+        self._figures: list[LayerFigures] = []
         self._mixer, self._reference, self._candidate = mixer, reference, candidate
         self._backend, self._feed, self._on_stage = backend, feed, on_stage
 
@@ -61,24 +61,24 @@ class Measurer:
         Raises:
             ModelError: A backend cannot run its model with these outputs.
         """
-        found = []
-        wanted = [layer for layer in self._mixer.layers if any(map(self._mixer.is_real, layer.outputs))]
-        chunks = list(chunks_of(wanted, self._reference.graph, self._feed))
+        figures = []
+        real_layers = [layer for layer in self._mixer.layers if any(map(self._mixer.is_real, layer.outputs))]
+        chunks = list(chunks_of(real_layers, self._reference.graph, self._feed))
         for number, chunk in enumerate(chunks, start=1):
             self._on_stage(f"measuring layers, part {number} of {len(chunks)}")
-            found += self._measure(chunk)
-        self._found = found
-        return [item for item in found if item.layer.reduced or not (item.own > _EXACT_DB)]
+            figures += self._measure(chunk)
+        self._figures = figures
+        return [item for item in figures if item.layer.reduced or not (item.layer_ratio > _EXACT_DB)]
 
     def _measure(self, layers: Sequence[Layer]) -> list[LayerFigures]:
         names = self._names(layers)
-        expected = {**self._feed, **shown(self._reference, self._feed, names)}
+        expected = {**self._feed, **inner_tensors(self._reference, self._feed, names)}
         if not all(map(self._mixer.knows_type, names)):
-            given = self._given(names)
-            self._mixer.note_types({self._mixer.pairs[name]: dtype_of(array) for name, array in given.items()})
+            arrays = self._reduced_tensors(names)
+            self._mixer.note_types({self._mixer.pairs[name]: dtype_of(array) for name, array in arrays.items()})
         self.runs += 1
-        alone = make_alone(self._mixer, self._backend, layers, expected)
-        return [self._one(layer, expected, alone) for layer in layers]
+        alone = run_alone(self._mixer, self._backend, layers, expected)
+        return [self._figures_of(layer, expected, alone) for layer in layers]
 
     def arrive(self) -> None:
         """Set what arrives through the reduced model at all layers, and the shares that can be estimated with it.
@@ -86,11 +86,11 @@ class Measurer:
         Raises:
             ModelError: A backend cannot run its model with these outputs.
         """
-        by_layer = {item.layer: item for item in self._found}  # exact ones, too: errors arrive through them
-        for chunk in chunks_of([item.layer for item in self._found], self._reference.graph, self._feed):
+        by_layer = {item.layer: item for item in self._figures}  # exact ones, too: errors arrive through them
+        for chunk in chunks_of([item.layer for item in self._figures], self._reference.graph, self._feed):
             names = self._names(chunk)
-            expected = {**self._feed, **shown(self._reference, self._feed, names)}
-            arrived = {**self._feed, **self._given(names)}
+            expected = {**self._feed, **inner_tensors(self._reference, self._feed, names)}
+            arrived = {**self._feed, **self._reduced_tensors(names)}
             for item in map(by_layer.__getitem__, chunk):
                 ratios = (ratio_db(expected[name], arrived[name]) for name in item.powers)
                 item.accumulated = min(ratios, default=item.accumulated)
@@ -98,28 +98,28 @@ class Measurer:
                     name: replace(known, arrived=noise(expected[name], arrived[name]))
                     for name, known in item.powers.items()
                 }
-        estimate_shares(self._found, self._reference.graph.outputs)
+        estimate_shares(self._figures, self._reference.graph.outputs)
 
     def _names(self, layers: Sequence[Layer]) -> list[str]:
         fed = set(self._reference.graph.inputs)
         names = (name for layer in layers for name in (*layer.inputs, *layer.outputs))
         return list(dict.fromkeys(name for name in names if name not in fed))
 
-    def _given(self, names: Sequence[str]) -> dict[str, Any]:
+    def _reduced_tensors(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the reduced model's tensors by their names in the float model."""
         self.runs += 1
         pairs = self._mixer.pairs
-        given = shown(self._candidate, self._feed, [pairs[name] for name in names])
-        return {name: given[pairs[name]] for name in names}
+        arrays = inner_tensors(self._candidate, self._feed, [pairs[name] for name in names])
+        return {name: arrays[pairs[name]] for name in names}
 
-    def _one(self, layer: Layer, expected: Tensors, alone: Tensors) -> LayerFigures:
+    def _figures_of(self, layer: Layer, expected: Tensors, alone: Tensors) -> LayerFigures:
         real = [name for name in layer.outputs if self._mixer.is_real(name)]
         steps = [steps_of(self._mixer, name, expected[name], alone[name]) for name in real]
         known = [item for item in steps if item is not None]
         peaks = [peak_channel(np.asarray(expected[name])) for name in layer.inputs if self._mixer.is_real(name)]
         return LayerFigures(
             layer,
-            own=min(ratio_db(expected[name], alone[name]) for name in real),
+            layer_ratio=min(ratio_db(expected[name], alone[name]) for name in real),
             powers={name: powers(expected[name], alone[name]) for name in real},
             codes=codes_of(self._mixer, layer, expected),
             one_step=max((item[0] for item in known), default=None),

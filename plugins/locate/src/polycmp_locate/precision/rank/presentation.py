@@ -20,15 +20,15 @@ from polycmp.report import (
 )
 from polycmp.sentences import FOUND, counted, heading_of
 from polycmp_locate.precision.rank.along import along_graph, gain_of
-from polycmp_locate.precision.rank.reasons import reason_of, why_kept
+from polycmp_locate.precision.rank.reasons import reason_of, why_in_float
 from polycmp_locate.precision.rank.result import LayerFigures, MixedTrial, Ranking
 from polycmp_locate.report.document import pairing_document
 from polycmp_locate.report_builder import build_result, number
 
 #: Number of kept layers of which a terminal gives the reason; pages and JSON have all.
-_TOLD = 6
+_REASONS_SHOWN = 6
 #: Verdicts that leave open whether the reduced model is good enough.
-_OPEN: tuple[Verdict, ...] = ("blind", "undecided", "error")
+_OPEN_VERDICTS: tuple[Verdict, ...] = ("blind", "undecided", "error")
 _COLUMNS = (
     Column("Own dB", "number"),
     Column("Arrives dB", "number"),
@@ -42,83 +42,85 @@ _COLUMNS = (
 )
 
 
-def result_of(found: Ranking, command: str) -> Result:
+def result_of(ranking: Ranking, command: str) -> Result:
     """Build the result of the ranking for reports.
 
     Args:
-        found: The ranking.
+        ranking: The ranking.
         command: The command's words: `locate`, `debug precision`.
     """
-    verdict = _verdict(found, command)
+    verdict = _verdict(ranking, command)
     then = None
-    if not found.searched and verdict == "failed":
-        command = found.command.replace(" --rank", "")
+    if not ranking.searched and verdict == "failed":
+        command = ranking.command.replace(" --rank", "")
         then = NextStep(f"{command} --save-mixed mixed.onnx", "find the fewest layers that have to stay in float")
-    elif found.kept and not found.files:
+    elif ranking.float_layers and not ranking.files:
         flag = "--save-mixed" if command == "locate" else "-o"
-        then = NextStep(f"{found.command} {flag} mixed.onnx", "write the model that keeps these layers in float")
+        then = NextStep(f"{ranking.command} {flag} mixed.onnx", "write the model that keeps these layers in float")
     return build_result(
         command,
         verdict,
-        _heading(found, verdict),
-        _sentence(found),
-        title=found.candidate,
-        typed=found.command,
-        seconds=found.seconds,
+        _heading(ranking, verdict),
+        _sentence(ranking),
+        title=ranking.candidate,
+        typed=ranking.command,
+        seconds=ranking.seconds,
         kind="ranking",
-        document=_document(found, command),
-        facts=_facts(found),
-        failed=found.failed_backends,
-        content=_content(found),
-        notes=found.notes,
-        files=found.files,
+        document=_document(ranking, command),
+        facts=_facts(ranking),
+        failed=ranking.failed_backends,
+        content=_content(ranking),
+        notes=ranking.notes,
+        files=ranking.files,
         then=then,
     )
 
 
-def _verdict(found: Ranking, command: str) -> Verdict:
+def _verdict(ranking: Ranking, command: str) -> Verdict:
     """`locate` says whether the reduced model differs, `debug precision` whether a model was found that does not."""
-    if found.kept is None:
-        left: Verdict = next((word for word in _OPEN if found.trials and word == found.trials[-1].verdict), "failed")
-        return "error" if all(trial.error for trial in found.trials) else left
-    return "passed" if command != "locate" or not found.kept else "failed"
+    if ranking.float_layers is None:
+        open_verdict: Verdict = next(
+            (word for word in _OPEN_VERDICTS if ranking.trials and word == ranking.trials[-1].verdict), "failed"
+        )
+        return "error" if all(trial.error for trial in ranking.trials) else open_verdict
+    return "passed" if command != "locate" or not ranking.float_layers else "failed"
 
 
-def _heading(found: Ranking, verdict: Verdict) -> str:
-    is_found = found.kept or (not found.searched and verdict == "failed")
-    return FOUND if is_found else heading_of(verdict)
+def _heading(ranking: Ranking, verdict: Verdict) -> str:
+    names_layers = ranking.float_layers or (not ranking.searched and verdict == "failed")
+    return FOUND if names_layers else heading_of(verdict)
 
 
-def _sentence(found: Ranking) -> str:
-    last = found.trials[-1] if found.trials else None
-    if found.kept is None and last is not None and last.error:
-        return f"{found.candidate} cannot run the {'mixed models' if last.kept else 'model'}: {last.error}"
-    if found.kept is not None and not found.kept:
-        return f"{found.candidate} meets the tolerance as it is"
-    if not found.searched:
-        return _worst_layer(found)
-    if found.kept is None:
+def _sentence(ranking: Ranking) -> str:
+    last = ranking.trials[-1] if ranking.trials else None
+    if ranking.float_layers is None and last is not None and last.error:
+        return f"{ranking.candidate} cannot run the {'mixed models' if last.float_layers else 'model'}: {last.error}"
+    if ranking.float_layers is not None and not ranking.float_layers:
+        return f"{ranking.candidate} meets the tolerance as it is"
+    if not ranking.searched:
+        return _worst_layer(ranking)
+    if ranking.float_layers is None:
         return (
-            f"no mixed model meets the tolerance, after {counted(found.search_runs, 'run')} of a whole model; "
+            f"no mixed model meets the tolerance, after {counted(ranking.search_runs, 'run')} of a whole model; "
             f"{_worst(last)}"
         )
-    worst_first = sorted(_kept(found), key=lambda item: item.rank)
+    worst_first = sorted(_float_layers(ranking), key=lambda item: item.rank)
     some = ", ".join(item.layer.label for item in worst_first[:3])
-    more = f" and {len(found.kept) - 3} more" if len(found.kept) > 3 else ""
-    runs = counted(found.search_runs, "run")
+    more = f" and {len(ranking.float_layers) - 3} more" if len(ranking.float_layers) > 3 else ""
+    runs = counted(ranking.search_runs, "run")
     how = f"found in {runs} of a whole model"
-    how = how if found.fewest else f"stopped after {runs}; a smaller set may exist (--max-runs)"
-    layers = counted(len(found.layers), "layer")
-    return f"keep {len(found.kept)} of {layers} in float to meet the tolerance: {some}{more}; {how}"
+    how = how if ranking.fewest else f"stopped after {runs}; a smaller set may exist (--max-runs)"
+    layers = counted(len(ranking.layers), "layer")
+    return f"keep {len(ranking.float_layers)} of {layers} in float to meet the tolerance: {some}{more}; {how}"
 
 
-def _worst_layer(found: Ranking) -> str:
-    """Return in words which layer the smaller type harms most: one that it ruins, or that brings most of the error."""
-    if found.reduced is not None and found.reduced.verdict in _OPEN:
-        return found.reduced.reason
-    ranked = sorted(found.layers, key=lambda item: item.rank)
+def _worst_layer(ranking: Ranking) -> str:
+    """Describe the layer that the smaller type harms most: one that is ruined, or that causes most of the error."""
+    if ranking.reduced is not None and ranking.reduced.verdict in _OPEN_VERDICTS:
+        return ranking.reduced.reason
+    ranked = sorted(ranking.layers, key=lambda item: item.rank)
     if not ranked:
-        return f"{found.candidate} does not meet the tolerance, and has no layer in a smaller type"
+        return f"{ranking.candidate} does not meet the tolerance, and has no layer in a smaller type"
     worst, ruined = ranked[0], sum(item.is_ruined for item in ranked)
     reason = reason_of(worst)
     if ruined:
@@ -131,47 +133,47 @@ def _worst_layer(found: Ranking) -> str:
 
 
 def _worst(trial: MixedTrial | None) -> str:
-    return f"with {len(trial.kept)} layers in float: {trial.reason}" if trial is not None else ""
+    return f"with {len(trial.float_layers)} layers in float: {trial.reason}" if trial is not None else ""
 
 
-def _content(found: Ranking) -> Iterator[Block]:
-    if found.layers:
-        yield along_graph(found)
-        yield _table(found)
+def _content(ranking: Ranking) -> Iterator[Block]:
+    if ranking.layers:
+        yield along_graph(ranking)
+        yield _table(ranking)
 
 
-def _facts(found: Ranking) -> Iterator[Fact]:
-    yield Fact("candidate", found.candidate)
-    yield Fact("reference", found.reference)
-    yield Fact("layers", str(len(found.layers)))
-    if found.searched:
-        yield Fact("kept in float", "–" if found.kept is None else str(len(found.kept)))
-    yield Fact("runs", str(found.all_runs))
+def _facts(ranking: Ranking) -> Iterator[Fact]:
+    yield Fact("candidate", ranking.candidate)
+    yield Fact("reference", ranking.reference)
+    yield Fact("layers", str(len(ranking.layers)))
+    if ranking.searched:
+        yield Fact("kept in float", "–" if ranking.float_layers is None else str(len(ranking.float_layers)))
+    yield Fact("runs", str(ranking.all_runs))
 
 
-def _kept(found: Ranking) -> list[LayerFigures]:
-    return [found.layers[index] for index in found.kept or ()]
+def _float_layers(ranking: Ranking) -> list[LayerFigures]:
+    return [ranking.layers[index] for index in ranking.float_layers or ()]
 
 
-def _table(found: Ranking) -> Table:
-    ranked = sorted(found.layers, key=lambda item: (not item.kept, item.rank))
+def _table(ranking: Ranking) -> Table:
+    ranked = sorted(ranking.layers, key=lambda item: (not item.in_float, item.rank))
     return Table(
         "Layers, those worth most in float first",
-        tuple(_row(item, found) for item in ranked),
+        tuple(_row(item, ranking) for item in ranked),
         _COLUMNS,
         name_title="Layer",
         heading="Layers by what they are worth in float",
-        subject=found.candidate,
-        against=found.reference,
+        subject=ranking.candidate,
+        against=ranking.reference,
         judged=False,
         failures_first=True,
-        told=_TOLD,
+        told=_REASONS_SHOWN,
     )
 
 
-def _row(item: LayerFigures, found: Ranking) -> Row:
+def _row(item: LayerFigures, ranking: Ranking) -> Row:
     cells: tuple[CellValue, ...] = (
-        _decibel(item.own),
+        _decibel(item.layer_ratio),
         _decibel(item.accumulated),
         item.share,
         item.saturated or None,
@@ -179,16 +181,16 @@ def _row(item: LayerFigures, found: Ranking) -> Row:
         item.used,
         item.one_step,
         item.more_steps,
-        _gain(item, found),
+        _gain(item, ranking),
     )
     return Row(
         name=item.layer.name,
-        state="failed" if item.kept else "info",
+        state="failed" if item.in_float else "info",
         cells=cells,
-        reason=why_kept(item, found) if item.kept else reason_of(item),
-        mark="keep" if item.kept else "",
+        reason=why_in_float(item, ranking) if item.in_float else reason_of(item),
+        mark="keep" if item.in_float else "",
         type=item.layer.op_type,
-        chosen=item.kept,
+        chosen=item.in_float,
     )
 
 
@@ -198,40 +200,40 @@ def _decibel(value: float) -> CellValue:
     return value
 
 
-def _gain(item: LayerFigures, found: Ranking) -> CellValue:
-    gain = gain_of(item, found)
+def _gain(item: LayerFigures, ranking: Ranking) -> CellValue:
+    gain = gain_of(item, ranking)
     return None if gain is None else Cell("mended", 1e9) if math.isinf(gain) else gain
 
 
-def _document(found: Ranking, command: str) -> dict[str, Any]:
+def _document(ranking: Ranking, command: str) -> dict[str, Any]:
     """Return the fields of the document that only a ranking has."""
     return {
         "command_name": command,
-        "candidate": found.candidate,
-        "reference": found.reference,
-        "mode": found.mode,
-        "pairing": pairing_document(found.pairing),
-        "layers": [_layer(item, found) for item in found.layers],
-        "kept": None if found.kept is None else [item.layer.name for item in _kept(found)],
-        "fewest": found.fewest,
-        "searched": found.searched,
-        "runs": {"search": found.search_runs, "all": found.all_runs},
+        "candidate": ranking.candidate,
+        "reference": ranking.reference,
+        "mode": ranking.mode,
+        "pairing": pairing_document(ranking.pairing),
+        "layers": [_layer(item, ranking) for item in ranking.layers],
+        "kept": None if ranking.float_layers is None else [item.layer.name for item in _float_layers(ranking)],
+        "fewest": ranking.fewest,
+        "searched": ranking.searched,
+        "runs": {"search": ranking.search_runs, "all": ranking.all_runs},
         "trials": [
             {
-                "kept": [found.layers[index].layer.name for index in sorted(trial.kept)],
+                "kept": [ranking.layers[index].layer.name for index in sorted(trial.float_layers)],
                 "passed": trial.passed,
                 "snr_db": number(trial.ratio),
                 "reason": trial.reason,
                 "error": trial.error or None,
             }
-            for trial in found.trials
+            for trial in ranking.trials
         ],
-        "backends": {item.label: {"backend": item.backend, "version": item.version} for item in found.backends},
-        "files": found.files,
+        "backends": {item.label: {"backend": item.backend, "version": item.version} for item in ranking.backends},
+        "files": ranking.files,
     }
 
 
-def _layer(item: LayerFigures, found: Ranking) -> dict[str, Any]:
+def _layer(item: LayerFigures, ranking: Ranking) -> dict[str, Any]:
     return {
         "name": item.layer.name,
         "op_type": item.layer.op_type,
@@ -239,7 +241,7 @@ def _layer(item: LayerFigures, found: Ranking) -> dict[str, Any]:
         "operators": len(item.layer.nodes),
         "inputs": list(item.layer.inputs),
         "outputs": list(item.layer.outputs),
-        "own_snr_db": number(item.own),
+        "own_snr_db": number(item.layer_ratio),
         "accumulated_snr_db": number(item.accumulated),
         "estimated_share": item.share,
         "one_step_off": item.one_step,
@@ -254,8 +256,8 @@ def _layer(item: LayerFigures, found: Ranking) -> dict[str, Any]:
             }
             for code in item.codes
         ],
-        "kept": item.kept,
-        "gain_db": number(gain_of(item, found)),
+        "kept": item.in_float,
+        "gain_db": number(gain_of(item, ranking)),
         "snr_db_without": number(item.without),
-        "reason": why_kept(item, found) if item.kept else reason_of(item),
+        "reason": why_in_float(item, ranking) if item.in_float else reason_of(item),
     }

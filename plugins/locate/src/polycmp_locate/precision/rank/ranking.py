@@ -68,9 +68,9 @@ def rank(
     start = time.perf_counter()
     options = options or RankOptions()
     search = _Search(plan, registry, options, on_stage)
-    found = search.run()
-    found.command, found.seconds = plan.command, time.perf_counter() - start
-    return found
+    ranking = search.run()
+    ranking.command, ranking.seconds = plan.command, time.perf_counter() - start
+    return ranking
 
 
 class _Search:
@@ -81,33 +81,33 @@ class _Search:
 
     def run(self) -> Ranking:
         setup = self.setup
-        found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode, notes=list(setup.notes()))
-        found.searched = self.options.search
-        if found.searched:
+        ranking = Ranking(setup.candidate.label, setup.reference.label, self.options.mode, notes=list(setup.notes()))
+        ranking.searched = self.options.search
+        if ranking.searched:
             _require_a_judge(self.plan, any(layer.reduced for layer in self.mixer.layers))
         cases = setup.cases()
         measurer = Measurer(
             self.mixer, setup.reference_run, setup.candidate_run, setup.candidate, cases[0][0], self.on_stage
         )
-        found.layers, found.pairing = measurer.figures(), setup.pairing
-        name_modules(found.layers, setup.reference_run.graph)
+        ranking.layers, ranking.pairing = measurer.figures(), setup.pairing
+        name_modules(ranking.layers, setup.reference_run.graph)
         self.arrive = cache(measurer.arrive)
-        trials = setup.trials([item.layer for item in found.layers], cases)
-        outcome = self._find(found, trials) if found.searched else self._only_judge(trials)
-        found.search_runs = len(trials.done) + measurer.runs
-        found.fewest = outcome.fewest
-        found.kept = None if outcome.kept is None else sorted(outcome.kept)
-        for index in found.kept or ():
-            found.layers[index].kept = True
+        trials = setup.trials([item.layer for item in ranking.layers], cases)
+        outcome = self._find(ranking, trials) if ranking.searched else self._judge_reduced_model(trials)
+        ranking.search_runs = len(trials.done) + measurer.runs
+        ranking.fewest = outcome.fewest
+        ranking.float_layers = None if outcome.layers is None else sorted(outcome.layers)
+        for index in ranking.float_layers or ():
+            ranking.layers[index].in_float = True
         self.arrive()
-        self._measure_gains(found, self._order(found.layers), trials)
-        found.trials, found.all_runs = list(trials.done.values()), len(trials.done) + measurer.runs
-        found.backends = [trials.result]
-        self._write(found)
-        return found
+        self._measure_gains(ranking, self._order(ranking.layers), trials)
+        ranking.trials, ranking.all_runs = list(trials.done.values()), len(trials.done) + measurer.runs
+        ranking.backends = [trials.result]
+        self._write(ranking)
+        return ranking
 
-    def _only_judge(self, trials: Trials) -> SmallestSet:
-        """Judge the reduced model as it is; without a search nothing else is run."""
+    def _judge_reduced_model(self, trials: Trials) -> SmallestSet:
+        """Judge the reduced model alone, without a search."""
         return SmallestSet(frozenset() if trials.passes(frozenset()) else None)
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
@@ -115,9 +115,9 @@ class _Search:
             return list(range(len(layers)))[:: -1 if self.options.reverse else 1]
         return sorted(range(len(layers)), key=lambda index: layers[index].rank)
 
-    def _find(self, found: Ranking, trials: Trials) -> SmallestSet:
-        """Return the layers to keep: if those that are ruined alone do, nothing else is measured before."""
-        layers = found.layers
+    def _find(self, ranking: Ranking, trials: Trials) -> SmallestSet:
+        """Find the layers to keep; the ruined ones are tried before anything else is measured."""
+        layers = ranking.layers
         if self.options.mode != "guided":
             return in_order(self._order(layers), trials.passes, linear=self.options.mode == "linear")
         trials.limit = self.options.max_runs or max(_LEAST_RUNS, len(layers) // 10)
@@ -128,33 +128,36 @@ class _Search:
             outcome = guided(self._order(layers), trials.passes, max(2 * len(ruined), 1))
         return outcome
 
-    def _measure_gains(self, found: Ranking, order: Sequence[int], trials: Trials) -> None:
-        """Measure what the layers that matter most bring: alone in float, and as the only one of the kept not to be."""
+    def _measure_gains(self, ranking: Ranking, order: Sequence[int], trials: Trials) -> None:
+        """Measure the gain of the layers that matter most: each alone in float, and each alone not in float."""
         trials.limit = None
-        if found.kept:
+        if ranking.float_layers:
             trials.trial(frozenset())
-        kept = frozenset(found.kept or ())
-        tops = [*(index for index in order if index in kept), *(index for index in order if index not in kept)]
+        float_layers = frozenset(ranking.float_layers or ())
+        tops = [
+            *(index for index in order if index in float_layers),
+            *(index for index in order if index not in float_layers),
+        ]
         for place, index in enumerate(tops):
-            item, alone, without = found.layers[index], frozenset({index}), kept - {index}
-            if place < self.options.top and kept:
+            item, alone, without = ranking.layers[index], frozenset({index}), float_layers - {index}
+            if place < self.options.top and float_layers:
                 trials.trial(alone)
-                if item.kept:
+                if item.in_float:
                     trials.trial(without)
             if alone in trials.done:
                 item.alone = trials.done[alone].ratio
-            if item.kept and without in trials.done:
+            if item.in_float and without in trials.done:
                 item.without = trials.done[without].ratio
 
-    def _write(self, found: Ranking) -> None:
-        """Write the model that was run and judged, and no other."""
+    def _write(self, ranking: Ranking) -> None:
+        """Write the mixed model that was run and judged."""
         if not self.options.save:
             return
-        if found.kept is None:
-            found.notes.append(f"{self.options.save} was not written")
+        if ranking.float_layers is None:
+            ranking.notes.append(f"{self.options.save} was not written")
             return
-        self.setup.save([found.layers[index].layer for index in found.kept], self.options.save)
-        found.files.append(self.options.save)
+        self.setup.save([ranking.layers[index].layer for index in ranking.float_layers], self.options.save)
+        ranking.files.append(self.options.save)
 
 
 def _require_a_judge(plan: Plan, is_smaller: bool) -> None:
@@ -164,11 +167,11 @@ def _require_a_judge(plan: Plan, is_smaller: bool) -> None:
         UsageError: Nothing does: the default is what rounding to that type explains.
     """
     compare = plan.compare
-    given = compare.script or compare.postprocess or compare.postprocess_script
-    usual = all(
+    has_metric = compare.script or compare.postprocess or compare.postprocess_script
+    is_default = all(
         choice.name == DEFAULT_COMPARE and choice.options in (None, SimpleOptions()) for choice in compare.functions
     )
-    if is_smaller and usual and not given:
+    if is_smaller and is_default and not has_metric:
         raise UsageError(
             "what is good enough for the model in a smaller type?",
             why="the default is what rounding to that type explains, and the search is for less than that",

@@ -1,4 +1,4 @@
-"""Reasons why a layer loses precision, in words."""
+"""Descriptions of why a layer loses precision."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def reason_of(item: LayerFigures) -> str:
     return "; ".join(_reasons(item))
 
 
-def why_kept(item: LayerFigures, found: Ranking) -> str:
+def why_in_float(item: LayerFigures, ranking: Ranking) -> str:
     """Return the reason why a layer stays in float."""
-    words = [reason_of(item) or f"run alone, {_ratio(item.own)}"]
+    words = [reason_of(item) or f"run alone, {_ratio(item.layer_ratio)}"]
     if item.without is not None:
         words.append(f"in the smaller type again, it leaves the outputs with {_ratio(item.without)}")
-    elif item.alone is not None and found.reduced is not None:
+    elif item.alone is not None and ranking.reduced is not None:
         words.append(
-            f"in float by itself, it takes the outputs from {_ratio(found.reduced.ratio)} to {_ratio(item.alone)}"
+            f"in float by itself, it takes the outputs from {_ratio(ranking.reduced.ratio)} to {_ratio(item.alone)}"
         )
     return "; ".join(words)
 
@@ -57,7 +57,7 @@ def _share(share: float) -> str:
 
 
 def _ratio(value: float) -> str:
-    """Return a signal-to-noise ratio in words."""
+    """Describe a signal-to-noise ratio."""
     if math.isinf(value):
         return "no error" if value > 0 else "infinity or NaN"
     return f"a signal-to-noise ratio of {value:.0f} dB"

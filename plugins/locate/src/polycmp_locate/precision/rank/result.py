@@ -41,12 +41,12 @@ class Powers:
 
     Attributes:
         signal: Of the reference's tensor.
-        own: Of what the layer that makes it does wrong alone.
+        layer_error: Of what the layer that makes it does wrong alone.
         arrived: Of its error as it comes through the reduced model; 0 until that was measured.
     """
 
     signal: float
-    own: float
+    layer_error: float
     arrived: float = 0.0
 
 
@@ -56,7 +56,7 @@ class LayerFigures:
 
     Attributes:
         layer: The layer.
-        own: Signal-to-noise ratio in dB of what it makes alone of the reference's tensors.
+        layer_ratio: Signal-to-noise ratio in dB of what it makes alone of the reference's tensors.
         accumulated: The same ratio of its tensors as they come through the reduced model; infinite until measured.
         codes: Fit of its tensors and weights to the smaller type.
         one_step: Share of elements that it alone puts one step of the smaller type away; None without such a type.
@@ -64,14 +64,14 @@ class LayerFigures:
         peak: Most extreme channel: its index, its largest magnitude, and that of the median channel.
         alone: Signal-to-noise ratio of the model's outputs with this layer alone in float; None if not measured.
         without: That with all layers kept in the end but this one; None if not measured.
-        kept: Whether it stays in float in the end.
+        in_float: Whether it stays in float in the end.
         powers: Signal and errors of what it makes, by tensor.
         share: Estimated share of the error of the model's outputs.
         modules: The modules around it, the outermost first; empty if the file does not say.
     """
 
     layer: Layer
-    own: float
+    layer_ratio: float
     accumulated: float = float("inf")
     powers: Mapping[str, Powers] = field(default_factory=dict)
     share: float = 0.0
@@ -81,7 +81,7 @@ class LayerFigures:
     peak: tuple[int, float, float] | None = None
     alone: float | None = None
     without: float | None = None
-    kept: bool = False
+    in_float: bool = False
     modules: tuple[str, ...] = ()
 
     @property
@@ -101,12 +101,12 @@ class LayerFigures:
 
     @property
     def overflows(self) -> bool:
-        """Whether the layer alone makes infinities or NaN where the reference has numbers."""
-        return self.own == float("-inf")
+        """Whether the layer alone returns infinities or NaN where the reference has numbers."""
+        return self.layer_ratio == float("-inf")
 
     @property
     def is_ruined(self) -> bool:
-        """Whether numbers overflow, or next to all of a tensor or weight become zero."""
+        """Whether numbers overflow, or almost all of a tensor or weight becomes zero."""
         return self.overflows or self.underflow > _NEXT_TO_ALL
 
     @property
@@ -115,7 +115,7 @@ class LayerFigures:
 
         A ruined layer comes first: its share of the error cannot be estimated, since it hides what others bring.
         """
-        return not self.is_ruined, -self.share, self.own
+        return not self.is_ruined, -self.share, self.layer_ratio
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class MixedTrial:
     """A model with some layers in float, run and judged.
 
     Attributes:
-        kept: Positions of these layers.
+        float_layers: Positions of these layers.
         passed: Whether all outputs are within the tolerance, for all inputs.
         ratio: The smallest signal-to-noise ratio of an output in dB.
         reason: Reason of a failure.
@@ -131,7 +131,7 @@ class MixedTrial:
         verdict: The verdict in one word, as of a run.
     """
 
-    kept: frozenset[int]
+    float_layers: frozenset[int]
     passed: bool
     ratio: float
     reason: str = ""
@@ -148,20 +148,20 @@ class Ranking:
         reference: The label of the one to believe.
         mode: Search method: `guided`, `bisect` or `linear`.
         layers: The layers that the smaller type concerns, in the model's order.
-        kept: Positions in `layers` of those that stay in float; None if no model was found that meets the tolerance.
+        float_layers: Positions in `layers` of those that stay in float; None if no model meets the tolerance.
         trials: Every model that was run and judged, in this order.
-        search_runs: Number of runs of reduced and mixed models to find `kept`; all layers once alone are one.
+        search_runs: Number of runs of reduced and mixed models to find `float_layers`; all layers once alone are one.
         all_runs: Number of all such runs, those to measure the gain of layers included.
         fewest: Whether it was verified that none of the kept layers can be left out.
         pairing: Pairs of tensors of the two models.
-        searched: Whether the fewest layers to keep were looked for; if not, `kept` is empty or None.
+        searched: Whether the fewest layers to keep were looked for; if not, `float_layers` is empty or None.
     """
 
     candidate: str
     reference: str
     mode: str
     layers: list[LayerFigures] = field(default_factory=list)
-    kept: Sequence[int] | None = None
+    float_layers: Sequence[int] | None = None
     trials: Sequence[MixedTrial] = ()
     search_runs: int = 0
     all_runs: int = 0
@@ -178,15 +178,15 @@ class Ranking:
 
     @property
     def reduced(self) -> MixedTrial | None:
-        """The reduced model as it is."""
-        return next((trial for trial in self.trials if not trial.kept), None)
+        """The trial of the reduced model without layers in float."""
+        return next((trial for trial in self.trials if not trial.float_layers), None)
 
     @property
     def best(self) -> MixedTrial | None:
         """The model with the fewest layers in float that meets the tolerance."""
-        if self.kept is None:
+        if self.float_layers is None:
             return None
-        return next((trial for trial in self.trials if trial.kept == frozenset(self.kept or ())), None)
+        return next((trial for trial in self.trials if trial.float_layers == frozenset(self.float_layers or ())), None)
 
     @property
     def failed_backends(self) -> list[BackendResult]:

@@ -1,4 +1,4 @@
-"""Finding the fewest layers to keep in float, in few runs.
+"""Search for the fewest layers to keep in float, in few runs.
 
 All of it supposes that one more layer in float never hurts.
 """
@@ -22,11 +22,11 @@ class SmallestSet:
     """Result of a search.
 
     Attributes:
-        kept: The layers to keep; None if not even all of them are enough.
+        layers: The layers to keep; None if not even all of them are enough.
         fewest: Whether none of them can be left out, as far as was tried.
     """
 
-    kept: frozenset[int] | None
+    layers: frozenset[int] | None
     fewest: bool = True
 
 
@@ -50,7 +50,7 @@ def in_order(order: Sequence[int], passes: Passes, *, linear: bool) -> SmallestS
 
 
 def guided(order: Sequence[int], passes: Passes, first: int = 1) -> SmallestSet:
-    """Return layers of which none can be left out, found through an order in which those needed come early.
+    """Return a minimal set of layers, searched in an order in which those needed come early.
 
     The number of layers doubles until the model passes, then is halved between failing and passing; what is left is
     made smaller from its end: layers go in ever larger groups as long as the model passes without them. With k layers
@@ -61,20 +61,20 @@ def guided(order: Sequence[int], passes: Passes, first: int = 1) -> SmallestSet:
         passes: Says whether the model passes with these in float; may raise `OutOfRuns`.
         first: Number of layers to begin with.
     """
-    tried = _Tried(passes)
+    best_passing = _BestPassing(passes)
     try:
-        if tried(frozenset()):
+        if best_passing(frozenset()):
             return SmallestSet(frozenset())
-        size = _grow(order, tried, first)
+        size = _grow(order, best_passing, first)
         if size is None:
             return SmallestSet(None)
-        return SmallestSet(_shrink(list(order[: size - 1]), frozenset(order[size - 1 : size]), tried))
+        return SmallestSet(_shrink(list(order[: size - 1]), frozenset(order[size - 1 : size]), best_passing))
     except OutOfRuns:
-        return SmallestSet(tried.best, fewest=False)
+        return SmallestSet(best_passing.best, fewest=False)
 
 
 def among(known: Sequence[int], passes: Passes) -> SmallestSet | None:
-    """Return layers of which none can be left out, of some that are known to break a model; None if they do not do.
+    """Return a minimal set among layers that are known to break a model; None if all of them are not enough.
 
     Nothing is run without any of them, unless none is needed. With all of k layers needed, it takes 1 + k runs.
 
@@ -82,28 +82,28 @@ def among(known: Sequence[int], passes: Passes) -> SmallestSet | None:
         known: The layers, the worst first.
         passes: Says whether the model passes with these in float; may raise `OutOfRuns`.
     """
-    tried = _Tried(passes)
+    best_passing = _BestPassing(passes)
     try:
-        return SmallestSet(_shrink(list(known), frozenset(), tried)) if tried(frozenset(known)) else None
+        return SmallestSet(_shrink(list(known), frozenset(), best_passing)) if best_passing(frozenset(known)) else None
     except OutOfRuns:
-        return SmallestSet(tried.best, fewest=False)
+        return SmallestSet(best_passing.best, fewest=False)
 
 
-class _Tried:
-    """Tries layers, and remembers the fewest with which the model passed.
+class _BestPassing:
+    """Remembers the fewest layers with which the model passed.
 
     Args:
-        passes: Says whether it does.
+        passes: Says whether the model passes with these in float.
     """
 
     def __init__(self, passes: Passes) -> None:
         self.best: frozenset[int] | None = None
         self._passes = passes
 
-    def __call__(self, kept: frozenset[int]) -> bool:
-        passed = self._passes(kept)
-        if passed and (self.best is None or len(kept) < len(self.best)):
-            self.best = kept
+    def __call__(self, layers: frozenset[int]) -> bool:
+        passed = self._passes(layers)
+        if passed and (self.best is None or len(layers) < len(self.best)):
+            self.best = layers
         return passed
 
 

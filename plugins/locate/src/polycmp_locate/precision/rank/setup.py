@@ -13,7 +13,7 @@ from polycmp.runs import Resolved, ResolvedBackend, copy_feed, copy_outputs, ope
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.onnx_extra import require_onnx
 from polycmp_locate.pairing import Pairing, pair_graphs
-from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
+from polycmp_locate.pairing.inputs import input_pairs, renamed_inputs, with_inputs
 from polycmp_locate.pairing.words import input_notes
 from polycmp_locate.precision.rank.trials import Trials
 
@@ -28,7 +28,7 @@ Cases = Sequence[tuple[Feed, dict[str, Any]]]
 
 
 class Setup:
-    """Two backends with a model each, whose layers can be exchanged.
+    """Two backends, each with a model of its own, whose layers can be exchanged.
 
     Args:
         plan: Models, backends, inputs and tolerances.
@@ -43,7 +43,7 @@ class Setup:
         reference_run: The reference with a view inside its model.
         mixer: Exchanges layers.
         pairing: Pairs of tensors of the two models.
-        inputs: The candidate's names of inputs that it calls otherwise, by the reference's, which are used throughout.
+        inputs: The candidate's names of inputs that are renamed, by the reference's names, which are used throughout.
 
     Raises:
         PluginError: `polycmp-onnx` is not installed.
@@ -64,33 +64,32 @@ class Setup:
 
         self._plan, self._registry, self._on_stage = plan, registry, on_stage
         self._resolved = resolve(plan, registry)
-        self.candidate, self.reference = _two(self._resolved, plan.compare.reference, made=reduce is not None)
+        self.candidate, self.reference = _two(self._resolved, plan.compare.reference, derived=reduce is not None)
         on_stage("reading the models")
         self.exact = _onnx(self.reference)
         partitioned_runs = {
             partitioned_run.label: partitioned_run for partitioned_run in open_partitioned_runs(self._resolved)
         }
-        self.reference_run, self.candidate_run = (
-            partitioned_runs[self.reference.label],
-            partitioned_runs[self.candidate.label],
+        self.reference_run = partitioned_runs[self.reference.label]
+        self.candidate_run = partitioned_runs[self.candidate.label]
+        self._pairs = input_pairs(
+            self.candidate_run, self.reference_run, plan.data.map_input, plan.command, further=False
         )
-        given = plan.data.map_input
-        self._pairs = input_pairs(self.candidate_run, self.reference_run, given, plan.command, further=False)
-        self.inputs = own_names(self._pairs)
+        self.inputs = renamed_inputs(self._pairs)
         if self.inputs:
             self.candidate_run = with_inputs(self.candidate_run, self.inputs)
-        self._given = given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
+        self._candidate_model = model = _onnx(self.candidate) if reduce is None else reduce(self.exact)
         if reduce is not None:  # its model has no file, so what was opened for it is the float model
             self.candidate_run = PartitionedRun(
-                self.candidate_run.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
+                self.candidate_run.result, graph_of(model), self.candidate.make_runner, self.candidate.needs
             )
-        self.use(with_names(given, {own: name for name, own in self.inputs.items()}))
+        self.use(with_names(model, {model_name: name for name, model_name in self.inputs.items()}))
 
-    def save(self, kept: Iterable[Layer], path: str) -> None:
+    def save(self, layers: Iterable[Layer], path: str) -> None:
         """Write the candidate's model with some layers of the reference's, under its own names of inputs.
 
         Args:
-            kept: The layers.
+            layers: The layers.
             path: The file to write.
 
         Raises:
@@ -100,8 +99,8 @@ class Setup:
         from polycmp_onnx import save_verified
         from polycmp_onnx.graph import with_names
 
-        made = with_names(self.mixer.mix(kept), self.inputs)
-        save_verified(made, path, self._registry, self._given, self.candidate.model.path)
+        mixed_model = with_names(self.mixer.mix(layers), self.inputs)
+        save_verified(mixed_model, path, self._registry, self._candidate_model, self.candidate.model.path)
 
     def notes(self) -> Iterator[str]:
         """Yield notes on how the models were brought together."""
@@ -131,10 +130,10 @@ class Setup:
         cases = []
         self._on_stage("running the reference")
         for feed in open_feeds(self._resolved.source, live.inputs() or TensorMetadata()) if live.is_active else ():
-            made = live.infer(feed)
-            if made is None:
+            outputs = live.infer(feed)
+            if outputs is None:
                 break
-            cases.append((copy_feed(feed), copy_outputs(made)))
+            cases.append((copy_feed(feed), copy_outputs(outputs)))
         live.deactivate()
         if live.result.error:
             raise ModelError(f"the reference failed: {live.result.error}", whose=live.label, hint=live.result.hint)
@@ -174,7 +173,7 @@ def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph)
     return pairs
 
 
-def _two(resolved: Resolved, label: str, *, made: bool) -> tuple[ResolvedBackend, ResolvedBackend]:
+def _two(resolved: Resolved, label: str, *, derived: bool) -> tuple[ResolvedBackend, ResolvedBackend]:
     """Return the backend to judge and the one to believe.
 
     Raises:
@@ -186,13 +185,13 @@ def _two(resolved: Resolved, label: str, *, made: bool) -> tuple[ResolvedBackend
         raise UsageError("two backends are needed: one for the model to judge, one for the model to believe", hint=hint)
     reference = backends[-1]
     if label:
-        wanted = [item for item in backends if label in (item.label, item.plan.backend)]
-        if not wanted:
+        matching = [item for item in backends if label in (item.label, item.plan.backend)]
+        if not matching:
             labels = [item.label for item in backends]
             raise UsageError(f"--reference: no run is called {label!r}", why=did_you_mean(label, labels))
-        reference = wanted[0]
+        reference = matching[0]
     candidate = next(item for item in backends if item is not reference)
-    if not made and candidate.model.path == reference.model.path:
+    if not derived and candidate.model.path == reference.model.path:
         raise UsageError("two models are needed: the one to judge, and the one to believe", hint=hint)
     return candidate, reference
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from polycmp_locate.precision.rank.result import LayerFigures, Powers
 
 #: An error that is infinite counts as so many times the signal.
-_WORST = 1e6
+_MAX_ERROR_RATIO = 1e6
 #: At least this share of the error after a layer comes through it: the two parts are not quite independent.
-_LEAST = 0.01
+_MIN_SHARE = 0.01
 
 
 def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> None:
@@ -27,20 +27,20 @@ def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> N
     """
     known = {name: powers for item in layers for name, powers in item.powers.items()}
     weight = {name: 1.0 / known[name].signal for name in outputs if name in known and known[name].signal}
-    brought = []
+    layer_errors = []
     for item in reversed(layers):
         here = [(powers, weight[name]) for name, powers in item.powers.items() if name in weight]
-        own = sum(_limited(powers.own, powers) * by for powers, by in here)
+        layer_error = sum(_limited(powers.layer_error, powers) * by for powers, by in here)
         behind = sum(_limited(powers.arrived, powers) * by for powers, by in here)
         before = sum(_limited(known[name].arrived, known[name]) for name in item.layer.inputs if name in known)
-        through = max(behind - own, _LEAST * behind) / before if before else 0.0
+        through = max(behind - layer_error, _MIN_SHARE * behind) / before if before else 0.0
         for name in item.layer.inputs:
             weight[name] = weight.get(name, 0.0) + through
-        brought.append(own)
-    total = sum(brought) or 1.0
-    for item, own in zip(reversed(layers), brought, strict=True):
-        item.share = own / total
+        layer_errors.append(layer_error)
+    total = sum(layer_errors) or 1.0
+    for item, layer_error in zip(reversed(layers), layer_errors, strict=True):
+        item.share = layer_error / total
 
 
 def _limited(power: float, powers: Powers) -> float:
-    return min(power, _WORST * powers.signal)
+    return min(power, _MAX_ERROR_RATIO * powers.signal)

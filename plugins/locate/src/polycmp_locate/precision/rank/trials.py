@@ -1,4 +1,4 @@
-"""Running mixed models, and judging their outputs as `polycmp run` does."""
+"""Trials of mixed models, judged as `polycmp run` judges outputs."""
 
 from __future__ import annotations
 
@@ -54,55 +54,59 @@ class Trials:
         self._resolved = resolved
         self._reference, self._on_stage = reference, on_stage
 
-    def passes(self, kept: frozenset[int]) -> bool:
+    def passes(self, float_layers: frozenset[int]) -> bool:
         """Return whether the model is within the tolerance with some layers in float.
 
         Raises:
             OutOfRuns: It was not tried yet, and no further run is allowed.
         """
-        return self.trial(kept).passed
+        return self.trial(float_layers).passed
 
-    def trial(self, kept: frozenset[int]) -> MixedTrial:
+    def trial(self, float_layers: frozenset[int]) -> MixedTrial:
         """Run and judge the model with some layers in float.
 
         Raises:
             OutOfRuns: It was not tried yet, and no further run is allowed.
         """
-        known = self.done.get(kept)
-        if known is None:
+        result = self.done.get(float_layers)
+        if result is None:
             if self.limit is not None and len(self.done) >= self.limit:
                 raise OutOfRuns
-            self._on_stage(f"run {len(self.done) + 1}: {len(kept)} of {len(self._layers)} layers in float")
-            known = self.done[kept] = self._run(kept)
-        return known
+            self._on_stage(f"run {len(self.done) + 1}: {len(float_layers)} of {len(self._layers)} layers in float")
+            result = self.done[float_layers] = self._run(float_layers)
+        return result
 
-    def _run(self, kept: frozenset[int]) -> MixedTrial:
-        from polycmp_locate.precision.mixed import GivenModel
+    def _run(self, float_layers: frozenset[int]) -> MixedTrial:
+        from polycmp_locate.precision.mixed import LoadedModel
 
-        loader = GivenModel(self._mixer.mix(self._layers[index] for index in kept))
+        loader = LoadedModel(self._mixer.mix(self._layers[index] for index in float_layers))
         scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
         live = BackendRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
-        outputs: list[Tensors] = []
+        all_outputs: list[Tensors] = []
         live.activate()
         self.result.version = self.result.version or scratch.version
         for feed, _ in self._cases:
-            made = live.infer(feed) if live.is_active else None
-            if made is None:
+            outputs = live.infer(feed) if live.is_active else None
+            if outputs is None:
                 live.deactivate()
-                return MixedTrial(kept, False, float("-inf"), error=scratch.error, verdict="error")
-            outputs.append(copy_outputs(made))
+                return MixedTrial(float_layers, False, float("-inf"), error=scratch.error, verdict="error")
+            all_outputs.append(copy_outputs(outputs))
         live.deactivate()
-        pairs = [(feed, made, expected) for (feed, expected), made in zip(self._cases, outputs, strict=True)]
-        ratio = min((ratio for _, made, expected in pairs for ratio in _ratios(made, expected)), default=float("inf"))
-        found = judge_outputs(self._resolved, self._backend.label, self._reference, pairs)
-        return MixedTrial(kept, found.verdict == "passed", ratio, why_failed(found), verdict=found.verdict)
+        pairs = [(feed, outputs, expected) for (feed, expected), outputs in zip(self._cases, all_outputs, strict=True)]
+        ratio = min(
+            (ratio for _, outputs, expected in pairs for ratio in _ratios(outputs, expected)), default=float("inf")
+        )
+        outcome = judge_outputs(self._resolved, self._backend.label, self._reference, pairs)
+        return MixedTrial(
+            float_layers, outcome.verdict == "passed", ratio, why_failed(outcome), verdict=outcome.verdict
+        )
 
 
-def _ratios(made: Tensors, expected: Tensors) -> list[float]:
+def _ratios(outputs: Tensors, expected: Tensors) -> list[float]:
     """Return the signal-to-noise ratio of every output that both have."""
     ratios = []
-    for name in made:
-        one, two = to_numpy(made[name]), to_numpy(expected[name]) if name in expected else None
+    for name in outputs:
+        one, two = to_numpy(outputs[name]), to_numpy(expected[name]) if name in expected else None
         if two is not None and one.shape == two.shape and two.dtype.kind in "fV":
             ratios.append(ratio_db(two, one))
     return ratios

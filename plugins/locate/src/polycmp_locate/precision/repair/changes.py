@@ -1,4 +1,4 @@
-"""Differences between an operator of a model and that of the model it was made from, in words."""
+"""Descriptions of the differences between an operator and its source's."""
 
 from __future__ import annotations
 
@@ -8,61 +8,65 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp_locate.precision.repair.result import Change
+from polycmp_locate.precision.repair.result import Correction
 
 if TYPE_CHECKING:
     from polycmp_locate.precision.mixed import Layer, Mixer
 
 #: Operators that only change type or order of elements.
-_FORM = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+_FORM_OPERATORS = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
 
 
-def changes_of(mixer: Mixer, layer: Layer) -> list[Change]:
+def changes_of(mixer: Mixer, layer: Layer) -> list[Correction]:
     """Return the differences of a layer that was taken from the source.
 
     Args:
         mixer: The models.
         layer: The layer.
     """
-    mine = [node for node in mixer.reduced_nodes(layer) if node.op_type != "Constant"]
-    source = mixer.exact_nodes(layer)
-    found = list(_operators(layer, mine, source))
-    if [node.op_type for node in mine] == [node.op_type for node in source]:
-        for one, two in zip(mine, source, strict=True):
-            found += _attributes(one, two)
-            found += _weights(mixer, layer, one, two)
-            found += _order(mixer, one, two)
-    return found or [Change("graph", layer.label, "taken from the source")]
+    reduced_nodes = [node for node in mixer.reduced_nodes(layer) if node.op_type != "Constant"]
+    source_nodes = mixer.exact_nodes(layer)
+    changes = list(_operators(layer, reduced_nodes, source_nodes))
+    if [node.op_type for node in reduced_nodes] == [node.op_type for node in source_nodes]:
+        for one, two in zip(reduced_nodes, source_nodes, strict=True):
+            changes += _attributes(one, two)
+            changes += _weights(mixer, layer, one, two)
+            changes += _order(mixer, one, two)
+    return changes or [Correction("graph", layer.label, "taken from the source")]
 
 
-def _operators(layer: Layer, mine: Sequence[Any], source: Sequence[Any]) -> Iterator[Change]:
-    has, wanted = Counter(node.op_type for node in mine), Counter(node.op_type for node in source)
-    for kind, count in (wanted - has).items():
-        yield Change("graph", layer.label, f"{_many(count, kind)} was missing")
-    for kind, count in (has - wanted).items():
-        yield Change("graph", layer.label, f"{_many(count, kind)} too many")
-    if has == wanted and [node.op_type for node in mine] != [node.op_type for node in source]:
-        yield Change("graph", layer.label, "its operators stood in another order")
+def _operators(layer: Layer, reduced_nodes: Sequence[Any], source_nodes: Sequence[Any]) -> Iterator[Correction]:
+    reduced_counts = Counter(node.op_type for node in reduced_nodes)
+    source_counts = Counter(node.op_type for node in source_nodes)
+    for kind, count in (source_counts - reduced_counts).items():
+        yield Correction("graph", layer.label, f"{_many(count, kind)} was missing")
+    for kind, count in (reduced_counts - source_counts).items():
+        yield Correction("graph", layer.label, f"{_many(count, kind)} too many")
+    same_order = [node.op_type for node in reduced_nodes] == [node.op_type for node in source_nodes]
+    if reduced_counts == source_counts and not same_order:
+        yield Correction("graph", layer.label, "its operators stood in another order")
 
 
 def _many(count: int, kind: str) -> str:
     return f"a {kind}" if count == 1 else f"{count} {kind}"
 
 
-def _attributes(mine: Any, source: Any) -> Iterator[Change]:
+def _attributes(reduced_node: Any, source_node: Any) -> Iterator[Correction]:
     import onnx
 
-    has, wanted = ({item.name: item for item in node.attribute} for node in (mine, source))
-    label = _label(source)
-    for name in sorted({*has, *wanted}):
-        one, two = has.get(name), wanted.get(name)
+    reduced_attributes, source_attributes = (
+        {item.name: item for item in node.attribute} for node in (reduced_node, source_node)
+    )
+    label = _label(source_node)
+    for name in sorted({*reduced_attributes, *source_attributes}):
+        one, two = reduced_attributes.get(name), source_attributes.get(name)
         if one == two or _is_tensor(one) or _is_tensor(two):
             continue
         old, new = (None if item is None else onnx.helper.get_attribute_value(item) for item in (one, two))
-        if "perm" in name or mine.op_type in _FORM:
-            yield Change("graph", label, f"{name} {_plain(old)} -> {_plain(new)}")
+        if "perm" in name or reduced_node.op_type in _FORM_OPERATORS:
+            yield Correction("graph", label, f"{name} {_plain(old)} -> {_plain(new)}")
         else:
-            yield Change("hyperparameter", label, f"{name} {_plain(old)} -> {_plain(new)}")
+            yield Correction("hyperparameter", label, f"{name} {_plain(old)} -> {_plain(new)}")
 
 
 def _is_tensor(item: Any) -> bool:
@@ -77,29 +81,29 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _weights(mixer: Mixer, layer: Layer, mine: Any, source: Any) -> Iterator[Change]:
+def _weights(mixer: Mixer, layer: Layer, reduced_node: Any, source_node: Any) -> Iterator[Correction]:
     inputs = set(mixer.exact_inputs) & set(layer.inputs)
-    for place, (one, two) in enumerate(zip(mine.input, source.input, strict=False)):
+    for place, (one, two) in enumerate(zip(reduced_node.input, source_node.input, strict=False)):
         old, new = mixer.reduced_weight(one), mixer.exact_weight(two)
         if old is None or new is None:
             continue
         text = difference(old, new)
         if text.startswith("channels") and inputs and place > 0:
-            yield Change("input", sorted(inputs)[0], f"{text} in the weight of {_label(source)}")
+            yield Correction("input", sorted(inputs)[0], f"{text} in the weight of {_label(source_node)}")
         elif text:
             small = new.size <= 8 and new.dtype.kind in "iu"
-            yield Change("hyperparameter" if small else "parameter", _label(source), f"weight {two!r}: {text}")
+            yield Correction("hyperparameter" if small else "parameter", _label(source_node), f"weight {two!r}: {text}")
 
 
-def _order(mixer: Mixer, mine: Any, source: Any) -> Iterator[Change]:
+def _order(mixer: Mixer, reduced_node: Any, source_node: Any) -> Iterator[Correction]:
     """Yield a change where the two inputs of an operator were exchanged."""
-    pairs = [mixer.pairs.get(name, name) for name in source.input]
-    if len(pairs) == 2 and list(mine.input) == pairs[::-1] and pairs[0] != pairs[1]:
-        yield Change("graph", _label(source), "its inputs were exchanged")
+    pairs = [mixer.pairs.get(name, name) for name in source_node.input]
+    if len(pairs) == 2 and list(reduced_node.input) == pairs[::-1] and pairs[0] != pairs[1]:
+        yield Correction("graph", _label(source_node), "its inputs were exchanged")
 
 
 def difference(old: Any, new: Any) -> str:
-    """Describe the difference of a weight from the source's, in words; empty if there is none but rounding.
+    """Describe the difference of a weight from the source's; empty if there is none but rounding.
 
     Args:
         old: The weight.

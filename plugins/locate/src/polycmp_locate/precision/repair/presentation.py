@@ -12,44 +12,44 @@ from polycmp_locate.precision.repair.result import Repair
 from polycmp_locate.report_builder import build_result, number
 
 
-def result_of(found: Repair) -> Result:
+def result_of(repair: Repair) -> Result:
     """Build the result of the repair for reports."""
     then = None
-    if found.changes and not found.files:
-        then = NextStep(f"{found.command} --save-fixed fixed.onnx", "write the mended model")
+    if repair.changes and not repair.files:
+        then = NextStep(f"{repair.command} --save-fixed fixed.onnx", "write the mended model")
     return build_result(
         "locate",
-        _verdict(found),
-        PASSED if _is_equal(found) else FOUND if found.after is not None else FAILED,
-        _sentence(found),
-        title=found.candidate,
-        typed=found.command,
-        seconds=found.seconds,
+        _verdict(repair),
+        PASSED if _is_equal(repair) else FOUND if repair.after is not None else FAILED,
+        _sentence(repair),
+        title=repair.candidate,
+        typed=repair.command,
+        seconds=repair.seconds,
         kind="repair",
-        document=_document(found),
-        facts=(Fact("changes", str(len(found.changes))), Fact("runs", str(found.runs))),
-        content=_content(found),
-        notes=found.notes,
-        files=found.files,
+        document=_document(repair),
+        facts=(Fact("changes", str(len(repair.changes))), Fact("runs", str(repair.runs))),
+        content=_content(repair),
+        notes=repair.notes,
+        files=repair.files,
         then=then,
     )
 
 
-def _is_equal(found: Repair) -> bool:
-    return found.before is not None and found.before.passed
+def _is_equal(repair: Repair) -> bool:
+    return repair.before is not None and repair.before.passed
 
 
-def _verdict(found: Repair) -> Verdict:
-    return "passed" if _is_equal(found) else "failed"
+def _verdict(repair: Repair) -> Verdict:
+    return "passed" if _is_equal(repair) else "failed"
 
 
-def _sentence(found: Repair) -> str:
-    if _is_equal(found):
-        return f"{found.candidate} meets the tolerance as it is"
-    if found.after is None:
-        return f"no change was found that brings {found.candidate} within tolerance; nothing was written"
-    bring = f"{counted(len(found.changes), 'change')} from the source bring{'s' if len(found.changes) == 1 else ''}"
-    return f"{bring} {found.candidate} within tolerance: {_error(found.before)} before, {_error(found.after)} after"
+def _sentence(repair: Repair) -> str:
+    if _is_equal(repair):
+        return f"{repair.candidate} meets the tolerance as it is"
+    if repair.after is None:
+        return f"no change was found that brings {repair.candidate} within tolerance; nothing was written"
+    bring = f"{counted(len(repair.changes), 'change')} from the source bring{'s' if len(repair.changes) == 1 else ''}"
+    return f"{bring} {repair.candidate} within tolerance: {_error(repair.before)} before, {_error(repair.after)} after"
 
 
 def _error(trial: MixedTrial | None) -> str:
@@ -63,36 +63,36 @@ def _error(trial: MixedTrial | None) -> str:
     return "no error" if ratio == "inf" else "an error without bounds"
 
 
-def _content(found: Repair) -> Iterator[Block]:
-    if found.suspects:
+def _content(repair: Repair) -> Iterator[Block]:
+    if repair.suspects:
         yield Table(
             "Layers that are wrong by themselves",
             tuple(
                 Row(item.name, "failed", (Cell("broken") if item.ratio == float("-inf") else item.ratio,))
-                for item in found.suspects
+                for item in repair.suspects
             ),
             (Column("Own dB", "number"),),
             name_title="Layer",
             judged=False,
             failures_first=True,
         )
-    yield from (Note(f"{item.where}: {item.text}", label=f"{item.kind} changed") for item in found.changes)
+    yield from (Note(f"{item.where}: {item.text}", label=f"{item.kind} changed") for item in repair.changes)
 
 
-def _document(found: Repair) -> dict[str, Any]:
+def _document(repair: Repair) -> dict[str, Any]:
     """Return the fields of the document that only a repair has."""
     return {
-        "candidate": found.candidate,
-        "reference": found.reference,
+        "candidate": repair.candidate,
+        "reference": repair.reference,
         "suspects": [
             {"layer": item.name, "operators": list(item.operators), "own_snr_db": number(item.ratio)}
-            for item in found.suspects
+            for item in repair.suspects
         ],
-        "changes": [{"kind": item.kind, "where": item.where, "text": item.text} for item in found.changes],
-        "before": _trial(found.before),
-        "after": _trial(found.after),
-        "runs": found.runs,
-        "files": found.files,
+        "changes": [{"kind": item.kind, "where": item.where, "text": item.text} for item in repair.changes],
+        "before": _trial(repair.before),
+        "after": _trial(repair.after),
+        "runs": repair.runs,
+        "files": repair.files,
     }
 
 

@@ -17,14 +17,14 @@ from polycmp_locate.precision.rank.search import SmallestSet, guided
 from polycmp_locate.precision.rank.setup import Cases, Setup, Stage
 from polycmp_locate.precision.rank.trials import Trials
 from polycmp_locate.precision.repair.changes import changes_of
-from polycmp_locate.precision.repair.result import Change, Repair, Suspect
+from polycmp_locate.precision.repair.result import Correction, Repair, Suspect
 from polycmp_locate.precision.repair.suspects import errors_alone, is_suspect
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp_locate.precision.mixed import Layer
 
-_RUNS = 32
+_MAX_RUNS = 32
 
 
 def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lambda _: None) -> Repair:
@@ -44,42 +44,42 @@ def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lam
     start = time.perf_counter()
     _refuse_to_overwrite(save)
     setup = Setup(plan, registry, on_stage)
-    found = Repair(setup.candidate.label, setup.reference.label)
-    found.notes += setup.notes()
+    result = Repair(setup.candidate.label, setup.reference.label)
+    result.notes += setup.notes()
     cases = setup.cases()
     trials = setup.trials(setup.mixer.layers, cases)
-    found.before, found.runs = trials.trial(frozenset()), 1
-    if found.before.passed:
-        found.after = found.before
+    result.before, result.runs = trials.trial(frozenset()), 1
+    if result.before.passed:
+        result.after = result.before
     else:
-        _mend(found, setup, cases, save, on_stage)
-    found.backends = [trials.result]
-    found.command, found.seconds = plan.command, time.perf_counter() - start
-    return found
+        _mend(result, setup, cases, save, on_stage)
+    result.backends = [trials.result]
+    result.command, result.seconds = plan.command, time.perf_counter() - start
+    return result
 
 
-def _mend(found: Repair, setup: Setup, cases: Cases, save: str, on_stage: Stage) -> None:
+def _mend(result: Repair, setup: Setup, cases: Cases, save: str, on_stage: Stage) -> None:
     opened = _open_inputs(setup, cases)
     layers = setup.mixer.layers
     ratios = errors_alone(setup.mixer, setup.reference_run, setup.candidate, cases[0][0], on_stage)
     order = sorted(range(len(layers)), key=ratios.__getitem__)
-    wrong = [index for index in order if is_suspect(setup.mixer, layers[index], ratios[index])]
-    found.suspects = [_suspect(setup, layers[index], ratios[index]) for index in wrong]
+    suspects = [index for index in order if is_suspect(setup.mixer, layers[index], ratios[index])]
+    result.suspects = [_suspect(setup, layers[index], ratios[index]) for index in suspects]
     trials = setup.trials(layers, cases)
-    trials.limit = _RUNS
-    outcome = _search(order, wrong, trials, ratios)
-    found.runs += len(trials.done)
-    if outcome.kept is None:
-        found.notes.append("no layer of the source, put in place of one here, brings the outputs within the tolerance")
+    trials.limit = _MAX_RUNS
+    outcome = _search(order, suspects, trials, ratios)
+    result.runs += len(trials.done)
+    if outcome.layers is None:
+        result.notes.append("no layer of the source, put in place of one here, brings the outputs within the tolerance")
         return
-    kept = sorted(outcome.kept)
-    found.after = trials.done[frozenset(kept)]
-    found.changes = [*opened, *(change for index in kept for change in changes_of(setup.mixer, layers[index]))]
+    replaced = sorted(outcome.layers)
+    result.after = trials.done[frozenset(replaced)]
+    result.changes = [*opened, *(change for index in replaced for change in changes_of(setup.mixer, layers[index]))]
     if not outcome.fewest:
-        found.notes.append("the search was ended early: some of what was changed may have been right")
+        result.notes.append("the search was ended early: some of what was changed may have been right")
     if save:
-        setup.save([layers[index] for index in kept], save)
-        _save_changes(found, save)
+        setup.save([layers[index] for index in replaced], save)
+        _save_changes(result, save)
 
 
 def _suspect(setup: Setup, layer: Layer, ratio: float) -> Suspect:
@@ -87,18 +87,18 @@ def _suspect(setup: Setup, layer: Layer, ratio: float) -> Suspect:
     return Suspect(layer.label, ratio, names)
 
 
-def _search(order: Sequence[int], wrong: Sequence[int], trials: Trials, ratios: Sequence[float]) -> SmallestSet:
+def _search(order: Sequence[int], suspects: Sequence[int], trials: Trials, ratios: Sequence[float]) -> SmallestSet:
     """Return the fewest layers to take: among those that are wrong by themselves, else among all that are not exact."""
-    if wrong:
-        found = guided(wrong, trials.passes, len(wrong))
-        if found.kept is not None:
-            return found
+    if suspects:
+        smallest = guided(suspects, trials.passes, len(suspects))
+        if smallest.layers is not None:
+            return smallest
     inexact = [index for index in order if ratios[index] < math.inf]
-    return guided(inexact or order, trials.passes, max(2 * len(wrong), 1))
+    return guided(inexact or order, trials.passes, max(2 * len(suspects), 1))
 
 
-def _open_inputs(setup: Setup, cases: Cases) -> list[Change]:
-    """Let the model take what the source takes, where its declared shapes forbid it; return what was changed."""
+def _open_inputs(setup: Setup, cases: Cases) -> list[Correction]:
+    """Declare the source's input shapes where the model's own refuse the feed; return the changes."""
     import onnx
 
     model = onnx.ModelProto()
@@ -111,7 +111,7 @@ def _open_inputs(setup: Setup, cases: Cases) -> list[Change]:
             continue
         old, new = _shape(value), _shape(source[value.name])
         value.type.tensor_type.shape.CopyFrom(source[value.name].type.tensor_type.shape)
-        changes.append(Change("input", value.name, f"shape {old} -> {new}"))
+        changes.append(Correction("input", value.name, f"shape {old} -> {new}"))
     if changes:
         outputs = {value.name: value for value in setup.exact.graph.output}
         for value in model.graph.output:
@@ -141,10 +141,10 @@ def _beside(path: str) -> Path:
 
 
 def _refuse_to_overwrite(path: str) -> None:
-    """Make sure that the list of changes takes the place of nothing but an older one.
+    """Refuse to overwrite a file that is no list of changes.
 
     Raises:
-        UsageError: It would.
+        UsageError: Such a file is where the list would go.
     """
     beside = _beside(path) if path else None
     if beside is None or not beside.exists():
@@ -161,11 +161,11 @@ def _refuse_to_overwrite(path: str) -> None:
         )
 
 
-def _save_changes(found: Repair, path: str) -> None:
+def _save_changes(result: Repair, path: str) -> None:
     """Write the list of changes beside the mended model."""
     from polycmp_locate.precision.repair.presentation import result_of
 
     beside = str(_beside(path))
     with atomic_write(beside) as file:
-        file.write(to_bytes(json.dumps(result_of(found).document, indent=1) + "\n"))
-    found.files += [path, beside]
+        file.write(to_bytes(json.dumps(result_of(result).document, indent=1) + "\n"))
+    result.files += [path, beside]

@@ -14,7 +14,7 @@ Kind = Literal["input", "parameter", "hyperparameter", "graph"]
 
 
 @dataclass(frozen=True)
-class Change:
+class Correction:
     """One thing that differs from the source and was put right.
 
     Attributes:
@@ -62,7 +62,7 @@ class Repair:
     candidate: str
     reference: str
     suspects: Sequence[Suspect] = ()
-    changes: Sequence[Change] = ()
+    changes: Sequence[Correction] = ()
     before: MixedTrial | None = None
     after: MixedTrial | None = None
     runs: int = 0

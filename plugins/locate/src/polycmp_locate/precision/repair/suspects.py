@@ -12,7 +12,7 @@ from polycmp.errors import ModelError
 from polycmp.layerwise import PartitionedRun
 from polycmp.runs import ResolvedBackend
 from polycmp.tensors import Feed
-from polycmp_locate.precision.rank.alone import Tensors, chunks_of, make_alone, shown
+from polycmp_locate.precision.rank.alone import Tensors, chunks_of, inner_tensors, run_alone
 from polycmp_locate.precision.rank.figures import ratio_db
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _QUANTISED_DB = 12.0
 def errors_alone(
     mixer: Mixer, reference_run: PartitionedRun, backend: ResolvedBackend, feed: Feed, on_stage: Callable[[str], None]
 ) -> list[float]:
-    """Return for each layer the signal-to-noise ratio in dB of what it makes of the source's tensors.
+    """Measure each layer's signal-to-noise ratio in dB on the source's tensors.
 
     It is minus infinity for another shape, other whole numbers, or a layer that cannot be run.
 
@@ -41,15 +41,15 @@ def errors_alone(
     Raises:
         ModelError: The source cannot be run with these outputs.
     """
-    found: list[float] = []
+    ratios: list[float] = []
     fed = set(reference_run.graph.inputs)
     for chunk in chunks_of(mixer.layers, reference_run.graph, feed):
         on_stage(f"running layers one by one, from {chunk[0].label} on")
         names = dict.fromkeys(name for layer in chunk for name in (*layer.inputs, *layer.outputs) if name not in fed)
-        expected = {**feed, **shown(reference_run, feed, list(names))}
-        made = _works(mixer, backend, chunk, expected)
-        found += [_ratio(layer, expected, made) for layer in chunk]
-    return found
+        expected = {**feed, **inner_tensors(reference_run, feed, list(names))}
+        outputs = _runnable_outputs(mixer, backend, chunk, expected)
+        ratios += [_ratio(layer, expected, outputs) for layer in chunk]
+    return ratios
 
 
 def is_suspect(mixer: Mixer, layer: Layer, ratio: float) -> bool:
@@ -67,25 +67,27 @@ def is_suspect(mixer: Mixer, layer: Layer, ratio: float) -> bool:
     return ratio < limit
 
 
-def _works(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], expected: Tensors) -> dict[str, Any]:
-    """Return the outputs of layers; those that cannot be run, and keep others from running, are found by halving."""
+def _runnable_outputs(
+    mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], expected: Tensors
+) -> dict[str, Any]:
+    """Run layers, halving them until those that cannot be run are alone; return the outputs of the others."""
     try:
-        return make_alone(mixer, backend, layers, expected)
+        return run_alone(mixer, backend, layers, expected)
     except ModelError:
         if len(layers) == 1:
             return {}
     middle = len(layers) // 2
-    first, second = (_works(mixer, backend, part, expected) for part in (layers[:middle], layers[middle:]))
+    first, second = (_runnable_outputs(mixer, backend, part, expected) for part in (layers[:middle], layers[middle:]))
     return {**first, **second}
 
 
-def _ratio(layer: Layer, expected: Tensors, made: Tensors) -> float:
-    return min((_one(expected[name], made.get(name)) for name in layer.outputs), default=math.inf)
+def _ratio(layer: Layer, expected: Tensors, outputs: Tensors) -> float:
+    return min((_output_ratio(expected[name], outputs.get(name)) for name in layer.outputs), default=math.inf)
 
 
-def _one(expected: Any, made: Any) -> float:
-    if made is None or np.shape(expected) != np.shape(made):
+def _output_ratio(expected: Any, output: Any) -> float:
+    if output is None or np.shape(expected) != np.shape(output):
         return -math.inf
     if np.asarray(expected).dtype.kind in "fV":
-        return ratio_db(expected, made)
-    return math.inf if np.array_equal(expected, made) else -math.inf
+        return ratio_db(expected, output)
+    return math.inf if np.array_equal(expected, output) else -math.inf

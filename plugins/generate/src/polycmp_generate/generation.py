@@ -1,4 +1,4 @@
-"""Both sides on the same prompts: what each writes, and what the new one makes of the old one's text."""
+"""Run of both sides on the same prompts: each side's text, and the new side's probabilities on the old one's text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROUNDINGS = 8
 
 @dataclass(frozen=True)
 class Trace:
-    """What both sides make of a prompt.
+    """Texts and probabilities of both sides for a prompt.
 
     Attributes:
         prompt: Its tokens.
@@ -59,7 +59,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideRecord:
     """One side.
 
     Attributes:
@@ -78,8 +78,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """All that was found.
+class GenerationFindings:
+    """Findings on both sides.
 
     Attributes:
         new: The new side.
@@ -95,8 +95,8 @@ class Findings:
         worst_steps: Number of steps to take from there; 0 without a cache.
     """
 
-    new: Side
-    old: Side
+    new: SideRecord
+    old: SideRecord
     demand: Demand
     traces: Sequence[Trace] = ()
     decision: Decision | None = None
@@ -132,7 +132,7 @@ def find(
     length: int,
     ends: frozenset[int] = frozenset(),
     on_stage: Stage = lambda _: None,
-) -> Findings:
+) -> GenerationFindings:
     """Run both sides on the prompts, and decide.
 
     Args:
@@ -169,7 +169,7 @@ def find(
             traces += _traces(new, group + group[-1:] * lacking, written + written[-1:] * lacking, length, ends)
             del traces[len(traces) - lacking :]
     except SideError:
-        return Findings(_side(new), _side(old), demand, notes=_notes(new, old))
+        return GenerationFindings(_side(new), _side(old), demand, notes=_notes(new, old))
     finally:
         for side in (new, old):
             side.run.deactivate()
@@ -177,7 +177,7 @@ def find(
     worst = max(traces, key=lambda trace: trace.mean)
     place = int(np.argmax(worst.kl))
     text = worst.prompt if old.has_cache else [*worst.prompt, *worst.old[:place]]
-    return Findings(
+    return GenerationFindings(
         _side(new), _side(old), demand, traces, decision, max(noise), section.batch, _notes(new, old),
         old.inputs_of(text), place + 1 if old.has_cache else 0,
     )  # fmt: skip
@@ -209,7 +209,7 @@ def _traces(
             )
         top = _tops(forced)
         places = [*zip(old.tokens, top, old.logits, forced.logits, strict=True)]  # row by row: vocabularies are large
-        kl = np.array([divergences(found, expected) for _, _, expected, found in places])
+        kl = np.array([divergences(logits, expected) for _, _, expected, logits in places])
         margin = np.array([float(expected[one]) - float(expected[two]) for one, two, expected, _ in places])
         same = top == old.tokens
         yield Trace(
@@ -222,7 +222,7 @@ def _tops(one: _Written) -> list[int]:
 
 
 def _write(decoder: Decoder, prompts: Sequence[Sequence[int]], length: int, ends: frozenset[int]) -> list[_Written]:
-    """Have a side write: at each place the token with the largest logit."""
+    """Generate texts greedily: at each place the token with the largest logit."""
     texts = [_Written() for _ in prompts]
     logits = decoder.begin(prompts)
     while True:
@@ -240,7 +240,7 @@ def _write(decoder: Decoder, prompts: Sequence[Sequence[int]], length: int, ends
 
 
 def _read(decoder: Decoder, prompts: Sequence[Sequence[int]], texts: Sequence[Sequence[int]]) -> list[_Written]:
-    """Have a side read texts, with what it would write at each place."""
+    """Feed texts to a side, and return its logits at each place."""
     read = [_Written(list(text)) for text in texts]
     logits = decoder.begin(prompts)
     for place in range(max(map(len, texts))):
@@ -253,7 +253,7 @@ def _read(decoder: Decoder, prompts: Sequence[Sequence[int]], texts: Sequence[Se
 
 
 def _rounding(old: Decoder, prompt: Sequence[int], written: _Written) -> float:
-    """Return how far rounding moves the gap between the two best logits: between two orders of calculating them.
+    """Measure how far rounding moves the gap between the two best logits, by two orders of calculating them.
 
     Raises:
         DataError: Logits are NaN.
@@ -273,6 +273,6 @@ def _rounding(old: Decoder, prompt: Sequence[int], written: _Written) -> float:
     return max(value for value in moved if math.isfinite(value))
 
 
-def _side(decoder: Decoder) -> Side:
+def _side(decoder: Decoder) -> SideRecord:
     result = decoder.run.result
-    return Side(decoder.run.label, result.version, result.error, result.hint, tuple(result.notes))
+    return SideRecord(decoder.run.label, result.version, result.error, result.hint, tuple(result.notes))

@@ -22,7 +22,7 @@ _CORE = "polycmp"
 
 
 @dataclass(frozen=True)
-class Ours:
+class PolycmpPackages:
     """The packages of polycmp and of one backend's plugin, as they are installed here.
 
     Attributes:
@@ -39,7 +39,7 @@ class Ours:
         return hashlib.sha256(repr(sorted(self.places.items())).encode()).hexdigest()[:8]
 
 
-def ours_for(registry: Registry, backend: str) -> Ours:
+def polycmp_packages(registry: Registry, backend: str) -> PolycmpPackages:
     """Return the packages that an environment needs to run a backend.
 
     Raises:
@@ -49,17 +49,17 @@ def ours_for(registry: Registry, backend: str) -> Ours:
     # Whoever makes the kinds of model that the backend takes, though its own package may not require that.
     loaders = [item for item in registry.loaders.values() if (item.spec.produces or item.name) in runner.spec.accepts]
     named = dict.fromkeys([_CORE, runner.distribution, *(item.distribution for item in loaders)])
-    wanted = _closure(name for name in named if name)
+    names = _closure(name for name in named if name)
     needed: dict[str, None] = {}
     places: dict[str, Path] = {}
-    for name in wanted:
+    for name in names:
         package = metadata.distribution(name)
         places.update(_places(package))
         for text in package.requires or ():
             requirement = Requirement(text)
-            if canonicalize_name(requirement.name) not in wanted and not _is_of_an_extra(requirement):
+            if canonicalize_name(requirement.name) not in names and not _is_of_an_extra(requirement):
                 needed.setdefault(text)
-    return Ours(places, tuple(needed))
+    return PolycmpPackages(places, tuple(needed))
 
 
 def requirements_of(names: Iterable[str]) -> Iterator[Requirement]:
@@ -74,15 +74,15 @@ def _closure(names: Iterable[str]) -> list[str]:
         canonicalize_name(item.dist.name) for item in metadata.entry_points(group="polycmp") if item.dist is not None
     }
     packages: list[str] = []
-    left = [canonicalize_name(name) for name in names]
-    while left:
-        name = left.pop(0)
+    waiting = [canonicalize_name(name) for name in names]
+    while waiting:
+        name = waiting.pop(0)
         if name in packages:
             continue
         packages.append(name)
         texts = metadata.distribution(name).requires or ()
         required = [item for item in map(Requirement, texts) if not _is_of_an_extra(item)]
-        left += [key for item in required if (key := canonicalize_name(item.name)) in {*plugins, _CORE}]
+        waiting += [key for item in required if (key := canonicalize_name(item.name)) in {*plugins, _CORE}]
     return packages
 
 
@@ -91,7 +91,7 @@ def _is_of_an_extra(requirement: Requirement) -> bool:
 
 
 def _places(package: metadata.Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the modules and the metadata of a package, wherever they lie."""
+    """Yield the modules and the metadata of a package with their paths."""
     tops = {item.value.partition(":")[0].partition(".")[0] for item in package.entry_points if item.group == "polycmp"}
     for top in sorted(tops or {package.name.replace("-", "_")}):
         spec = importlib.util.find_spec(top)

@@ -1,4 +1,4 @@
-"""All sides on the same samples, their predictions, and the answer."""
+"""Run of all sides on the same samples: their predictions, scores and the decision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Samples:
 
     Attributes:
         names: Their names.
-        labels: What is right of each.
+        labels: The label of each.
         source: Where the labels come from, for messages.
     """
 
@@ -36,8 +36,8 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side, and what it predicts.
+class SidePredictions:
+    """One side and its predictions.
 
     Attributes:
         label: The backend's label.
@@ -57,8 +57,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one of two causes of a drop does: the new file, or the device.
+class DropShare:
+    """Share of one of two causes in a drop: of the new file, or of the device.
 
     Attributes:
         name: `file` or `device`.
@@ -74,8 +74,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """All that was found.
+class DecisionFindings:
+    """Findings on the new side.
 
     Attributes:
         new: The new side.
@@ -83,18 +83,18 @@ class Findings:
         host: The new file on the old side's backend; None of two sides.
         samples: The samples.
         task: The task.
-        demand: What was asked.
-        truths: What is right of each sample; none where a side failed.
+        demand: The demand.
+        truths: The right answer of each sample; none where a side failed.
         scores: The scores; None where a side failed.
         decision: The answer; None where a side failed.
         notes: Remarks on the inputs.
-        parts: What the new file loses, and what the device; none of two sides.
-        shares: Whose the error of the outputs is; None of two sides.
+        parts: Shares of the new file and of the device in the drop; none of two sides.
+        shares: Shares in the error of the outputs; None of two sides.
     """
 
-    new: Side
-    old: Side
-    host: Side | None
+    new: SidePredictions
+    old: SidePredictions
+    host: SidePredictions | None
     samples: Samples
     task: Task
     demand: Demand
@@ -102,19 +102,19 @@ class Findings:
     scores: Scores | None = None
     decision: Decision | None = None
     notes: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[DropShare, ...] = ()
     shares: OutputShares | None = None
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[SidePredictions, ...]:
         """All sides, the old one last."""
         return (self.new, self.old) if self.host is None else (self.new, self.host, self.old)
 
 
 def find(
     plan: Plan, registry: Registry, task: Task, samples: Samples, demand: Demand, on_stage: Stage = lambda _: None
-) -> Findings:
-    """Run both sides on the samples, and decide; a third side tells what the file does from what the device does.
+) -> DecisionFindings:
+    """Run all sides on the samples, and decide; a third side separates the file's share from the device's.
 
     Args:
         plan: Two backends, the new side first, or three, the new file on the old side's backend among them; and the
@@ -122,7 +122,7 @@ def find(
         registry: The plugins.
         task: The task.
         samples: The samples; as many as there are inputs.
-        demand: What is asked.
+        demand: The demand.
         on_stage: Told in words what happens next.
 
     Raises:
@@ -142,7 +142,7 @@ def find(
         if shares is not None:
             shares.add(step.outputs)
     sides = [_side(runs[label], predicted[label][: len(truths)]) for label in labels]
-    findings = Findings(
+    findings = DecisionFindings(
         sides[0], sides[-1], sides[1] if len(sides) > 2 else None, samples, task, demand,
         notes=tuple(resolved.source.notes), shares=shares,
     )  # fmt: skip
@@ -161,7 +161,7 @@ def find(
 
 
 def _order(resolved: Resolved) -> Columns | None:
-    """Return what three sides are; None of two.
+    """Return the roles of three sides; None of two.
 
     Raises:
         UsageError: There are others.
@@ -177,20 +177,20 @@ def _order(resolved: Resolved) -> Columns | None:
     )  # fmt: skip
 
 
-def _parts(findings: Findings, host: Side) -> Iterator[Part]:
-    """Yield what the new file loses on the old side's backend, and what the device adds to that."""
+def _parts(findings: DecisionFindings, host: SidePredictions) -> Iterator[DropShare]:
+    """Yield the drop of the new file on the old side's backend, and the further drop on the device."""
     for name, label, new, old in (
         ("file", host.label, host, findings.old), ("device", findings.new.label, findings.new, host),
     ):  # fmt: skip
         scores = findings.task.scores(new.predictions, old.predictions, findings.truths)
-        yield Part(name, label, scores, decide(scores, findings.demand))
+        yield DropShare(name, label, scores, decide(scores, findings.demand))
 
 
 def _more(predicted: dict[str, list[Any]], plan: Plan, number: int) -> bool:
-    """Return whether there are predictions that no label is for; a picture that fills a batch up has none."""
+    """Return whether there are predictions without a label, except of pictures that fill up a batch."""
     return plan.data.loader.name != "pictures" and any(len(items) > number for items in predicted.values())
 
 
-def _side(run: BackendRun, predictions: list[Any]) -> Side:
+def _side(run: BackendRun, predictions: list[Any]) -> SidePredictions:
     result = run.result
-    return Side(run.label, result.version, predictions, result.error, result.hint, tuple(result.notes))
+    return SidePredictions(run.label, result.version, predictions, result.error, result.hint, tuple(result.notes))

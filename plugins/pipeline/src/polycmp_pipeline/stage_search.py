@@ -1,4 +1,4 @@
-"""From stage to stage: each on the reference's data, and the new side on its own beside it."""
+"""Search for the first wrong stage: each runs on the reference's data, and the new side on its own beside it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from polycmp.errors import PolycmpError
 from polycmp.results import describe_environment
 from polycmp_pipeline.file import Pipeline, Stage
-from polycmp_pipeline.findings import EndToEnd, Findings, Made, StageFinding, ValueVerdict, Verdict
+from polycmp_pipeline.findings import EndToEnd, PipelineFindings, StageFinding, StageResults, ValueVerdict, Verdict
 from polycmp_pipeline.functions import run_function
-from polycmp_pipeline.judging import ItemJudge, hold_together, judge_values, verdict_on
+from polycmp_pipeline.judging import ItemJudge, compare_end_to_end, judge_values, verdict_on
 from polycmp_pipeline.models import ModelStage
 from polycmp_pipeline.samples import open_samples
 from polycmp_pipeline.values import Values
@@ -30,23 +30,25 @@ class _Data:
     Attributes:
         samples: Names of the samples.
         reference: The reference's values.
-        own: The new side's own; None for samples that it lost.
+        candidate: The new side's values; None for samples that it did not reach.
     """
 
     samples: Sequence[str]
     reference: list[Values]
-    own: list[Values | None]
+    candidate: list[Values | None]
 
-    def take(self, made: Made) -> None:
-        """Take in what a stage made."""
-        for values, more in zip(self.reference, made.reference, strict=True):
+    def take(self, results: StageResults) -> None:
+        """Add a stage's results."""
+        for values, more in zip(self.reference, results.reference, strict=True):
             values.update(more)
-        for place, further in enumerate(made.free):
-            known = self.own[place]
-            self.own[place] = None if known is None or further is None else {**known, **further}
+        for place, further in enumerate(results.free):
+            known = self.candidate[place]
+            self.candidate[place] = None if known is None or further is None else {**known, **further}
 
 
-def find(pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage: Tell = lambda _: None) -> Findings:
+def find(
+    pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage: Tell = lambda _: None
+) -> PipelineFindings:
     """Run a pipeline stage by stage.
 
     Args:
@@ -59,14 +61,14 @@ def find(pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage
         PolycmpError: There are no samples, or the file does not fit its models.
     """
     samples = open_samples(pipeline.source, registry)
-    reference, own = ([dict(values) for values in samples.values()] for _ in range(2))
-    data = _Data(tuple(samples), reference, list(own))
-    found: list[StageFinding] = []
+    reference, candidate = ([dict(values) for values in samples.values()] for _ in range(2))
+    data = _Data(tuple(samples), reference, list(candidate))
+    stage_findings: list[StageFinding] = []
     for number, stage in enumerate(pipeline.stages, start=1):
         on_stage(f"stage {number} of {len(pipeline.stages)}: {stage.name}")
         folder = str(Path(save_inputs, stage.name)) if save_inputs and stage.functions is None else ""
         try:
-            found.append(
+            stage_findings.append(
                 _of_function(stage, registry, data)
                 if stage.functions
                 else _of_model(stage, registry, data, folder, on_stage)
@@ -78,43 +80,43 @@ def find(pipeline: Pipeline, registry: Registry, save_inputs: str = "", on_stage
             why = f" ({error.why})" if error.why else ""
             nothing = EndToEnd("not reached", reached=False)
             reason = f"{whose}{error.what}{why}"
-            found.append(StageFinding(stage, "error", reason, reason, end_to_end=nothing, hint=error.hint))
+            stage_findings.append(StageFinding(stage, "error", reason, reason, end_to_end=nothing, hint=error.hint))
             break
-    left = tuple(stage.name for stage in pipeline.stages[len(found) :])
+    not_reached = tuple(stage.name for stage in pipeline.stages[len(stage_findings) :])
     environment = {name: str(value) for name, value in describe_environment().items()}
-    return Findings(tuple(found), left, len(samples), environment)
+    return PipelineFindings(tuple(stage_findings), not_reached, len(samples), environment)
 
 
 def _of_function(stage: Stage, registry: Registry, data: _Data) -> StageFinding:
-    made = run_function(stage, data.reference, data.own)
+    results = run_function(stage, data.reference, data.candidate)
     judge = ItemJudge(stage.plan.compare, registry)
-    if made.equal is None:
-        return _finding(stage, judge, made, data, "error")
-    values = judge_values(judge, made.equal, made.reference, data.samples)
+    if results.equal is None:
+        return _finding(stage, judge, results, data, "error")
+    values = judge_values(judge, results.equal, results.reference, data.samples)
     verdict = verdict_on(values)
     before = "the same function makes something else of the same inputs: " if stage.is_same else ""
-    return _finding(stage, judge, made, data, verdict, values, before)
+    return _finding(stage, judge, results, data, verdict, values, before)
 
 
 def _of_model(stage: Stage, registry: Registry, data: _Data, folder: str, on_stage: Tell) -> StageFinding:
     model = ModelStage(stage, registry, data.samples, on_stage)
-    made = model.run(data.reference, data.own, folder)
+    results = model.run(data.reference, data.candidate, folder)
     judge = ItemJudge(stage.plan.compare, registry)
-    if made.equal is None:
-        return _finding(stage, judge, made, data, "error")
+    if results.equal is None:
+        return _finding(stage, judge, results, data, "error")
     verdict, reason, values, notes = model.judge(folder)
-    found = _finding(stage, judge, replace(made, notes=(*made.notes, *notes)), data, verdict, values)
-    return replace(found, reason=reason or found.reason, brief=reason or found.brief, inputs=folder)
+    finding = _finding(stage, judge, replace(results, notes=(*results.notes, *notes)), data, verdict, values)
+    return replace(finding, reason=reason or finding.reason, brief=reason or finding.brief, inputs=folder)
 
 
 def _finding(
-    stage: Stage, judge: ItemJudge, made: Made, data: _Data, verdict: Verdict, values: tuple[ValueVerdict, ...] = (),
-    before: str = "",
+    stage: Stage, judge: ItemJudge, results: StageResults, data: _Data, verdict: Verdict,
+    values: tuple[ValueVerdict, ...] = (), before: str = "",
 ) -> StageFinding:  # fmt: skip
-    apart = hold_together(judge, made.free, made.reference, made.lost)
-    data.take(made)
+    apart = compare_end_to_end(judge, results.free, results.reference, results.free_failure)
+    data.take(results)
     decisive = next((value for value in values if value.verdict == verdict and value.reason), None)
-    reason, brief = (decisive.reason, decisive.brief) if decisive is not None else (made.failure, made.failure)
+    reason, brief = (decisive.reason, decisive.brief) if decisive is not None else (results.failure, results.failure)
     if verdict == "passed":
         before = reason = brief = ""
-    return StageFinding(stage, verdict, before + reason, before + brief, values, apart, made.hint, made.notes)
+    return StageFinding(stage, verdict, before + reason, before + brief, values, apart, results.hint, results.notes)

@@ -1,4 +1,4 @@
-"""Rules for suite files: the code that one may name, and the places where its cases may write."""
+"""Permissions of a suite file: the code that its cases may name, and the places where they may write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polycmp.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Rules:
+class Permissions:
     """Permissions of the cases of a suite file.
 
     Attributes:
@@ -25,7 +25,7 @@ class Rules:
 
 
 def refuse_code(key: str, text: str) -> NoReturn:
-    """Refuse what a case would run besides polycmp and its installed plugins.
+    """Refuse code of a case besides polycmp and its installed plugins.
 
     Args:
         key: The key that names it.
