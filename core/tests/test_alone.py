@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from absent import LIBRARIES
-from toymodels import node, small, write
+from toymodels import drawn, node, number, small, write
 
 import polycmp
 from polycmp.plugins import Registry
@@ -31,12 +31,18 @@ TOUR = (
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all",
+    "run m.toy -b toy -b plain --toy-mark-all --tolerance auto",
+    "run m.toy -b toy -b plain:model=one.toy --toy-mark-all",
+    "run pair.toy -b toy -b plain:model=renamed.toy",
+    "run still.toy -b toy -b plain",
     "convert m.toy -o m.packed",
     "plugins list",
     "toy ops m.toy",
 )
+#: A model whose output no input moves, although by its graph one might.
+STILL = {"zero": number(0.0), "w": drawn(8, 8)}
 #: Modules for our own plugins alone, tested there.
-SHARED = {"polycmp.report.along"}
+SHARED = {"polycmp.plan.schema", "polycmp.report.along"}
 #: Built-in plugins, and the modules by which programs reach them.
 BUILT_IN = (
     "builtin", "comparator.py", "func.py", "json.py", "debug.py", "judging.py", "layerwise.py", "logger.py", "testing",
@@ -71,6 +77,10 @@ def test_every_module_of_the_core_is_imported_by_a_test_of_its_own(toybox, tmp_p
     pytest.importorskip("matplotlib")
     small(tmp_path / "m.toy")
     write(tmp_path / "one.toy", [node("Relu", "x", "y")])
+    write(tmp_path / "still.toy", [node("Mul", "x zero", "t"), node("Add", "t w", "y")], STILL)
+    for name, inputs in {"pair": ("a", "b"), "renamed": ("c", "d")}.items():
+        nodes = [node("Relu", inputs[0], "r"), node("Add", f"r {inputs[1]}", "y")]
+        write(tmp_path / f"{name}.toy", nodes, inputs={item: ["float32", [4]] for item in inputs})
     (tmp_path / "c.py").write_text("def compare_outputs(one, two):\n    return {name: True for name in one}\n")
     (tmp_path / "d.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'x': np.ones((2, 8), np.float32)}\n"

@@ -323,12 +323,11 @@ def different_networks(faults: Sequence[str]) -> str:
     )
 
 
-def decide_by_the_task(output: str, shape: Sequence[int], *, is_real: bool) -> str:
+def decide_by_the_task(shape: Sequence[int], *, is_real: bool) -> str:
     """Propose a way to decide where rounding may explain a difference.
 
     Args:
-        output: The output's name.
-        shape: Its shape.
+        shape: The output's shape.
         is_real: Whether the inputs are the user's own.
     """
     metric = "--compare topk_agreement" if len(shape) > 1 and shape[-1] > 1 else "--compare cosine_similarity"

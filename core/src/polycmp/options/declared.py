@@ -39,7 +39,7 @@ def _fields(options: Any) -> tuple[OptionField, ...]:
 
 
 def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:
-    kind, item, accumulates = _classify(field.name, annotation)
+    kind, item, accumulates = _classify(annotation)
     default = field.default
     if default is dataclasses.MISSING:
         default = field.default_factory() if field.default_factory is not dataclasses.MISSING else None
@@ -72,7 +72,7 @@ def _metavar(kind: str, item: type, choices: Iterable[Any] | None) -> str:
     return f"[NAME:]{one}" if kind == "mapping" else one
 
 
-def _classify(name: str, annotation: Any) -> tuple[str, type, bool]:
+def _classify(annotation: Any) -> tuple[str, type, bool]:
     annotation = _without_none(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is bool:
@@ -80,14 +80,14 @@ def _classify(name: str, annotation: Any) -> tuple[str, type, bool]:
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
         inner = _without_none(args[0])
         if typing.get_origin(inner) is tuple:
-            return "groups", _scalar(name, typing.get_args(inner)[0]), False
-        return "list", _scalar(name, inner), False
+            return "groups", _scalar(typing.get_args(inner)[0]), False
+        return "list", _scalar(inner), False
     if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
         inner = _without_none(args[1])
         if typing.get_origin(inner) is tuple and typing.get_args(inner)[-1] is Ellipsis:
-            return "mapping", _scalar(name, typing.get_args(inner)[0]), True
-        return "mapping", _scalar(name, inner), False
-    return "value", _scalar(name, annotation), False
+            return "mapping", _scalar(typing.get_args(inner)[0]), True
+        return "mapping", _scalar(inner), False
+    return "value", _scalar(annotation), False
 
 
 def _without_none(annotation: Any) -> Any:
@@ -97,7 +97,7 @@ def _without_none(annotation: Any) -> Any:
     return annotation
 
 
-def _scalar(name: str, annotation: Any) -> type:
+def _scalar(annotation: Any) -> type:
     if isinstance(annotation, type) and annotation in {bool, int, float, str}:
         return annotation
     return str  # anything else is made from text by the field's own `parse`

@@ -128,10 +128,10 @@ class NameOwners:
             if builtin or len(claimants) == 1:
                 self.owners[kind][name] = (builtin or claimants)[0]
 
-    def all_owners(self) -> Iterator[Contribution]:
-        """Yield everything that can be asked for by name, what is hidden included."""
+    def shown(self) -> Iterator[Contribution]:
+        """Yield everything that has a name of its own and is not hidden, kind by kind."""
         for owners in self.owners.values():
-            yield from owners.values()
+            yield from (item for item in owners.values() if not is_hidden(item))
 
 
 def _nested(paths: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
@@ -165,7 +165,7 @@ def with_notes(
             for name in getattr(item.spec, "former", ()):
                 text = f"{item.label}: {type(item.spec).__name__}({name}=…) goes away in 0.3.0; use {instead_of(name)}"
                 notes.setdefault(record.name, []).append(text)
-    assigned, refused = assign_flags([item for item in names.all_owners() if not is_hidden(item)], reserved)
+    assigned, refused = assign_flags(names.shown(), reserved)
     for flag, wanted in refused.items():
         for one in wanted:
             if one.contribution is not None and one != assigned.get(flag):

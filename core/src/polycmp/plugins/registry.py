@@ -181,10 +181,8 @@ class Registry:
 
     @property
     def unique_contributions(self) -> tuple[Contribution, ...]:
-        """Everything that can be asked for by name: no name that several claim."""
-        named = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
-        tables = (*named, self.formats, self.observers, self.tolerances, self.pairings, self.services)
-        return tuple(item for table in tables for item in table.values())
+        """Everything that can be asked for by name and is not hidden: no name that several claim."""
+        return tuple(self._names.shown())
 
     def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
         return MappingProxyType(self._names.owners[kind])

@@ -11,7 +11,7 @@ import numpy as np
 
 from polycmp.errors import ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import GraphView, graphs_within, nodes_within, tensor_bytes
+from polycmp_onnx.graph import GraphView, graphs_within, nodes_within, opset_of, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _with_opset(model: Any) -> Any:
     """
     import onnx
 
-    opset = next((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), _BF16_OPSET)
+    opset = opset_of(model) or _BF16_OPSET
     if opset >= _BF16_OPSET:
         return model
     try:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from polycmp_onnx.graph import STANDARD
 from polycmp_onnx.operators import LEARNING, MICROSOFT
 from polycmp_onnx.operators.standard import named, standard
-
-#: ONNX Runtime writes this operator of its own into ONNX's domain.
-_FOREIGN = "SimplifiedLayerNormalization"
 
 
 def corrections(nodes: Iterable[Any], opsets: Mapping[str, int]) -> list[type[Any]]:
@@ -35,10 +33,12 @@ def _correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
         from polycmp_onnx.operators import learning
 
         return learning.OPERATORS.get(op_type)
-    if domain not in {"", "ai.onnx"}:
+    if domain not in STANDARD:
         return None
-    if op_type == _FOREIGN:
-        return _microsoft(op_type)
+    if op_type == "SimplifiedLayerNormalization":  # ONNX Runtime writes it into ONNX's domain
+        from polycmp_onnx.operators.microsoft import SimplifiedLayerNormalization
+
+        return SimplifiedLayerNormalization
     return standard(op_type, opset)
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from polycmp.graph import Constant, GraphNode
 from polycmp.precision import unit_of
 from polycmp.tensors import dtype_class, dtype_name
-from polycmp_onnx.graph import GraphView, shape_of
+from polycmp_onnx.graph import STANDARD, GraphView, shape_of
+from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.packing import unpack
 
 if TYPE_CHECKING:
@@ -321,7 +322,7 @@ class Declarations:
                 return None
             held = self._values([name])  # one by one, so that a file's pages are let go of with each
             return _constant(name, held[name]) if name in held else None
-        if proto is None or proto.domain not in {"", "ai.onnx", "com.microsoft"}:
+        if proto is None or proto.domain not in {*STANDARD, MICROSOFT}:
             return None
         attributes = {item.name: _plain(item) for item in proto.attribute}
         if proto.op_type == "DequantizeLinear":

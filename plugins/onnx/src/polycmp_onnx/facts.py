@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from polycmp.errors import ModelError
+from polycmp_onnx.graph import opset_of
 from polycmp_onnx.load import structure_from_path
 
 
@@ -13,7 +14,7 @@ def facts(path: str) -> dict[str, int]:
     if Path(path).suffix.lower() != ".onnx":
         return {}
     try:
-        opsets = [item.version for item in structure_from_path(path).opset_import if item.domain in {"", "ai.onnx"}]
+        opset = opset_of(structure_from_path(path))
     except ModelError:
         return {}
-    return {"opset": opsets[-1]} if opsets else {}
+    return {"opset": opset} if opset else {}

@@ -34,6 +34,8 @@ __all__ = [
     "with_names",
 ]
 
+#: The domain of ONNX's own operators, by both of its names.
+STANDARD = frozenset({"", "ai.onnx"})
 #: Operators whose results are sequences, optionals or maps: no backend compares those, so "all" leaves them out.
 NO_TENSOR = frozenset(
     {
@@ -351,7 +353,12 @@ def subgraphs(node: Any) -> Iterator[Any]:
 
 def is_standard(node: Any, *types: str) -> bool:
     """Return whether a node is one of ONNX's own operators of some types, and no other domain's of the same name."""
-    return node.op_type in types and node.domain in ("", "ai.onnx")
+    return node.op_type in types and node.domain in STANDARD
+
+
+def opset_of(model: Any) -> int:
+    """Return the version of ONNX's own operators that a model imports; 0 if it imports none."""
+    return max((item.version for item in model.opset_import if item.domain in STANDARD), default=0)
 
 
 def graphs_within(graph: Any) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from polycmp.spec import SizeHint
 from polycmp.tensors import TensorMetadata
-from polycmp_onnx.graph import reads, subgraphs
+from polycmp_onnx.graph import STANDARD, reads, subgraphs
 from polycmp_onnx.load import structure_from_path
 from polycmp_onnx.size_rules import RULES, Constants, Need, Size, Sizes
 
@@ -90,7 +90,7 @@ def _needs(graph: Any, known: dict[str, Sizes], constants: Constants) -> Iterato
             yield from _needs(inner, {name: known[name] for name in reads(node) if name in known}, constants)
         rule = RULES.get(node.op_type)
         tracked = any(isinstance(dim, Size) for name in node.input for dim in known.get(name, ()))
-        if rule is None or node.domain not in {"", "ai.onnx"} or not tracked:
+        if rule is None or node.domain not in STANDARD or not tracked:
             continue
         needs: list[Need] = []
         outputs = _apply(rule, node, known, constants, needs)

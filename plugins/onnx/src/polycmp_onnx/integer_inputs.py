@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp.tensors import TensorMetadata, dtype_class
-from polycmp_onnx.graph import GraphView
+from polycmp_onnx.graph import STANDARD, GraphView
 
 #: Inputs of operators that say where, how many or which shape; -1 means all but the first.
 PLACES: Mapping[str, tuple[int, ...]] = {
@@ -58,7 +58,7 @@ def roles_of_whole_numbers(inputs: TensorMetadata, view: GraphView) -> dict[str,
 
 def _places(node: Any) -> list[int]:
     """Return the positions of a node's inputs that say where, how many or which shape."""
-    if node.domain not in {"", "ai.onnx"}:
+    if node.domain not in STANDARD:
         return list(range(len(node.input)))
     known = PLACES.get(node.op_type, ())
     return [index for index in range(len(node.input)) if index in known or (-1 in known and index)]

@@ -20,6 +20,7 @@ from onnx import TensorProto, helper
 
 from polycmp.errors import describe_exception
 from polycmp_onnx.graph import (
+    STANDARD,
     GraphView,
     graphs_within,
     is_standard,
@@ -29,6 +30,7 @@ from polycmp_onnx.graph import (
     rename,
     subgraphs,
 )
+from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.shapes import structure
 from polycmp_onnx.tidy import sort_nodes
 
@@ -44,7 +46,6 @@ _NARROW_CONTRIB = frozenset({
     "MultiHeadAttention", "QuickGelu", "RotaryEmbedding", "SkipGroupNorm", "SkipLayerNormalization",
     "SkipSimplifiedLayerNormalization",
 })  # fmt: skip
-_CONTRIB = "com.microsoft"
 #: Operators that compute sizes: where only these lie between whole numbers and what takes no smaller type, float32
 #: stays, for float16 holds whole numbers up to 2048 only.
 _COUNTING = (
@@ -90,7 +91,7 @@ def _without_functions(model: Any) -> Any:
     from onnx.inliner import inline_local_functions
 
     inlined = inline_local_functions(model)
-    domains = {node.domain for node in nodes_within(inlined.graph)} | {"", "ai.onnx"}
+    domains = {node.domain for node in nodes_within(inlined.graph)} | STANDARD
     keep_items(inlined.opset_import, lambda item: item.domain in domains)
     return inlined
 
@@ -325,10 +326,10 @@ class _Narrowing:
         if bool(self._stays(node)) or is_standard(node, *_STAY):
             return True
         if self._schema(node) is None:
-            return not (node.domain == _CONTRIB and node.op_type in _NARROW_CONTRIB) and not is_standard(
+            return not (node.domain == MICROSOFT and node.op_type in _NARROW_CONTRIB) and not is_standard(
                 node, "SimplifiedLayerNormalization"
             )
-        if node.domain not in ("", "ai.onnx"):
+        if node.domain not in STANDARD:
             return True
         return self._holds_no_tensors(scope, node)
 
@@ -343,7 +344,7 @@ class _Narrowing:
         return any(name and scope.type_of(name) == 0 for name in node.input)
 
     def _schema(self, node: Any) -> Any:
-        domain = node.domain if node.domain not in ("", "ai.onnx") else ""
+        domain = "" if node.domain in STANDARD else node.domain
         if (node.domain, node.op_type) in self._functions:
             return None
         try:

@@ -20,7 +20,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from polycmp.graph import Rounding
 from polycmp.precision import BESIDE_ONE, HANDING_ON, UNITS, unit_of
-from polycmp_onnx.graph import reads, subgraphs
+from polycmp_onnx.graph import opset_of, reads, subgraphs
 from polycmp_onnx.shapes import structure
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class _Tensor(NamedTuple):
 
 def can_move(model: ModelProto) -> bool:
     """Return whether the operators that are added exist in the version that a model uses."""
-    return _version(model) >= OLDEST
+    return opset_of(model) >= OLDEST
 
 
 def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int) -> ModelProto:
@@ -112,7 +112,7 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
     """
     moved = onnx.ModelProto()
     moved.CopyFrom(model)
-    _move_graph(moved.graph, {**types, **_types_in_bodies(model)}, kinds, _version(model), seed)
+    _move_graph(moved.graph, {**types, **_types_in_bodies(model)}, kinds, opset_of(model), seed)
     return moved
 
 
@@ -252,10 +252,6 @@ def _scattered(seed: int) -> float:
 
 def _is_coarse(kind: Rounding) -> bool:
     return not isinstance(kind, str) or unit_of(kind) > UNITS["float32"]
-
-
-def _version(model: ModelProto) -> int:
-    return max((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), default=0)
 
 
 def _element(value: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from polycmp_onnx.graph import is_standard, subgraphs
+from polycmp_onnx.graph import STANDARD, is_standard, subgraphs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -144,7 +144,7 @@ def _import_what_is_used(model: ModelProto) -> None:
         (model, [node for graph in _graphs(model) for node in graph.node]),
         *((function, function.node) for function in model.functions),
     ):
-        used = {node.domain for node in nodes} | {"", "ai.onnx"}
+        used = {node.domain for node in nodes} | STANDARD
         if part is model:
             used |= {node.domain for function in model.functions for node in function.node}
         for item in [item for item in part.opset_import if item.domain not in used]:

@@ -456,7 +456,7 @@ class PairRounding:
     def advice(self, output: str, reference: Array) -> str:
         """Return what to do where rounding may explain a difference that is no small one."""
         data = self._tolerances.resolved.plan.data
-        return sentences.decide_by_the_task(output, reference.shape, is_real=bool(data.files or data.script))
+        return sentences.decide_by_the_task(reference.shape, is_real=bool(data.files or data.script))
 
     def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""

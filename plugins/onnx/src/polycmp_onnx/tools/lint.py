@@ -11,6 +11,7 @@ from typing import Any
 from polycmp.errors import BackendError, PolycmpError
 from polycmp_onnx.faults import inference_fault
 from polycmp_onnx.graph import GraphView, graph_inputs, is_too_large, replace_items, subgraphs
+from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.shapes import structure
 from polycmp_onnx.tidy import sort_nodes
 from polycmp_onnx.tools.execute import RefusedError, has_onnxruntime, run_model
@@ -133,7 +134,7 @@ def _check_rules(proto: Any, report: LintReport) -> set[str]:
             custom.add(node.name)
             hint = "nothing, if the backend brings it; it is not run here"
             report.add("info", "onnx", f"a custom operator of domain {domain!r}", node=node, hint=hint)
-        elif domain != "com.microsoft":
+        elif domain != MICROSOFT:
             _check_node(node, context, report)
     _check_names(proto.graph, report)
     _check_whole(proto, report)
