@@ -70,11 +70,14 @@ def test_no_option_for_several_values_takes_none(polycmp, model, name):
             assert target.flags[0] in done.err
 
 
-def test_no_key_of_a_backend_takes_an_empty_value(polycmp, model):
+@pytest.mark.parametrize(
+    "values", [("", "[]"), pytest.param(("''", "[[]]", "['']"), marks=pytest.mark.corpus)], ids=["usual", "odd"]
+)
+def test_no_key_of_a_backend_takes_an_empty_value(polycmp, model, values):
     for name, item in REGISTRY.runners.items():
         keys = [field.name for field in option_fields(item.spec.options) if field.bare is None]
         for key in [*keys, "name", "model", "python"]:
-            for value in ("", "''", "[]", "[[]]", "['']"):
+            for value in values:
                 if key in {"name", "model", "python"} and value not in {"", "''"}:
                     continue
                 done = polycmp("run", model, "-b", f"{name}:{key}={value}")

@@ -33,6 +33,7 @@ def folder(modules, tmp_path_factory):
     return path
 
 
+@pytest.mark.corpus  # each is a command that other tests run in their own process
 @pytest.mark.parametrize("name", ["run", "failed", "locate", "run-page", "locate-page", "suite-page"])
 def test_pictures_show_what_commands_do(modules, folder, name):
     words, status, page = modules[0].COMMANDS[name]

@@ -9,10 +9,13 @@ from truth.odd_graphs import checked, odd_model
 from truth.writing import EDITS, REFUSED, RIGHT, SKIPPED, WRONG, Bench, page, try_all
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.corpus) for first in range(8, 80, 8))])
-def test_commands_on_random_models(first, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "models",
+    [range(3), *(pytest.param(range(first, first + 8), marks=pytest.mark.corpus) for first in range(0, 80, 8))],
+)
+def test_commands_on_random_models(models, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = list(try_all(range(first, first + 8), share=0.3))
+    found = list(try_all(models, share=0.3))
     assert len(found) > 20
     assert [f"{item.seed}: {item.edit.name}: {item.why}" for item in found if item.end == WRONG] == []
     assert {item.end for item in found} <= {RIGHT, REFUSED, SKIPPED}

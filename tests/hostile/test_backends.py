@@ -330,32 +330,34 @@ class TestProcesses:
         assert status == 0
         assert out.splitlines()[-1] == "at the end"
 
-    @pytest.mark.parametrize("mode", ["exit", "panic", "generator_exit"])
+    @pytest.mark.parametrize(
+        "mode", ["panic", *(pytest.param(mode, marks=pytest.mark.corpus) for mode in ("exit", "generator_exit"))]
+    )
     def test_no_trace_and_no_verdict(self, fresh, mode):
         status, out, err = fresh("run", "m.onnx", "-b", f"hostile:mode={mode}", "-b", "onnx")
         assert status == 3
         assert "Traceback" not in out + err
         assert "PASSED" not in out
 
-    def test_garbage_does_not_look_like_a_result_of_a_worker(self, fresh):
-        status, out, _ = fresh("run", "m.onnx", "-b", f"hostile:mode=garbage,python={sys.executable}", "-b", "onnx")
-        assert status == 0
-        assert "garbage on" not in out
-        assert "raw garbage" not in out
+    def test_garbage_does_not_look_like_a_result_of_a_worker(self, polycmp, hostile):
+        done = polycmp("run", hostile, "-b", f"hostile:mode=garbage,python={sys.executable}", "-b", "onnx")
+        assert done.status == 0
+        assert "garbage on" not in done.out
+        assert "raw garbage" not in done.out
 
     @pytest.mark.parametrize("mode", ["close_descriptors", "chdir", "monkeypatch", "os_exit", "recursion"])
-    def test_a_worker_keeps_damage_to_itself(self, fresh, mode):
+    def test_a_worker_keeps_damage_to_itself(self, polycmp, hostile, mode):
         words = ("-b", f"hostile:mode={mode},python={sys.executable}", "-b", "hostile:mode=off", "-b", "onnx")
-        status, out, err = fresh("run", "m.onnx", *words)
-        assert status == (3 if mode in {"os_exit", "recursion"} else 1), out + err
-        assert re.search(r"^(FAILED|ERROR): ", out, re.MULTILINE), out
+        done = polycmp("run", hostile, *words)
+        assert done.status == (3 if mode in {"os_exit", "recursion"} else 1), done.out + done.err
+        assert re.search(r"^(FAILED|ERROR): ", done.out, re.MULTILINE), done.out
 
     @pytest.mark.parametrize("stage", ["infer", "deactivate"])
-    def test_a_worker_that_hangs_is_ended(self, fresh, stage):
+    def test_a_worker_that_hangs_is_ended(self, polycmp, hostile, stage):
         words = ("-b", f"hostile:mode=hang,when={stage},python={sys.executable}", "-b", "onnx", "--timeout", 2)
-        status, out, err = fresh("run", "m.onnx", *words)
-        assert status == 3
-        assert "hung" in out + err
+        done = polycmp("run", hostile, *words)
+        assert done.status == 3
+        assert "hung" in done.out + done.err
 
     def test_closed_stdin_with_workers(self, fresh):
         words = ("run", "m.onnx", "-b", "hostile", "-b", "onnx", "--use-subprocess")

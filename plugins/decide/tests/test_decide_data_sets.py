@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
 from polycmp.errors import DataError, FileError, UsageError
 from polycmp_decide.sources import DataSet
 
-datasets = pytest.importorskip("datasets")
+if find_spec("datasets") is None:
+    pytest.skip("datasets is not installed", allow_module_level=True)
 Image = pytest.importorskip("PIL.Image")
 NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
+@pytest.fixture(scope="module")
+def datasets():
+    """The library, which takes more than a second to import: as each process of the tests collects all of them."""
+    return pytest.importorskip("datasets")
+
+
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch, tmp_path):
+def own_cache(datasets, monkeypatch, tmp_path):
     """Keep what is read of files out of the user's cache."""
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
 
 
 @pytest.fixture(scope="module")
-def saved(digits, tmp_path_factory):
+def saved(datasets, digits, tmp_path_factory):
     """A folder with the pictures of `digits` as a data set with names of classes."""
     paths = sorted((digits / "pictures").glob("*/*.png"))
     features = datasets.Features({"scan": datasets.Image(), "digit": datasets.ClassLabel(names=NAMES)})
@@ -62,7 +71,7 @@ def test_a_page_shows_pictures_of_a_data_set(digits, decide, saved, tmp_path):
     assert (tmp_path / "page.html").read_text("utf-8").count("data:image/png;base64,") >= 50
 
 
-def test_what_is_no_data_set_is_told(saved, tmp_path):
+def test_what_is_no_data_set_is_told(datasets, saved, tmp_path):
     with pytest.raises(UsageError, match="which of the splits train, test"):
         DataSet(f"hf:{saved / 'both'}")
     with pytest.raises(UsageError, match="there is no split 'tests'"):

@@ -50,17 +50,22 @@ def few_files(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "words",
     [
-        ["run", "inside.onnx", *TWO],
-        ["run", "beside.onnx", *TWO],
         ["run", "inside.onnx", *TWO, *EVERY],
-        ["locate", "inside.onnx", *TWO],
         ["locate", "beside.onnx", *TWO],
-        ["inspect", "model", "beside.onnx", "--show", "weights"],
         ["run", "--load-outputs", "saved.npz", "saved.safetensors"],
-        ["run", "inside.onnx", *ONE, *EVERY, "--load-inputs", "in.npz", "--load-outputs", "saved.npz"],
-        ["locate", "inside.onnx", *ONE, "--load-inputs", "in.npz", "--load-outputs", "saved.safetensors"],
-        ["inspect", "data", "saved.safetensors", "--all", "--show-values"],
         ["data", "concat", "saved.npz", "saved.safetensors", "-o", "both.npz"],
+        *(
+            pytest.param(words, marks=pytest.mark.corpus)
+            for words in (
+                ["run", "inside.onnx", *TWO],
+                ["run", "beside.onnx", *TWO],
+                ["locate", "inside.onnx", *TWO],
+                ["inspect", "model", "beside.onnx", "--show", "weights"],
+                ["run", "inside.onnx", *ONE, *EVERY, "--load-inputs", "in.npz", "--load-outputs", "saved.npz"],
+                ["locate", "inside.onnx", *ONE, "--load-inputs", "in.npz", "--load-outputs", "saved.safetensors"],
+                ["inspect", "data", "saved.safetensors", "--all", "--show-values"],
+            )
+        ),
     ],
     ids=" ".join,
 )

@@ -146,7 +146,7 @@ def test_a_case_that_hangs_is_ended_and_the_next_ones_go_on(frail):
     assert processes_in(frail.folder) == []
 
 
-@pytest.mark.parametrize("does", ["starts", "leaves"])
+@pytest.mark.parametrize("does", ["leaves", pytest.param("starts", marks=pytest.mark.corpus)])
 def test_what_a_case_leaves_running_ends_with_it(frail, does):
     results = ran(frail, does, "b", "c")
     assert {item["state"] for item in results.values()} == {"passed"}
@@ -161,7 +161,9 @@ def test_a_case_finds_the_environment_of_the_suite_whatever_ran_before(frail):
     assert {environment for stem, _, environment in notes(frail) if stem == "b"} == {"unset"}
 
 
-@pytest.mark.parametrize("own", ['memory = "8G"', 'data-loader-script = "load.py"'])
+@pytest.mark.parametrize(
+    "own", ['data-loader-script = "load.py"', pytest.param('memory = "8G"', marks=pytest.mark.corpus)]
+)
 def test_what_names_code_or_a_limit_has_a_process_of_its_own(frail, own):
     (frail.folder / "load.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'x': np.ones((1, 4), np.float32)}\n"

@@ -89,10 +89,10 @@ def case(polycmp, made_case):
     return shutil.copytree(made_case, Path("case"))
 
 
-def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(polycmp, case):
-    done = polycmp("debug", "bundle", "case")
+def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(polycmp, case, made_case):
+    done = polycmp("debug", "bundle", "case", "-o", "posted/case.zip")
     assert done.status == 0, done.out + done.err
-    files = unpacked("case.zip")
+    files = unpacked("posted/case.zip")
     assert [name for name, content in files.items() if SECRET.encode() in content] == []
     assert shown("unpacked/case") == 1
     old, new = onnx.load("case/model.onnx"), onnx.load("unpacked/case/model.onnx")
@@ -106,11 +106,7 @@ def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(poly
     assert one.shape == other.shape
     assert not np.array_equal(one, other)
     assert "weights: 1 replaced" in done.out
-
-
-def test_versions_are_inside_and_nothing_of_this_machine(polycmp, case, made_case):
-    polycmp("debug", "bundle", "case", "-o", "posted/it.zip")
-    files = unpacked("posted/it.zip")
+    # Versions are inside, and nothing of this machine.
     known = json.loads(files["environment.json"])
     assert known["packages"]["onnxruntime"]
     assert known["polycmp"]
