@@ -143,9 +143,9 @@ LIMITS = tuple(
         (f"{_LOCATE}.network.deviation", "_FEW_CODES", "the same of codes"),
         (f"{_LOCATE}.network.deviation", "_NOTHING", "share of the largest number of a slice that holds nothing"),
         (f"{_LOCATE}.pairing.matching", "_DEPTH", "operators around a tensor that tell it from others"),
-        (f"{_LOCATE}.report.summed", "_WORTH", "error of outputs that is worth a word on the worst part"),
-        (f"{_LOCATE}.report.words", "_COVERED", "share of an error that a cause has to cover"),
-        (f"{_LOCATE}.report.words", "_CLIPPED", "share of numbers at the ends of a range"),
+        (f"{_LOCATE}.report.summed", "_MIN_ERROR", "error of outputs that is worth a word on the worst part"),
+        (f"{_LOCATE}.report.words", "_COVERED_SHARE", "share of an error that a cause has to cover"),
+        (f"{_LOCATE}.report.words", "_CLIPPED_SHARE", "share of numbers at the ends of a range"),
         (f"{_LOCATE}.rounding.figures", "_EXPLAINED", "share of a row's error that the row explains"),
         (f"{_LOCATE}.rounding.figures", "_ENOUGH", "numbers that make up a row"),
         (f"{_LOCATE}.rounding.quantised", "_GAIN", "distance from 1 of the factor of a quantised tensor"),
@@ -171,8 +171,8 @@ LIMITS = tuple(
         (f"{_LOCATE}.rounding.thresholds", "_VANISHING", "least scale that an error is compared with"),
         (f"{_LOCATE}.sweep.sweep", "_LOOKS", "how often a sweep looks at what it has"),
         (f"{_LOCATE}.trials.probing", "SHARE", "share of an error that probing may change and still be evidence"),
-        (f"{_LOCATE}.trials.probing", "_OBVIOUS", "share of the outputs' error that needs no trial"),
-        (f"{_LOCATE}.trials.probing", "_HALF", "share of an error that a trial has to take away"),
+        (f"{_LOCATE}.trials.probing", "_OBVIOUS_SHARE", "share of the outputs' error that needs no trial"),
+        (f"{_LOCATE}.trials.probing", "_EXPLAINED_SHARE", "share of an error that a trial has to take away"),
     )
 )
 
