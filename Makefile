@@ -36,7 +36,7 @@ help:
 	@echo "make demo      write two small models, one with a fault, find it, and show what to try next"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-all  run these, those of every framework, and the corpora of make truth"
-	@echo "make test-corpus  run the tests that try hundreds or thousands of cases"
+	@echo "make test-corpus  run the rest of the lists of cases, of which make test tries a few"
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make test-lowest  run all tests with the oldest releases of dependencies that the packages promise to work with"
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"

@@ -85,8 +85,8 @@ def shared_memory() -> set[str]:
     ("how", "text"),
     [
         ("segfault", "died with signal 11 (SIGSEGV) in iteration 2"),
-        ("kill", "died with signal 9 (SIGKILL) in iteration 2"),
-        ("leave", "ended with exit status 7 in iteration 2"),
+        pytest.param("kill", "died with signal 9 (SIGKILL) in iteration 2", marks=pytest.mark.corpus),
+        pytest.param("leave", "ended with exit status 7 in iteration 2", marks=pytest.mark.corpus),
         ("hang", "hung: no answer for 6 s"),
         ("complain", "no more (in iteration 2)"),
     ],

@@ -96,7 +96,9 @@ def two_faults(path, changed=(), prefix="t"):
     return faulty_models.save(path, nodes, [4, 8], weights)
 
 
-@pytest.mark.parametrize("way", [(), ("--use-subprocess",)], ids=["here", "worker"])
+@pytest.mark.parametrize(
+    "way", [(), pytest.param(("--use-subprocess",), marks=pytest.mark.corpus)], ids=["here", "worker"]
+)
 def test_operators_run_alone_in_one_runner(locate, tmp_path, way):
     good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(2, 5))
     status, found, builds = locate(("compiler", bad), good, *way)
