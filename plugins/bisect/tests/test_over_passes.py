@@ -97,6 +97,14 @@ def test_a_backend_that_was_typed_with_options_keeps_them_and_no_name_in_the_way
     assert found["switch"]["words"] == f"-b optimising:without=[Pass3,Pass11],model={same.name}"
 
 
+def test_the_passes_of_the_reference_are_not_searched_where_its_backend_is_named(polycmp, same, tmp_path):
+    words = ("-b", "onnxrt:name=exact", "-b", "optimising", "--reference", "onnxrt", "--over", "passes", *REPORT)
+    done = polycmp("bisect", same, *words)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.status == 1, done.err
+    assert found["switch"]["value"] == ["Pass3", "Pass11"]
+
+
 def test_a_way_round_can_be_pasted_where_a_value_has_quotes(polycmp, same, tmp_path):
     (tmp_path / "a b.onnx").write_bytes((tmp_path / "same.onnx").read_bytes())
     polycmp(

@@ -82,6 +82,15 @@ def test_ties_and_agreement_are_those_that_are_known(polycmp, inputs, tmp_path):
     assert found["differing"] == int(((made >= np.float32(0.52)) & (made < np.float32(0.5201))).sum())
 
 
+def test_ties_are_those_of_the_reference_whose_backend_is_named(polycmp, inputs, tmp_path):
+    save(tmp_path / "old.onnx", 0.52)
+    save(tmp_path / "new.onnx", 0.5201)
+    words = f"-b onnxrt:name=old -b onnx:model=new.onnx,name=new --reference onnxrt --load-inputs {inputs} --flips 20 {WORDS}"
+    [[label, ties]] = polycmp(f"run old.onnx {words}").document["flips"].items()
+    assert label == "new"
+    assert ties["apart"] == pytest.approx([1e-4] * 4, rel=1e-2)
+
+
 def test_equal_sides_agree_up_to_the_tie(polycmp, inputs, tmp_path):
     save(tmp_path / "old.onnx", 0.52)
     done = polycmp(f"run old.onnx -b onnxrt -b onnx --load-inputs {inputs} --flips 50 --flip-within 1e-6 {WORDS}")

@@ -90,7 +90,7 @@ class ComparePlan:
         script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
         tolerance: Method that finds the tolerances of `simple`: `auto` by a measured noise floor, or a file with
             them; empty for its own.
-        reference: Label of the reference; empty means the last run.
+        reference: Label of the reference, or a backend that runs once; empty means the last run.
         map_output: Candidate's output name to reference's.
         shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).
         postprocess: `--postprocess` values by output name, "" for all.

@@ -122,7 +122,9 @@ class CompareSection:
         metavar="NAME|FILE",
     )
     reference: str = opt(
-        "", help="Label of the run to compare the others with; by default the last one.", metavar="LABEL"
+        "",
+        help="Label of the run to compare the others with, or its backend if that runs once; by default the last run.",
+        metavar="LABEL",
     )
     map_output: tuple[str, ...] = opt(
         (),

@@ -20,6 +20,7 @@ from polycmp.runs.pairing import (
     renamed_input_notes,
     unmatched_input_notes,
 )
+from polycmp.runs.reference import choose_reference, labels_called
 from polycmp.runs.resolution import MakeSampleFinder, Resolved, resolve
 from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
 from polycmp.runs.sizes import ShapeSearch
@@ -73,12 +74,14 @@ __all__ = [
     "ambiguous_inputs",
     "asked_shapes",
     "check_given",
+    "choose_reference",
     "compare_readers",
     "comparer_maker",
     "copy_feed",
     "copy_outputs",
     "ends_of",
     "is_measured",
+    "labels_called",
     "make_functions",
     "open_environments",
     "open_feedback",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,10 +10,8 @@ from polycmp.compare.blindness import PairImpostors, blind, impostors_judge
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive, verdict_over
-from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import ComparePlan
 from polycmp.plan.defaults import DEFAULT_COMPARE
-from polycmp.results.outcome import BackendResult
 from polycmp.runs.compare_functions import PlannedFunctions
 from polycmp.runs.tolerances import Tolerances, check_tolerance
 from polycmp.spec import CompareFunction
@@ -35,29 +33,6 @@ class Comparer(Protocol):
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None
     ) -> PairComparison:
         """Return the verdict over all iterations."""
-
-
-def choose_reference(wanted: str, results: Sequence[BackendResult]) -> str:
-    """Return the label of the run that the others are compared with; empty if there is only one run.
-
-    Args:
-        wanted: The user's choice: a label, or the name of a backend that runs once; empty for the last.
-        results: The records of all runs.
-
-    Raises:
-        UsageError: No run is called so.
-    """
-    labels = [result.label for result in results]
-    if not wanted:
-        return labels[-1] if len(labels) > 1 else ""
-    if wanted in labels:
-        return wanted
-    by_backend = [result.label for result in results if result.backend == wanted]
-    if len(by_backend) == 1:
-        return by_backend[0]
-    raise UsageError(
-        f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels), hint="give it the label"
-    )
 
 
 class MakeComparer(Protocol):

@@ -97,7 +97,7 @@ class FeedbackContext:
 
     Attributes:
         data: The part of the plan on input data; its `followers` are asked for.
-        reference: Label of the reference, as the user asked for it.
+        reference: The value of `--reference`: a label, or the name of a backend; empty for the last run.
         saved: Files of saved runs that take part.
         sequential: Whether each backend runs all iterations before the next one begins.
     """

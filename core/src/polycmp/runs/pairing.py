@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from polycmp.data.dimensions import merge_inputs
 from polycmp.data.input_pairs import GIVEN, Alike, InputPairs, fits, pair_inputs, renamed
 from polycmp.errors import UsageError, did_you_mean
+from polycmp.runs.reference import labels_called
 from polycmp.tensors import TensorMetadata, format_shape
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class InputPairing:
 
         Args:
             resolved: The backends.
-            reference: Label of the reference, as the user asked for it.
+            reference: The value of `--reference`: a label, or the name of a backend; empty for the last run.
         """
         data = resolved.plan.data
 
@@ -104,8 +105,8 @@ class InputPairing:
         return merge_inputs(merged)
 
     def _chosen(self, runs: Sequence[BackendRun]) -> BackendRun:
-        wanted = (run for run in runs if self._reference in (run.label, run.result.backend))
-        return next(wanted, runs[-1])
+        labels = labels_called(self._reference, [run.result for run in runs])
+        return next((run for run in runs if run.label in labels), runs[-1])
 
     def _pairs(self, run: BackendRun, inputs: TensorMetadata) -> InputPairs:
         anchor = self._anchor

@@ -18,12 +18,13 @@ from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, describe_environment
 from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import relaxed_tolerances
-from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
+from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import FeedbackContext, FeedbackObserver, open_feedback
 from polycmp.runs.loop import Schedule, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.pairing import InputPairing
+from polycmp.runs.reference import choose_reference
 from polycmp.runs.resolution import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.tolerances import is_measured, open_tolerances

@@ -42,6 +42,7 @@ def model(tmp_path):
         (("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--allow-blind"), 0),
         (("--postprocess", "top-1", "--validate", "--sequential-runners", "--warm-up", "1"), 0),
         (("--load-inputs", "i.json", "--load-outputs", "good.json", "--reference", "plain"), 1),
+        (("--reference", "toy"), 1),
     ],
 )
 def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, status):

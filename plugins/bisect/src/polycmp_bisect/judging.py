@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
 from polycmp.report import duration, figure
+from polycmp.runs import labels_called
 from polycmp_bisect.search import Judgement
 from polycmp_bisect.sentences import NO_DIFFERENCE
 
 if TYPE_CHECKING:
-    from polycmp.plan import Plan
+    from polycmp.plan import BackendPlan, Plan
     from polycmp.report import Result
 
 #: The share of the words of two messages that has to be in both for them to tell of one fault. Of ONNX Runtime's
@@ -157,3 +158,11 @@ def words_of(judgement: Judgement) -> str:
     if judgement.error is None:
         return f"{judgement.state}: {judgement.reason}" if judgement.reason else judgement.state
     return f"{judgement.state}, {judgement.detail} off by {figure(judgement.error)} of its range"
+
+
+def reference_backend(plan: Plan) -> BackendPlan | None:
+    """Return the backend that the others are compared with; None where that is a saved run, or where nothing is."""
+    if not plan.compare.reference:
+        return None if plan.files.load_outputs or len(plan.backends) < 2 else plan.backends[-1]
+    labels = labels_called(plan.compare.reference, plan.backends)
+    return next((backend for backend in plan.backends if backend.label in labels), None)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycmp.errors import DataError, UsageError
-from polycmp.runs import BackendRun, FeedbackContext, Resolved, copy_feed, open_feeds
+from polycmp.runs import BackendRun, FeedbackContext, Resolved, copy_feed, labels_called, open_feeds
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata, is_floating, to_numpy
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Flips:
     def __init__(self, options: FlipOptions, following: FeedbackContext, resolved: Resolved) -> None:
         self._options, self._resolved = options, resolved
         labels = [backend.label for backend in resolved.backends]
-        self._reference = following.reference if following.reference in labels else labels[-1]
+        self._reference = next(iter(labels_called(following.reference, resolved.plan.backends)), labels[-1])
         self._infer: dict[str, Infer] = {}
         file = resolved.backend(self._reference).model.describe_file()
         self._finals = frozenset() if file is None else frozenset(file.outputs)

@@ -12,7 +12,7 @@ from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, UsageError
 from polycmp.layerwise import PartitionedRun, final_outputs, open_partitioned_runs, open_precise_run
 from polycmp.plan import Plan
 from polycmp.results import Outcome
-from polycmp.runs import Observers, Resolved, is_measured, make_functions, resolve
+from polycmp.runs import Observers, Resolved, choose_reference, is_measured, make_functions, resolve
 from polycmp.session import invented_numbers
 from polycmp.tensors import Feed
 from polycmp_locate.causes.failure import ModelFailure
@@ -27,7 +27,7 @@ from polycmp_locate.setup.drawing import draw
 from polycmp_locate.setup.measuring import inner_rounding, rounding_of_outputs
 from polycmp_locate.setup.recorded import Record, open_record
 from polycmp_locate.setup.rollout import Chooser, Chosen
-from polycmp_locate.setup.sides import compare_files, left_out_notes, make_setting, reference_of
+from polycmp_locate.setup.sides import compare_files, left_out_notes, make_setting
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
@@ -144,8 +144,11 @@ def locate(
             candidates, options = partitioned_runs, replace(options, float64=False)
             cases = _cases_beside_record(record, chooser)
         else:
-            record, reference = None, reference_of(partitioned_runs, plan.compare.reference)
-            candidates = [run for run in partitioned_runs if run is not reference]
+            if len(partitioned_runs) < 2:
+                raise UsageError("a search needs two backends", hint="polycmp locate MODEL -b CANDIDATE -b REFERENCE")
+            label = choose_reference(plan.compare.reference, [run.result for run in partitioned_runs])
+            (reference,) = (run for run in partitioned_runs if run.label == label)
+            record, candidates = None, [run for run in partitioned_runs if run is not reference]
             cases = _cases_beside_backend(plan, resolved, chooser, reference, options)
         located = _search_each(candidates, cases, options, on_stage)
         if located is None:

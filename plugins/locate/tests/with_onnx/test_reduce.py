@@ -42,6 +42,13 @@ class TestWithBackends:
         assert polycmp("run", "small.onnx", *pair).status == 1
         assert polycmp("run", "ok.onnx", "-b", "onnxrt", "-b", "onnxrt:threads=1").status == 0
 
+    def test_the_reference_may_be_named_by_its_backend(self, polycmp, tmp_path):
+        faulty_models.chain(tmp_path / "chain.onnx")
+        words = ("-b", "onnxrt:name=sound", "-b", f"{faulty('c5')},name=bad", "--reference", "onnxrt")
+        done = polycmp("debug", "reduce", "chain.onnx", *words, "--report", "found.json")
+        assert done.status == 0, done.err
+        assert "bad differs from sound" in done.report(tmp_path / "found.json")["fault"]
+
     @pytest.mark.parametrize("at", ["stem", "left", "right1", "right3", "join", "last"])
     @pytest.mark.parametrize("mode", ["bisect", "linear"])
     def test_branches_and_unknown_dimensions(self, polycmp, tmp_path, at, mode):
@@ -161,7 +168,7 @@ class TestWithBackends:
         ("words", "status", "text"),
         [
             (("-b", "onnxrt"), 2, "two backends are needed"),
-            (("-b", "onnxrt", "-b", "onnx", "--reference", "mine"), 2, "there is no backend 'mine'"),
+            (("-b", "onnxrt", "-b", "onnx", "--reference", "mine"), 2, "no run is called 'mine'"),
             (("-b", "onnxrt", "-b", "onnx:model=other.onnx"), 3, "have different operators"),
             (("-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "gone.json"), 3, "gone.json: cannot be read"),
         ],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from polycmp.compare import PairComparison
 from polycmp.errors import BackendError, UsageError, did_you_mean
 from polycmp.results.files import InputsWriter
-from polycmp.runs import BackendRun, InputPairing, Resolved, copy_outputs, resolve
+from polycmp.runs import BackendRun, InputPairing, Resolved, choose_reference, copy_outputs, resolve
 from polycmp.sentences import counted
 from polycmp.session import judge_outputs
 from polycmp.tensors import TensorMetadata, to_numpy
@@ -64,12 +64,7 @@ class ModelStage:
         self._stage, self._registry, self._samples, self._on_stage = stage, registry, samples, on_stage
         self._resolved: Resolved = resolve(stage.plan, registry)
         labels = [backend.label for backend in self._resolved.backends]
-        reference = stage.plan.compare.reference
-        if reference and reference not in labels:
-            raise UsageError(
-                f"no backend is called {reference!r}", whose="reference", why=did_you_mean(reference, labels)
-            )
-        self._reference = reference or labels[-1]
+        self._reference = choose_reference(stage.plan.compare.reference, stage.plan.backends)
         (self._candidate,) = (label for label in labels if label != self._reference)
         self._calls: list[ModelCall] = []
 

@@ -18,7 +18,7 @@ from polycmp.options import changed_options, fields_of, split_script
 from polycmp.plan import Choice, Plan, core_values
 from polycmp.plugins import Registry, missing_modules
 from polycmp.runner import Runner
-from polycmp.runs import resolve
+from polycmp.runs import labels_called, resolve
 from polycmp.terminal import echo
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ def _compare(script: _Script, plan: Plan, registry: Registry, several: bool) -> 
         if not plan.compare.shape_check:
             arguments.append("shape_check=False")
         if plan.compare.reference:
-            arguments.append(f"reference={plan.compare.reference!r}")
+            labels = labels_called(plan.compare.reference, plan.backends)
+            arguments.append(f"reference={(labels[0] if len(labels) == 1 else plan.compare.reference)!r}")
         if plan.compare.allow_blind:
             arguments.append(f"allow_blind={list(plan.compare.allow_blind)!r}")
         call = f"Comparator.compare_accuracy({', '.join(arguments)})"

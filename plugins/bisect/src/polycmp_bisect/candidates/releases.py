@@ -25,6 +25,7 @@ from polycmp_bisect.environments.packages import (
     runtimes_of,
 )
 from polycmp_bisect.environments.polycmp_packages import PolycmpPackages, polycmp_packages
+from polycmp_bisect.judging import reference_backend
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan, Plan
@@ -134,10 +135,7 @@ class Releases:
 
     def _reference(self) -> BackendPlan | None:
         """Return the backend that judges, if it is the candidate's own with the same model and options."""
-        if self.base.files.load_outputs and not self.base.compare.reference:
-            return None
-        label = self.base.compare.reference or self.base.backends[-1].label
-        reference = next((item for item in self.base.backends if item.label == label), None)
+        reference = reference_backend(self.base)
         if reference is None or reference.label == self.backend.label:
             return None
         candidate = self.backend

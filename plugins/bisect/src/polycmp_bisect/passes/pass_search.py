@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import BackendError, UsageError
 from polycmp.layerwise import Switches
 from polycmp.runs import resolve
-from polycmp_bisect.judging import words_of
+from polycmp_bisect.judging import reference_backend, words_of
 from polycmp_bisect.passes.search import Guilty, PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
 from polycmp_bisect.sentences import EQUAL_TO_ITSELF, SHOWN_BY_RUN, WHICH_PASSES, not_the_same_twice
@@ -71,7 +71,8 @@ def candidate_of(plan: Plan, registry: Registry) -> ResolvedBackend:
         UsageError: No backend of the run can.
     """
     resolved = resolve(plan, registry)
-    items = [item for item in resolved.backends if item.label != _reference(plan)]
+    reference = reference_backend(plan)
+    items = [item for item in resolved.backends if reference is None or item.label != reference.label]
     for item in items:
         if item.tools.switches:
             return item
@@ -151,7 +152,7 @@ def _check_reference(backend: ResolvedBackend, plan: Plan, judge: Judge, first: 
     Raises:
         BackendError: It does not, so no setting could be right.
     """
-    reference = next((item for item in plan.backends if item.label == _reference(plan)), None)
+    reference = reference_backend(plan)
     if first.state != "bad" or reference is None:
         return
     itself = replace(reference, label=backend.label)
@@ -177,13 +178,6 @@ def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
 def _with(plan: Plan, changed_backend: ResolvedBackend) -> Plan:
     backends = tuple(changed_backend.plan if item.label == changed_backend.label else item for item in plan.backends)
     return replace(plan, backends=backends)
-
-
-def _reference(plan: Plan) -> str:
-    if plan.compare.reference:
-        return plan.compare.reference
-    golden = plan.files.load_outputs
-    return "" if golden or len(plan.backends) < 2 else plan.backends[-1].label
 
 
 def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Rewrite, ...]:

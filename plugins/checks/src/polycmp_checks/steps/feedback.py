@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
-from polycmp.runs import BackendRun, FeedbackContext, copy_feed, open_feeds
+from polycmp.runs import BackendRun, FeedbackContext, copy_feed, labels_called, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import StepFindings
 from polycmp_checks.steps.rules import InputRules, Moment, make_rules, top_token
@@ -95,8 +95,8 @@ class StepFeedback:
         reference, labels = self._following.reference, [run.label for run in runs]
         if not reference:
             return "" if self._following.saved or not labels else labels[-1]
-        matching = [run.label for run in runs if reference in (run.label, run.result.backend)]
-        return reference if reference in labels else matching[0] if len(matching) == 1 else ""
+        labels = labels_called(reference, [run.result for run in runs])
+        return labels[0] if len(labels) == 1 else ""
 
     # --- what they are fed
 

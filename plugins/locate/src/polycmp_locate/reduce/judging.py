@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.errors import ModelError, UsageError
 from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_operators
 from polycmp.plan import ComparePlan, Plan
 from polycmp.results import BackendResult
 from polycmp.runs import (
     Resolved,
     Schedule,
+    choose_reference,
     comparer_maker,
     copy_feed,
     copy_outputs,
@@ -83,12 +84,17 @@ class WholeModelRuns:
         """Return the first failure; None if there is none, or the reference failed (see `results`).
 
         Raises:
-            UsageError: There are not two backends, or the reference is not among them.
+            UsageError: There are not two backends, or `--reference` names none of them, or several.
             ModelError: The backends' models have different operators.
         """
         partitioned_runs = open_partitioned_runs(self._resolved)
-        reference = reference_of(partitioned_runs, self._plan.compare.reference)
-        candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
+        if len(partitioned_runs) < 2:
+            raise UsageError(
+                "two backends are needed: one to judge, and one to believe", hint="-b CANDIDATE -b REFERENCE"
+            )
+        label = choose_reference(self._plan.compare.reference, [run.result for run in partitioned_runs])
+        (reference,) = (run for run in partitioned_runs if run.label == label)
+        candidates = [run for run in partitioned_runs if run is not reference]
         for partitioned_run in candidates:
             _check_structure(partitioned_run, reference)
         runs = {backend.label: backend.make_run() for backend in self._resolved.backends}
@@ -125,25 +131,6 @@ class WholeModelRuns:
             for item in pair.outputs.values()
             if item.verdict == "failed"
         }
-
-
-def reference_of(partitioned_runs: list[PartitionedRun], label: str) -> PartitionedRun:
-    """Return the reference run: the one with a label, by default the last.
-
-    Raises:
-        UsageError: There are not two, or none has the label.
-    """
-    if len(partitioned_runs) < 2:
-        raise UsageError("two backends are needed: one to judge, and one to believe", hint="-b CANDIDATE -b REFERENCE")
-    if not label:
-        return partitioned_runs[-1]
-    reference = next((partitioned_run for partitioned_run in partitioned_runs if partitioned_run.label == label), None)
-    if reference is None:
-        raise UsageError(
-            f"--reference: there is no backend {label!r}",
-            why=did_you_mean(label, [partitioned_run.label for partitioned_run in partitioned_runs]),
-        )
-    return reference
 
 
 def _check_structure(one: PartitionedRun, two: PartitionedRun) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycmp.errors import FileError, UsageError, did_you_mean
+from polycmp.errors import FileError, UsageError
 from polycmp.graph import ModelGraph
 from polycmp.layerwise import PartitionedRun, Segment
 from polycmp.options import unique_label
 from polycmp.plan import Plan
 from polycmp.results import BackendResult
 from polycmp.results.files import SavedRun, open_runs
-from polycmp.runs import Resolved, is_measured, open_feeds
+from polycmp.runs import Resolved, choose_reference, is_measured, open_feeds
 from polycmp.sentences import listed
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.pairing.modules import pair_modules
@@ -83,7 +83,7 @@ def open_record(plan: Plan, used_labels: Sequence[str]) -> tuple[str, SavedRun]:
     """Return the saved run to believe and its label.
 
     Raises:
-        UsageError: The files hold several runs, and none is named.
+        UsageError: No saved run has the name that was given.
         FileError: A file is missing, damaged, or holds no runs.
     """
     runs = [run for path in plan.files.load_outputs for run in open_runs(path)]
@@ -94,11 +94,9 @@ def open_record(plan: Plan, used_labels: Sequence[str]) -> tuple[str, SavedRun]:
             whose=", ".join(plan.files.load_outputs),
             hint="save it with the tensors by name: np.savez('run.npz', **tensors)",
         )
-    label = plan.compare.reference
-    labels = [run.label for run in runs]
-    if label and label not in labels:
-        raise UsageError(f"--reference: no saved run is called {label!r}", why=did_you_mean(label, labels))
-    chosen = runs[labels.index(label)] if label else runs[-1]
+    results = [BackendResult(run.label, "saved") for run in runs]
+    label = choose_reference(plan.compare.reference, results, kind="saved run")
+    chosen = next((run for run in runs if run.label == label), runs[-1])
     return unique_label(chosen.label, set(used_labels)), chosen
 
 

@@ -12,7 +12,7 @@ from polycmp.data import merge_inputs
 from polycmp.graph import DeclaredGraph
 from polycmp.judging import PerturbedRuns
 from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
-from polycmp.runs import Comparer, Tolerances
+from polycmp.runs import Comparer, Tolerances, labels_called
 from polycmp_locate.network.comparison import compare_networks, compare_sides
 from polycmp_locate.pairing.inputs import input_pairs, renamed_inputs, with_inputs
 from polycmp_locate.pairing.output_map import mapped_pairs
@@ -36,7 +36,7 @@ def pair_runs(
 
     Args:
         partitioned_runs: The runs.
-        reference: Label of the reference; empty for the last.
+        reference: Label of the reference, or name of its backend; empty for the last run.
         given: The names that the user paired.
         command: The command line, for messages.
         perturbed: Gives what runs a run's model with its tensors moved; None where nothing can.
@@ -45,14 +45,8 @@ def pair_runs(
         UsageError: It is not certain which inputs are the same, or a tensor that the user paired is not there.
         ModelError: An input has the name of a tensor inside the other model.
     """
-    reference_run = next(
-        (
-            partitioned_run
-            for partitioned_run in partitioned_runs
-            if reference in (partitioned_run.label, partitioned_run.result.backend)
-        ),
-        partitioned_runs[-1],
-    )
+    labels = labels_called(reference, [run.result for run in partitioned_runs])
+    reference_run = next((run for run in partitioned_runs if run.label in labels), partitioned_runs[-1])
     others = [
         partitioned_run
         for partitioned_run in partitioned_runs

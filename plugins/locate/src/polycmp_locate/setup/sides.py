@@ -1,4 +1,4 @@
-"""Choice of the sides to search: the reference among the runs, and one graph for two models."""
+"""The two sides of a search: one graph for two models, and what their files differ in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from polycmp.data import InputPairs
-from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.errors import ModelError
 from polycmp.graph import DeclaredGraph, GraphNode
 from polycmp.layerwise import PartitionedRun, final_outputs, same_structure, tensors_behind
 from polycmp.tensors import Feed, TensorMetadata
@@ -18,27 +18,6 @@ from polycmp_locate.setting import Setting
 
 #: Operators of a model up to which a sentence about it as a whole still helps: it can name each.
 NAMEABLE = 8
-
-
-def reference_of(partitioned_runs: list[PartitionedRun], name: str) -> PartitionedRun:
-    """Return the run to believe: the one of this name, or the last.
-
-    Args:
-        partitioned_runs: The runs.
-        name: A label or a backend; empty for the last.
-
-    Raises:
-        UsageError: There is only one run, or none is called that.
-    """
-    if len(partitioned_runs) < 2:
-        raise UsageError("a search needs two backends", hint="polycmp locate MODEL -b CANDIDATE -b REFERENCE")
-    if not name:
-        return partitioned_runs[-1]
-    for partitioned_run in partitioned_runs:
-        if name in (partitioned_run.label, partitioned_run.result.backend):
-            return partitioned_run
-    labels = [partitioned_run.label for partitioned_run in partitioned_runs]
-    raise UsageError(f"--reference: no run is called {name!r}", why=did_you_mean(name, labels))
 
 
 def make_setting(

@@ -158,7 +158,7 @@ def run(
         compare_func: Names of compare functions, such as `"cosine_similarity"`; all must pass.
         map_output: Names in the candidate -> names in the reference, where they differ.
         allow_blind: Outputs that pass although nothing could have differed, by name or pattern; True for all.
-        reference: Label of the backend to compare with; by default the last.
+        reference: Label of the run to compare with, or a backend that runs once; by default the last run.
         options: Further words, as `polycmp run` takes them: `["--data-loader", "stress"]`.
 
     Raises:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.errors import ModelError, UsageError
 from polycmp.graph import ModelGraph
 from polycmp.layerwise import PartitionedRun, open_partitioned_runs
 from polycmp.plan import Plan
-from polycmp.runs import Resolved, ResolvedBackend, copy_feed, copy_outputs, open_feeds, resolve
+from polycmp.runs import Resolved, ResolvedBackend, choose_reference, copy_feed, copy_outputs, open_feeds, resolve
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.onnx_extra import require_onnx
 from polycmp_locate.pairing import Pairing, pair_graphs
@@ -64,7 +64,7 @@ class Setup:
 
         self._plan, self._registry, self._on_stage = plan, registry, on_stage
         self._resolved = resolve(plan, registry)
-        self.candidate, self.reference = _two(self._resolved, plan.compare.reference, derived=reduce is not None)
+        self.candidate, self.reference = _sides(self._resolved, derived=reduce is not None)
         on_stage("reading the models")
         self.exact = _onnx(self.reference)
         partitioned_runs = {
@@ -173,23 +173,17 @@ def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph)
     return pairs
 
 
-def _two(resolved: Resolved, label: str, *, derived: bool) -> tuple[ResolvedBackend, ResolvedBackend]:
+def _sides(resolved: Resolved, *, derived: bool) -> tuple[ResolvedBackend, ResolvedBackend]:
     """Return the backend to judge and the one to believe.
 
     Raises:
-        UsageError: There are not two, or they have the same model.
+        UsageError: There are not two, they have the same model, or `--reference` names none of them, or both.
     """
     backends = list(resolved.backends)
     hint = "polycmp locate GOOD.onnx -b onnxrt:model=OTHER.onnx -b onnxrt"
     if len(backends) != 2:
         raise UsageError("two backends are needed: one for the model to judge, one for the model to believe", hint=hint)
-    reference = backends[-1]
-    if label:
-        matching = [item for item in backends if label in (item.label, item.plan.backend)]
-        if not matching:
-            labels = [item.label for item in backends]
-            raise UsageError(f"--reference: no run is called {label!r}", why=did_you_mean(label, labels))
-        reference = matching[0]
+    reference = resolved.backend(choose_reference(resolved.plan.compare.reference, resolved.plan.backends))
     candidate = next(item for item in backends if item is not reference)
     if not derived and candidate.model.path == reference.model.path:
         raise UsageError("two models are needed: the one to judge, and the one to believe", hint=hint)
