@@ -85,8 +85,9 @@ def test_ties_and_agreement_are_those_that_are_known(polycmp, inputs, tmp_path):
 def test_ties_are_those_of_the_reference_whose_backend_is_named(polycmp, inputs, tmp_path):
     save(tmp_path / "old.onnx", 0.52)
     save(tmp_path / "new.onnx", 0.5201)
-    words = f"-b onnxrt:name=old -b onnx:model=new.onnx,name=new --reference onnxrt --load-inputs {inputs} --flips 20 {WORDS}"
-    [[label, ties]] = polycmp(f"run old.onnx {words}").document["flips"].items()
+    words = f"--reference onnxrt --load-inputs {inputs} --flips 20 {WORDS}"
+    done = polycmp(f"run old.onnx -b onnxrt:name=old -b onnx:model=new.onnx,name=new {words}")
+    [[label, ties]] = done.document["flips"].items()
     assert label == "new"
     assert ties["apart"] == pytest.approx([1e-4] * 4, rel=1e-2)
 
