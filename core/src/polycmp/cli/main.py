@@ -167,7 +167,7 @@ def _below(path: tuple[str, ...], registry: Registry) -> Iterator[Contribution]:
 def _completed(command: click.Command, words: list[str], ctx: click.Context) -> list[str]:
     """Return the words of a command with its options written out; those with options of plugins see to it later."""
     from polycmp.command import BackendCommand
-    from polycmp.command.option_aliases import completed
+    from polycmp.command.option_beginnings import completed
 
     if isinstance(command, (click.Group, BackendCommand)):
         return words

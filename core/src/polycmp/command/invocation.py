@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.command.build import build_plan, read_run_file, write_run_file
-from polycmp.command.option_aliases import tell_notes
+from polycmp.command.option_beginnings import tell_notes
 from polycmp.command.params import TYPED, convert_words
 from polycmp.command.paths import refuse_collisions, was_written, written_paths
 from polycmp.errors import PolycmpError, UsageError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.option_aliases import tell_notes
+from polycmp.command.option_beginnings import tell_notes
 from polycmp.options.values import is_flag
 
 if TYPE_CHECKING:

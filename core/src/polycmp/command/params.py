@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.option_aliases import complete_option, flags_of
+from polycmp.command.option_beginnings import complete_option, flags_of
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.options.values import is_flag

@@ -271,6 +271,20 @@ def _is_constant(array: Array) -> bool:
     return all(bool((pair.candidate[key] == first).all()) for key, _ in pair.cuts())
 
 
+def tolerances(options: SimpleOptions, output: str, *, whole: bool) -> tuple[float, float]:
+    """Return the absolute and the relative tolerance of an output.
+
+    Args:
+        options: The tolerances that were given.
+        output: The output's name.
+        whole: Whether both sides hold whole numbers or booleans. Those are equal or different: only an absolute
+            tolerance, or a relative one given for this very output, lets others pass.
+    """
+    default = 0.0 if whole else 1e-5
+    rtol = options.rtol.get(output, default) if whole and output else pick(options.rtol, output, default)
+    return pick(options.atol, output, default), rtol
+
+
 # From here on: figures alone, as they were saved or averaged, without the tensors.
 
 
@@ -293,20 +307,6 @@ def judge_errors(options: SimpleOptions, metrics: Mapping[str, float], output: s
         )
     text = "; ".join(filter(None, reasons))
     return DetailedVerdict(not text, text, dict(metrics), None, {"atol": atol, "rtol": rtol})
-
-
-def tolerances(options: SimpleOptions, output: str, *, whole: bool) -> tuple[float, float]:
-    """Return the absolute and the relative tolerance of an output.
-
-    Args:
-        options: The tolerances that were given.
-        output: The output's name.
-        whole: Whether both sides hold whole numbers or booleans. Those are equal or different: only an absolute
-            tolerance, or a relative one given for this very output, lets others pass.
-    """
-    default = 0.0 if whole else 1e-5
-    rtol = options.rtol.get(output, default) if whole and output else pick(options.rtol, output, default)
-    return pick(options.atol, output, default), rtol
 
 
 @dataclass(frozen=True)

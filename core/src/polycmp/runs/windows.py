@@ -62,7 +62,7 @@ def open_windows(
     Args:
         resolved: The backends, all in this process.
         runs: Their runs of the whole model, in the same order.
-        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+        max_memory: Bytes that the process may take beside the weights, 0 for a share of what is free.
         reference: Label of the reference, or name of its backend; empty for the last run.
         notes: List that remarks for the reader are appended to: those of the service, or the package to install.
     """

@@ -50,7 +50,7 @@ class MemoryLimit:
     """Memory that the tensors of a run may take.
 
     Attributes:
-        most: Bytes for the tensors of all runs, 0 for a share of what is free.
+        most: Bytes that the process may take beside the weights, 0 for a share of what is free.
         all_for: The option that needs all outputs of an iteration at once; empty if none was given. The tolerances
             that `--tolerance` names need them, too, but where files differ.
     """

@@ -181,7 +181,7 @@ def _cases_beside_backend(
         reference: The backend to believe.
         options: Options of the search.
     """
-    precise = open_precise_run(resolved, reference.graph) if options.float64 else None
+    precise = open_precise_run(resolved, reference.label, reference.graph) if options.float64 else None
 
     def cases(candidate: PartitionedRun) -> Iterator[tuple[Setting, Chosen]]:
         setting: Setting | None = None

@@ -48,7 +48,7 @@ class Setting:
         reference: The backend to believe.
         precise: A backend that calculates in float64, or None.
         functions: Compare functions of a tensor, by name.
-        max_memory: Bytes for tensors.
+        max_memory: Bytes that the process may take beside the weights, 0 for a share of what is free.
         pairing: Pairs of tensors of two different models; None where both have the same operators.
         is_measured: Whether measured rounding judges, since nobody gave a tolerance.
         judge_by_rounding: Makes what judges the model's outputs by what rounding explains; None where nothing does.

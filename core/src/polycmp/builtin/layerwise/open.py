@@ -67,17 +67,18 @@ def open_partitioned_runs(
     return _partitioned_runs(resolved.backends, results, graphs, partitioned_run)
 
 
-def open_precise_run(resolved: Resolved, graph: ModelGraph) -> PartitionedRun | None:
-    """Return a backend that calculates the last backend's model in float64; None if none is installed.
+def open_precise_run(resolved: Resolved, label: str, graph: ModelGraph) -> PartitionedRun | None:
+    """Return a backend that calculates the reference's model in float64; None if none is installed.
 
     Args:
-        resolved: The backends, the reference last.
+        resolved: The backends.
+        label: The reference's label.
         graph: The reference's model.
     """
-    last = resolved.backends[-1]
-    model = last.model
-    if not isinstance(last.inside, str):
-        return _precise_own_run(last, graph)
+    reference = resolved.backend(label)
+    model = reference.model
+    if not isinstance(reference.inside, str):
+        return _precise_own_run(reference, graph)
     for contribution, tools in resolved.registry.equipped(resolved.registry.runners.values()):
         spec = contribution.spec
         if tools.precise and tools.runs_parts and model.can_load(spec.accepts):
@@ -155,7 +156,7 @@ def open_windows(
     Args:
         resolved: The backends, all in this process.
         runs: Their runs of the whole model, in the same order.
-        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+        max_memory: Bytes that the process may take beside the weights, 0 for a share of what is free.
         reference: Label of the reference, or name of its backend; empty for the last run.
         notes: List that remarks for the reader are appended to.
 

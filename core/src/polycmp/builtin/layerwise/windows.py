@@ -58,7 +58,7 @@ class Windows:
     Args:
         partitioned_runs: The backends; their models have the same structure.
         wanted: The tensors to compare, in the order of the graph.
-        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+        max_memory: Bytes that the process may take beside the weights, 0 for a share of what is free.
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
         concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
         judge: Makes of a comparer one that also knows what to expect of the models.

@@ -91,6 +91,7 @@ class Maker:
                     if not self.cache.is_whole(name):
                         self.tell(f"installing {contents.text} (Python {contents.python})")
                         self._fill(folder, contents, beside, borrows=ours is not None)
+                        self.new_names.append(name)
             except BlockingIOError:
                 raise UnreachableError(
                     f"the environment {name} is damaged, and something uses it",
@@ -98,7 +99,6 @@ class Maker:
                 ) from None
             except OSError as error:
                 raise self._full(contents, str(error)) from None
-            self.new_names.append(name)
             self.cache.make_room(spare=name)
         if name not in self._locks:
             self._locks[name] = self.cache.use(name)
@@ -106,12 +106,13 @@ class Maker:
         return folder / "bin" / "python" if ours is None else self._view(name, ours, contents.python)
 
     def has(self, contents: EnvironmentContents, ours: PolycmpPackages | None = None) -> bool:
-        """Return whether an environment is there; arguments as for `environment`."""
-        return self.cache.is_complete(self._name(contents, ours.requirements if ours is not None else ()))
+        """Return whether an environment exists and is whole; arguments as for `environment`."""
+        return self.cache.is_whole(self._name(contents, ours.requirements if ours is not None else ()))
 
     def _name(self, contents: EnvironmentContents, beside: Sequence[str]) -> str:
         first = contents.packages[0].replace("==", "-").replace("/", "_")
-        parts = (_LAYOUT_VERSION, contents.packages, sorted(beside), self.digests(contents.packages))
+        packages = [contents.packages[0], *sorted(contents.packages[1:])]
+        parts = (_LAYOUT_VERSION, packages, sorted(beside), self.digests(packages))
         return f"{first}-py{contents.python}-{digest(*parts)}"
 
     def digests(self, packages: Sequence[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""All causes, in the order in which they are asked for; among equals the cheapest comes first."""
+"""All causes, in the order in which they are asked for; among equals the cheapest comes first.
+
+`other_network` is the last of the second looks, though it costs no run: it overrides what `beyond` says.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from polycmp.options import FlagTable
 from polycmp.terminal import echo
 
 #: Key of the context for the remarks on what was taken for what, until messages have been set up.
-_REMARKS = "polycmp.option_aliases"
+_REMARKS = "polycmp.option_beginnings"
 
 
 def flags_of(ctx: click.Context, table: FlagTable | None = None) -> list[tuple[list[str], bool]]:
