@@ -31,7 +31,6 @@ from polycmp_locate.values.judged import (
     CAUSE,
     CONSTANT,
     ILL_CONDITIONED,
-    NARROWED,
     NOT_FINITE,
     OUTPUTS_AGREE,
     UNDECIDED,
@@ -98,12 +97,6 @@ def _accusation(row: Row, located: Located) -> str:
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
         return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(located)}"
-    if judged.verdict == NARROWED:
-        kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
-        return (
-            f"{NARROWED}: {node} computes {row.tensor!r} through {kind}, while the rest of the model uses "
-            f"{judged.usual_type}{_off(row)}"
-        )
     strength = WORSE if judged.verdict == WORSE else WRONG
     if judged.origin is not None and judged.origin is not row:
         origin = judged.origin

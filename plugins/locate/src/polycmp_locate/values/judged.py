@@ -172,7 +172,6 @@ class Judged(Judgement):
         is_probed: Whether any output was seen while probing.
         fused: The operators that are wrong together, or do not run together; None where it is not that.
         cause: Cause of the fault where it is no single operator's arithmetic; None where it is.
-        usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
         unseen: Tensors that could not be looked at.
         borrowed: Operators that the reference lacks, of whose own errors nothing is known.
         hints: Usual causes of such a fault that a trial confirms, and remedies, in words.
@@ -186,7 +185,6 @@ class Judged(Judgement):
     is_probed: bool = False
     fused: Fused | None = None
     cause: Cause | None = None
-    usual_type: str = ""
     unseen: tuple[str, ...] = ()
     borrowed: tuple[GraphNode, ...] = ()
     hints: tuple[str, ...] = ()
