@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from polycmp_locate.causes import rules
+from polycmp_locate.values import judged
 
 ROOT = Path(__file__).parents[1]
 LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
@@ -43,6 +44,7 @@ ASKED = (*rules.TOGETHER, *rules.SECOND_LOOKS, *rules.REASONS)
 WITHOUT = """
 import os
 from polycmp_locate.causes import rules
+from polycmp_locate.values import judged
 from polycmp_locate import judge
 for part in ("TOGETHER", "SECOND_LOOKS", "REASONS"):
     setattr(judge, part, tuple(rule for rule in getattr(rules, part) if rule.name != os.environ["WITHOUT_CAUSE"]))
@@ -71,3 +73,11 @@ def test_the_test_fails_without_the_cause(tmp_path, name):
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
     assert " failed" in done.stdout
+
+
+def test_every_verdict_has_a_row_on_the_page():
+    verdicts = {value for name, value in vars(judged).items() if name.isupper() and isinstance(value, str)}
+    page = (ROOT / "docs" / "locating.md").read_text("utf-8")
+    table = page.partition("## The verdict\n")[2].partition("\n\nThe verdict")[0]
+    rows = {line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")} - {"words"}
+    assert rows == verdicts - {judged.CAUSE, judged.OUTPUTS_AGREE}
