@@ -102,7 +102,14 @@ def program(code, *words):
     return [sys.executable, "-c", text, *words]
 
 
-@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+#: One that compares, one that searches and one that writes a model.
+FEW = ("a comparison in workers", "a difference", "a file that is written")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(words, marks=() if name in FEW else pytest.mark.corpus, id=name) for name, words in COMMANDS.items()],
+)
 def test_a_command_leaves_the_process_as_it_was(model, other, tmp_path, words):
     code = """
         before = state()
