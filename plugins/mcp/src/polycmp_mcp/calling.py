@@ -47,7 +47,7 @@ class Caller:
     def __init__(self, scripts: bool = False, folders: Sequence[str] = ()) -> None:
         home = str(Path.cwd())
         self._trust = Trust(scripts, tuple(str(Path(folder).resolve()) for folder in folders), home)
-        self._left: dict[str, tuple[int, int]] = {}
+        self._written_files: dict[str, tuple[int, int]] = {}
 
     async def report_of(self, words: Sequence[str], folder: str, seconds: float) -> dict[str, Any]:
         """Run a command line and return its exit status and the document of its JSON report.
@@ -65,16 +65,16 @@ class Caller:
         _refuse_strange([*words, folder])
         with tempfile.TemporaryDirectory(prefix="polycmp-mcp-") as place:
             report = Path(place, "report.json")
-            trust = replace(self._trust, own=(str(report),), left=self._left)
+            trust = replace(self._trust, own=(str(report),), left=self._written_files)
             # What follows `--` is a command of its own.
             at = words.index("--") if "--" in words else len(words)
             asked = [*words[:at], "--report", str(report), *words[at:]]
             try:
                 done = await _run(asked, folder, seconds, Path(place), trust)
             finally:
-                self._left.update(_left_by(Path(place, WRITES)))
+                self._written_files.update(_files_of(Path(place, WRITES)))
             if not report.is_file():
-                raise NoAnswerError(done.said)
+                raise NoAnswerError(done.text)
             document = parse_json(report.read_text(encoding="utf-8"))
         return {"exit_status": done.status, **document, "command": shlex.join(["polycmp", *words])}
 
@@ -94,7 +94,7 @@ def _refuse_strange(words: Sequence[str]) -> None:
         )
 
 
-def _left_by(writes: Path) -> dict[str, tuple[int, int]]:
+def _files_of(writes: Path) -> dict[str, tuple[int, int]]:
     """Return the files that a call has left, with time and size."""
     return stamps(parse_json(writes.read_text(encoding="utf-8"))) if writes.is_file() else {}
 
@@ -104,7 +104,7 @@ async def text_of(words: Sequence[str], seconds: float = 60.0) -> str:
     with tempfile.TemporaryDirectory(prefix="polycmp-mcp-") as place:
         done = await _run(words, "", seconds, Path(place))
     if done.status != 0:
-        raise NoAnswerError(done.said)
+        raise NoAnswerError(done.text)
     return done.printed
 
 
@@ -114,12 +114,12 @@ class _Done:
 
     status: int
     printed: str
-    told: str
+    errors: str
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The text of both streams, shortened, or a sentence where there is none."""
-        text = "\n".join(filter(None, (self.printed.strip(), self.told.strip())))
+        text = "\n".join(filter(None, (self.printed.strip(), self.errors.strip())))
         return shorten(text, _SAID) or f"polycmp ended with status {self.status} and said nothing"
 
 
@@ -128,8 +128,8 @@ async def _run(words: Sequence[str], folder: str, seconds: float, place: Path, t
         raise FileError(f"{shorten(folder, _SHOWN)}: no such folder", hint="give one that exists, with its whole path")
     asked = {"words": list(words), "trust": None if trust is None else asdict(trust)}
     (place / ASKED).write_text(json.dumps(asked), encoding="utf-8")
-    printed, told = place / "out.txt", place / "err.txt"
-    with printed.open("wb") as out, told.open("wb") as err:
+    printed, errors = place / "out.txt", place / "err.txt"
+    with printed.open("wb") as out, errors.open("wb") as err:
         process = await anyio.open_process(
             [*code_words("from polycmp_mcp.child import main; main()"), str(os.getpid()), str(place)],
             cwd=folder or None,
@@ -147,7 +147,7 @@ async def _run(words: Sequence[str], folder: str, seconds: float, place: Path, t
             _end(process)
             with anyio.CancelScope(shield=True):
                 await process.aclose()
-    return _Done(status, *(path.read_text(encoding="utf-8", errors="replace") for path in (printed, told)))
+    return _Done(status, *(path.read_text(encoding="utf-8", errors="replace") for path in (printed, errors)))
 
 
 def _end(process: Process) -> None:

@@ -34,8 +34,8 @@ def _check(rules: dict[str, Any], writes: Path) -> None:
     from polycmp.command import check_calls
     from polycmp_mcp.trust import Trust
 
-    left = {path: tuple(found) for path, found in rules["left"].items()}
-    trust = Trust(rules["scripts"], tuple(rules["folders"]), rules["home"], tuple(rules["own"]), left)
+    files = {path: tuple(values) for path, values in rules["left"].items()}
+    trust = Trust(rules["scripts"], tuple(rules["folders"]), rules["home"], tuple(rules["own"]), files)
 
     def check(call: Invocation) -> None:
         writes.write_text(json.dumps(trust.check(call)), encoding="utf-8")

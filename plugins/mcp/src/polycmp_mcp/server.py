@@ -59,10 +59,10 @@ class Tools:
     async def backends(self) -> dict[str, Any]:
         """List the installed plugins: which backends there are, and what is missing or broken and why."""
         try:
-            found = json.loads(await text_of(["plugins", "list", "--json"]))
+            document = json.loads(await text_of(["plugins", "list", "--json"]))
         except NoAnswerError as error:
             raise ToolError(str(error)) from None
-        return {"plugins": [_told(plugin) for plugin in found["plugins"]]}
+        return {"plugins": [_facts(plugin) for plugin in document["plugins"]]}
 
     async def run(
         self,
@@ -172,7 +172,7 @@ def make_server(caller: Caller) -> MCPServer:
     return server
 
 
-def _told(plugin: dict[str, Any]) -> dict[str, Any]:
+def _facts(plugin: dict[str, Any]) -> dict[str, Any]:
     """Return the facts on a plugin that an agent needs: its state, and the backends and commands that it brings."""
     by_kind = {kind: [item for item in plugin["provides"] if item["kind"] == kind] for kind in ("runner", "command")}
     backends = [{key: item[key] for key in ("name", "summary", "missing") if item[key]} for item in by_kind["runner"]]

@@ -20,12 +20,12 @@ def short(value: Any) -> Any:
         items = [(key, item) for key, item in value.items() if key not in _LEFT_OUT and item not in (None, [], {}, "")]
         if len(items) <= ITEMS or not all(isinstance(item, Mapping) for _, item in items):
             return {key: short(item) for key, item in items}
-        kept = dict(sorted(items, key=lambda pair: _good(pair[1]))[:ITEMS])
-        return {**{key: short(item) for key, item in kept.items()}, "left_out": len(items) - len(kept)}
+        entries = dict(sorted(items, key=lambda pair: _good(pair[1]))[:ITEMS])
+        return {**{key: short(item) for key, item in entries.items()}, "left_out": len(items) - len(entries)}
     if isinstance(value, list):
-        kept_items = value if len(value) <= ITEMS else sorted(value, key=_good)[:ITEMS]
-        more = [f"{len(value) - len(kept_items)} more left out"] if len(value) > len(kept_items) else []
-        return [*map(short, kept_items), *more]
+        elements = value if len(value) <= ITEMS else sorted(value, key=_good)[:ITEMS]
+        more = [f"{len(value) - len(elements)} more left out"] if len(value) > len(elements) else []
+        return [*map(short, elements), *more]
     if isinstance(value, float):
         return float(f"{value:.6g}")
     return shorten(value, CHARACTERS) if isinstance(value, str) else value

@@ -52,9 +52,9 @@ class Trust:
         """
         asked = call.options
         backends = plan_backends(asked.backends, asked.of_kind("runner"), call.registry, asked.wins, asked.whose)
-        given = list(given_options(asked.values, call.table, backends))
+        options = list(given_options(asked.values, call.table, backends))
         models = [asked.model, *(item.model for item in backends), *call.params.get("files", ())]
-        code = [*_commands(call.own_params), *code_named(given, filter(None, models), backends, call.registry)]
+        code = [*_commands(call.own_params), *code_named(options, filter(None, models), backends, call.registry)]
         if code and not self.scripts:
             name, text = code[0]
             raise UsageError(
@@ -62,7 +62,7 @@ class Trust:
                 why="this server lets nobody name scripts, libraries, packages, interpreters, run files or commands",
                 hint="start it with polycmp mcp --allow-scripts, or run the command in a terminal",
             )
-        written = [(option.name, path) for option in given for path in _written(option)]
+        written = [(option.name, path) for option in options for path in _written(option)]
         written += [("-o", path) for path in [call.params.get(_WRITTEN)] if path]
         return tuple(str(self._allowed(name, path)) for name, path in written if path not in self.own)
 
@@ -131,13 +131,13 @@ def _files_in(target: Path) -> Iterator[Path]:
 def stamp(file: Path) -> tuple[int, int] | None:
     """Return time and size of a file; None if it cannot be looked at."""
     try:
-        found = file.lstat()
+        status = file.lstat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def stamps(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return time and size of the files that lie at these paths, those in folders included."""
     files = (file for path in paths for file in _files_in(Path(path)))
-    return {str(file): found for file in files if (found := stamp(file)) is not None}
+    return {str(file): value for file in files if (value := stamp(file)) is not None}

@@ -112,6 +112,6 @@ def _model(
 
 def _read_around(body: GraphProto) -> list[str]:
     """Return the names that a graph inside takes from around it."""
-    own = {value.name for value in body.input} | {item.name for item in body.initializer} | set(computed_tensors(body))
-    names = (name for node in body.node for name in reads(node) if name not in own)
+    inside = {item.name for field in (body.input, body.initializer) for item in field} | set(computed_tensors(body))
+    names = (name for node in body.node for name in reads(node) if name not in inside)
     return list(dict.fromkeys(names))

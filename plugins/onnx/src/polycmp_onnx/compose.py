@@ -43,8 +43,8 @@ def make_loader(source: Any, options: LoaderOptions | None = None, *, model: Mod
     if options.fp_to_fp16 or options.fp_to_bf16:
         from polycmp_onnx.convert import ConvertToBf16, ConvertToFp16
 
-        kept = {"keep_float": list(options.keep_float)} if options.keep_float else {}
-        loader = ConvertToFp16(loader, **kept) if options.fp_to_fp16 else ConvertToBf16(loader, **kept)
+        arguments = {"keep_float": list(options.keep_float)} if options.keep_float else {}
+        loader = ConvertToFp16(loader, **arguments) if options.fp_to_fp16 else ConvertToBf16(loader, **arguments)
     if options.shape_inference:
         from polycmp_onnx.shapes import InferShapes
 

@@ -214,7 +214,7 @@ def _with_opset(model: Any) -> Any:
         ) from error
 
 
-def _chosen(graph: Any, wanted: Sequence[str]) -> Callable[[Any], bool]:
+def _chosen(graph: Any, patterns: Sequence[str]) -> Callable[[Any], bool]:
     """Return the predicate of the nodes that keep computing in float32.
 
     Raises:
@@ -223,7 +223,7 @@ def _chosen(graph: Any, wanted: Sequence[str]) -> Callable[[Any], bool]:
     nodes = list(nodes_within(graph))
     types, names = set(), set()
     present, named = {node.op_type.lower(): node.op_type for node in nodes}, {node.name for node in nodes if node.name}
-    for word in wanted:
+    for word in patterns:
         fitting = {name for name in named if fnmatchcase(name, word)}
         if word.lower() in present:
             types.add(present[word.lower()])

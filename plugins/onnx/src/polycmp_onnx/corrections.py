@@ -19,9 +19,9 @@ def corrections(nodes: Iterable[Any], opsets: Mapping[str, int]) -> list[type[An
     """
     operators = {(node.domain, node.op_type): opsets.get(node.domain, 0) for node in nodes}
     return [
-        named(own, domain, op_type)
+        named(correction, domain, op_type)
         for (domain, op_type), opset in operators.items()
-        if (own := _correction(domain, op_type, opset)) is not None
+        if (correction := _correction(domain, op_type, opset)) is not None
     ]
 
 

@@ -132,7 +132,7 @@ class Declarations:
         if proto.op_type == "MatMulNBits":
             weight = self._packed(proto, attributes)
             constants = {} if weight is None else {"weight": weight}
-            return constants | self._others(proto, taken={0, 1, 2, 3})
+            return constants | self._others(proto, excluded_places={0, 1, 2, 3})
         if proto.op_type in _INTEGER:
             weight = self._integer(proto)
             return {} if weight is None else {"weight": weight}
@@ -149,7 +149,7 @@ class Declarations:
         bias = self._bias(proto, biases) if biases else None
         if bias is not None:
             constants["bias"] = _times(bias, float(attributes.get("beta") or 1.0)) if "beta" in attributes else bias
-        return constants | self._others(proto, taken={*places, *biases[:1]})
+        return constants | self._others(proto, excluded_places={*places, *biases[:1]})
 
     # --- operators
 
@@ -169,19 +169,19 @@ class Declarations:
         if schema is None:
             return {}
         known = _attribute_names(proto.op_type, proto.domain) | {"steps"}
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for place, name in enumerate(proto.input):
             if not name or place >= len(schema.inputs) or schema.inputs[place].name not in known:
                 continue
             constant = self._static(name)
             if constant is None or constant.values.size > _FEW:
-                found[schema.inputs[place].name] = None  # unknown, so that no default takes its place
+                settings[schema.inputs[place].name] = None  # unknown, so that no default takes its place
                 continue
             values = constant.values
-            found[schema.inputs[place].name] = values.item() if values.size == 1 and not values.ndim else (
+            settings[schema.inputs[place].name] = values.item() if values.size == 1 and not values.ndim else (
                 tuple(values.reshape(-1).tolist())
             )  # fmt: skip
-        return found
+        return settings
 
     def _settle(self, proto: NodeProto, settings: dict[str, Any], schema: Any) -> None:
         """Write out what defaults depend on: ranks, and the sizes of windows."""
@@ -216,13 +216,13 @@ class Declarations:
 
     # --- constants
 
-    def _others(self, proto: NodeProto, taken: set[int]) -> dict[str, Constant]:
+    def _others(self, proto: NodeProto, excluded_places: set[int]) -> dict[str, Constant]:
         """Return the constants that are neither weight nor bias of a product, nor settings."""
         schema = self._schema(proto)
         known = _attribute_names(proto.op_type, proto.domain) | {"steps"}
         constants: dict[str, Constant] = {}
         for place, name in enumerate(proto.input):
-            if not name or place in taken or proto.op_type.startswith("Q"):
+            if not name or place in excluded_places or proto.op_type.startswith("Q"):
                 continue
             role = f"input {place}"
             if schema is not None and schema.inputs:
@@ -468,8 +468,8 @@ def _all_schemas() -> dict[tuple[str, str], list[Any]]:
 
 
 def _defaults(schema: Any) -> dict[str, Any]:
-    given = {name: item.default_value for name, item in schema.attributes.items()}
-    return {name: value for name, item in given.items() if item.type and (value := _plain(item)) is not None}
+    defaults = {name: item.default_value for name, item in schema.attributes.items()}
+    return {name: value for name, item in defaults.items() if item.type and (value := _plain(item)) is not None}
 
 
 def _plain(attribute: Any) -> Any:

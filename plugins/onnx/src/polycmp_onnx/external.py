@@ -111,9 +111,9 @@ class ExternalModel:
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
         for field in (model.graph.initializer, model.graph.input):
-            kept = [item for item in field if item.name not in away]
+            items = [item for item in field if item.name not in away]
             del field[:]
-            field.extend(kept)
+            field.extend(items)
         return model
 
     def arrays(self, tensors: Iterable[Any] | None = None) -> dict[str, NDArray[Any]]:
@@ -128,9 +128,9 @@ class ExternalModel:
             ModelError: They cannot be read.
         """
         files = _MappedFiles(self.folder)
-        wanted = external_tensors(self.model) if tensors is None else tensors
+        weights = external_tensors(self.model) if tensors is None else tensors
         try:
-            return {tensor.name: _array(tensor, files.content(tensor)) for tensor in wanted}
+            return {tensor.name: _array(tensor, files.content(tensor)) for tensor in weights}
         except (OSError, ValueError) as error:
             raise _unreadable(str(self.folder), error) from error
 
@@ -182,13 +182,13 @@ def _array(tensor: Any, raw: NDArray[Any]) -> NDArray[Any]:
 
 
 def _copy(source: BinaryIO, target: BinaryIO, length: int | None) -> None:
-    left = length
-    while left is None or left > 0:
-        chunk = source.read(_CHUNK if left is None else min(_CHUNK, left))
+    remaining = length
+    while remaining is None or remaining > 0:
+        chunk = source.read(_CHUNK if remaining is None else min(_CHUNK, remaining))
         if not chunk:
             return
         target.write(chunk)
-        left = None if left is None else left - len(chunk)
+        remaining = None if remaining is None else remaining - len(chunk)
 
 
 def external_model(model: ModelProto, file: Path, folder: Path | None = None) -> ExternalModel | None:
@@ -207,10 +207,10 @@ def external_model(model: ModelProto, file: Path, folder: Path | None = None) ->
     real = file.resolve()
     base = file.parent if folder is None else folder
     if any(_place(tensor).location != real.name for tensor in external_tensors(model)):
-        own = real.name if folder is None and not file.is_symlink() else ""
-        if not own:  # the file and the weights outside it have no folder in common to refer to both from
+        file_name = real.name if folder is None and not file.is_symlink() else ""
+        if not file_name:  # the file and the weights outside it have no folder in common to refer to both from
             model = onnx.load_model(str(file), load_external_data=False)
-        external = ExternalModel(model, base, own)
+        external = ExternalModel(model, base, file_name)
         _check(external, str(file))
     else:
         external = ExternalModel(model, real.parent, real.name)

@@ -91,12 +91,12 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     _check_complete(graph, starts, needed)
     used = [name for name in starts if name in needed or inputs is not None]
     values = _typed_values(model, [*used, *ends])
-    made_inputs = [_value(values, name, inputs) for name in used]
-    made_outputs = [_value(values, name, outputs) for name in ends]
+    part_inputs = [_value(values, name, inputs) for name in used]
+    part_outputs = [_value(values, name, outputs) for name in ends]
     before = noted_types(model)
     modified = _shrink(graph, nodes, needed, set(starts))
-    replace_items(graph.input, made_inputs)
-    replace_items(graph.output, made_outputs)
+    replace_items(graph.input, part_inputs)
+    replace_items(graph.output, part_outputs)
     for value in graph.input:
         if value.type.WhichOneof("value") is None or (value.type.HasField("tensor_type") and not element_type(value)):
             raise ModelError(f"the type of {value.name!r} is unknown", hint="run shape inference first, or give it")
@@ -129,12 +129,12 @@ def _typed_values(model: Any, names: Iterable[str]) -> dict[str, Any]:
 
 def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) -> bool:
     """Take out what a part does not need, and return whether that is anything."""
-    kept = [graph.node[index] for index in nodes]
-    inner = {name for node in kept for name in node.output}
+    part_nodes = [graph.node[index] for index in nodes]
+    inner = {name for node in part_nodes for name in node.output}
     weights = needed - inputs
     count = len(graph.node)
-    replace_items(graph.node, kept)
-    removed = len(kept) < count or not inner.isdisjoint(inputs)
+    replace_items(graph.node, part_nodes)
+    removed = len(part_nodes) < count or not inner.isdisjoint(inputs)
     rename_fed(graph.node, inputs)
     removed |= keep_items(graph.initializer, lambda item: item.name in weights)
     removed |= keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
@@ -142,10 +142,10 @@ def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) ->
     return removed
 
 
-def _value(values: dict[str, Any], name: str, given: Tensors | None) -> Any:
+def _value(values: dict[str, Any], name: str, tensors: Tensors | None) -> Any:
     import onnx
 
-    entry = given.get(name) if isinstance(given, Mapping) else None
+    entry = tensors.get(name) if isinstance(tensors, Mapping) else None
     value = onnx.ValueInfoProto()
     if name in values:
         value.CopyFrom(values[name])

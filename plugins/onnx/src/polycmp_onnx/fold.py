@@ -91,9 +91,9 @@ class FoldConstants(OnnxLoader):
         folded: dict[str, Any] = {}
         gone, modified = set(), False
         for index, node in enumerate(graph.node):
-            given = self._known_dims(node, shapes, constants, values)
-            results = self._results(model, node, {**constants, **given} if given else constants, values)
-            if given and results is not None and any(map(_has_unknown_dim, results.values())):
+            known_dims = self._known_dims(node, shapes, constants, values)
+            results = self._results(model, node, {**constants, **known_dims} if known_dims else constants, values)
+            if known_dims and results is not None and any(map(_has_unknown_dim, results.values())):
                 results = None
             if results is not None:
                 folded.update(results)
@@ -174,15 +174,15 @@ def fold(model: Any, options: FoldConstants) -> bool:
     Returns:
         Whether anything changed.
     """
-    left, modified = math.inf if options.num_passes is None else options.num_passes, False
-    while left > 0:
+    remaining_passes, modified = math.inf if options.num_passes is None else options.num_passes, False
+    while remaining_passes > 0:
         noted = note_shapes(model) if options.do_shape_inference else False
         values = value_types(model) if options.fold_shapes else {}
         folded = options.fold_graph(model, model.graph, {}, values)
         modified |= noted or folded
         if not folded:
             break
-        left -= 1
+        remaining_passes -= 1
     return modified
 
 

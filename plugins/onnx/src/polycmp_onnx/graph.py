@@ -438,9 +438,9 @@ def rename_reads(node: Any, names: Mapping[str, str]) -> None:
     """
     node.input[:] = [names.get(name, name) for name in node.input]
     for graph in subgraphs(node):
-        own = {value.name for value in graph.input} | {item.name for item in graph.initializer}
-        own.update(computed_tensors(graph))
-        outer = {old: new for old, new in names.items() if old not in own}
+        local_names = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+        local_names.update(computed_tensors(graph))
+        outer = {old: new for old, new in names.items() if old not in local_names}
         for inner in graph.node:
             rename_reads(inner, outer)
         for value in graph.output:

@@ -38,8 +38,8 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     lines += _values("Input", tensor_metadata(graph_inputs(graph)))
     lines += _values("Output", tensor_metadata(graph.output))
     arrays = {} if external is None else external.arrays()
-    own = "" if external is None else external.own
-    lines += _number(graph, own) if "weights" not in parts else _weights(graph, arrays, own)
+    file_name = "" if external is None else external.own
+    lines += _number(graph, file_name) if "weights" not in parts else _weights(graph, arrays, file_name)
     lines += _functions(model, parts)
     lines += [f"  {_count(len(graph.node), 'Node')}: {_kinds(graph)}"]
     if parts & {"layers", "attrs"}:
@@ -76,7 +76,7 @@ def _kinds(graph: Any) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in ordered) or "none"
 
 
-def _number(graph: Any, own: str = "") -> list[str]:
+def _number(graph: Any, file_name: str = "") -> list[str]:
     import onnx
 
     places = [
@@ -84,12 +84,12 @@ def _number(graph: Any, own: str = "") -> list[str]:
         for item in graph.initializer
         if onnx.external_data_helper.uses_external_data(item)
         for entry in item.external_data
-        if entry.key == "location" and entry.value != own
+        if entry.key == "location" and entry.value != file_name
     ]
-    told = f", {len(places)} of them outside the file, in {', '.join(sorted(set(places)))}" if places else ""
+    remark = f", {len(places)} of them outside the file, in {', '.join(sorted(set(places)))}" if places else ""
     inner = sum(len(part.initializer) for node in nodes_within(graph) for part in subgraphs(node))
-    told += f", and {inner} in subgraphs" if inner else ""
-    return [f"  {_count(len(graph.initializer), 'Initializer')}{told}"]
+    remark += f", and {inner} in subgraphs" if inner else ""
+    return [f"  {_count(len(graph.initializer), 'Initializer')}{remark}"]
 
 
 def _functions(model: Any, parts: Iterable[str]) -> list[str]:
@@ -104,10 +104,10 @@ def _functions(model: Any, parts: Iterable[str]) -> list[str]:
     return lines
 
 
-def _weights(graph: Any, arrays: Mapping[str, Any], own: str = "") -> list[str]:
+def _weights(graph: Any, arrays: Mapping[str, Any], file_name: str = "") -> list[str]:
     import onnx
 
-    lines = _number(graph, own)
+    lines = _number(graph, file_name)
     for item in graph.initializer:
         kind = onnx.helper.tensor_dtype_to_np_dtype(item.data_type).name
         if item.name in arrays:

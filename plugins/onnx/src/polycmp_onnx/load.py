@@ -191,23 +191,23 @@ def given_model(source: Any, external_data_dir: str | Path | None = None) -> Mod
     Raises:
         ModelError: It is something else, or cannot be read.
     """
-    made = resolve(source)
-    if isinstance(made, (str, Path)):
-        return OnnxFromPath(made, external_data_dir)()
-    if isinstance(made, (bytes, bytearray, memoryview)):
-        return OnnxFromBytes(bytes(made))()
-    if type(made).__module__.startswith("onnx_graphsurgeon"):
+    resolved = resolve(source)
+    if isinstance(resolved, (str, Path)):
+        return OnnxFromPath(resolved, external_data_dir)()
+    if isinstance(resolved, (bytes, bytearray, memoryview)):
+        return OnnxFromBytes(bytes(resolved))()
+    if type(resolved).__module__.startswith("onnx_graphsurgeon"):
         import onnx_graphsurgeon
 
-        model = onnx_graphsurgeon.export_onnx(made)
+        model = onnx_graphsurgeon.export_onnx(resolved)
         part_weights_from_inputs(model)  # as such a graph has them, though it keeps the version of an old model
         return model
-    if not hasattr(made, "graph") or not hasattr(made, "CopyFrom"):
+    if not hasattr(resolved, "graph") or not hasattr(resolved, "CopyFrom"):
         raise ModelError(
-            f"this is not an ONNX model but {type(made).__name__}",
+            f"this is not an ONNX model but {type(resolved).__name__}",
             hint="give a path, bytes, an onnx.ModelProto, an onnx_graphsurgeon.Graph, or OnnxFromPath(PATH)",
         )
-    return made
+    return resolved
 
 
 def own_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:

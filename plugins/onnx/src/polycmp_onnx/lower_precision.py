@@ -142,7 +142,7 @@ class _Narrowing:
         self._functions = {(item.domain, item.name) for item in model.functions}
         self._type_name = f"tensor({helper.tensor_dtype_to_string(kind).rpartition('.')[2].lower()})"
         self._word = "float16" if kind == TensorProto.FLOAT16 else "bfloat16"
-        self._taken = set(_all_names(model.graph))
+        self._used_names = set(_all_names(model.graph))
         self._later: dict[str, int] = {}
 
     def run(self) -> None:
@@ -201,7 +201,7 @@ class _Narrowing:
 
     def _node(self, scope: _Scope, node: Any, inferred: Any, *, exact: bool) -> None:
         """Take one node over, with the types that its operands are to have."""
-        places = [self._wanted(node, place, inputs=True, exact=exact) for place in range(len(node.input))]
+        places = [self._operand_type(node, place, inputs=True, exact=exact) for place in range(len(node.input))]
         source = scope.type_of(node.input[0]) if node.input else 0
         for graph, known in zip(subgraphs(node), subgraphs(inferred), strict=True):
             self._subgraph(scope, graph, known, node, exact=exact)
@@ -210,7 +210,7 @@ class _Narrowing:
                 if places[place] == _FLOAT and not exact:
                     self._look_later(node, place)
                 node.input[place] = self._read(scope, name, places[place])
-        results = [self._wanted(node, place, inputs=False, exact=exact) for place in range(len(node.output))]
+        results = [self._operand_type(node, place, inputs=False, exact=exact) for place in range(len(node.output))]
         scope.nodes.append(node)
         if is_standard(node, "Constant"):
             self._take_constant(scope, node)
@@ -232,31 +232,31 @@ class _Narrowing:
 
     def _subgraph(self, outer: _Scope, graph: Any, inferred: Any, node: Any, *, exact: bool) -> None:
         scope = _Scope(graph, outer, _types(graph, inferred))
-        wanted = _FLOAT if exact else self._kind
+        kind = _FLOAT if exact else self._kind
         for place, value in enumerate(graph.input):
             if not scope.types[value.name] and is_standard(node, "Loop", "Scan") and place < len(node.input):
                 scope.types[value.name] = outer.type_of(node.input[place])  # subgraphs need not declare types
             if scope.types.get(value.name) == _FLOAT:
-                scope.homes[value.name] = wanted
+                scope.homes[value.name] = kind
                 if value.type.WhichOneof("value") == "tensor_type":
-                    value.type.tensor_type.elem_type = wanted
+                    value.type.tensor_type.elem_type = kind
         self._take_weights(scope, {value.name for value in graph.input})
         self._nodes(scope, inferred, forced=exact)
         for value in graph.output:
             if scope.type_of(value.name) == _FLOAT:
-                value.name = self._read(scope, value.name, wanted)
+                value.name = self._read(scope, value.name, kind)
                 if value.type.WhichOneof("value") == "tensor_type":
-                    value.type.tensor_type.elem_type = wanted
+                    value.type.tensor_type.elem_type = kind
         self._finish(scope)
 
-    def _read(self, scope: _Scope, name: str, wanted: int) -> str:
+    def _read(self, scope: _Scope, name: str, kind: int) -> str:
         """Return under which name a tensor is to be read in a type, casting it where it is defined."""
         home = scope.find(name)
         if home is None:
             return name
         if name in home.constants:
-            home.used[wanted == self._kind].add(name)
-            if wanted != self._kind:
+            home.used[kind == self._kind].add(name)
+            if kind != self._kind:
                 return name
             if name not in home.casts:
                 home.casts[name] = self._name(f"{name}_{self._word}")
@@ -266,13 +266,13 @@ class _Narrowing:
             return home.casts[name]
         present = home.homes.get(name, _FLOAT)
         inside = home.inside.get(name) or name
-        if present == wanted:
+        if present == kind:
             return inside
         if name not in home.casts:
             outside = inside != name  # then what is cast is what the model gives out
-            home.casts[name] = name if outside else self._name(f"{name}_cast_to_{_word(wanted)}")
+            home.casts[name] = name if outside else self._name(f"{name}_cast_to_{_word(kind)}")
             home.nodes.append(
-                helper.make_node("Cast", [inside], [home.casts[name]], self._name(f"{name}_Cast"), to=wanted)
+                helper.make_node("Cast", [inside], [home.casts[name]], self._name(f"{name}_Cast"), to=kind)
             )
         return home.casts[name]
 
@@ -352,7 +352,7 @@ class _Narrowing:
         except onnx.defs.SchemaError:
             return None
 
-    def _wanted(self, node: Any, place: int, *, inputs: bool, exact: bool) -> int:
+    def _operand_type(self, node: Any, place: int, *, inputs: bool, exact: bool) -> int:
         """Return the type that a real operand of a node is to have."""
         schema = None if exact else self._schema(node)
         if schema is None:
@@ -425,14 +425,14 @@ class _Narrowing:
             return True
         if is_standard(node, "Cast"):
             return bool(scope.types.get(node.output[0], 0) in _WHOLE)
-        return self._wanted(node, place, inputs=True, exact=False) == _FLOAT
+        return self._operand_type(node, place, inputs=True, exact=False) == _FLOAT
 
     def _name(self, name: str) -> str:
         unique, number = name, 1
-        while unique in self._taken:
+        while unique in self._used_names:
             number += 1
             unique = f"{name}_{number}"
-        self._taken.add(unique)
+        self._used_names.add(unique)
         return unique
 
 

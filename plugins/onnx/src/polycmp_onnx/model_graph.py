@@ -55,7 +55,7 @@ class OnnxGraph:
         self.model = model
         self.external = external
         self._view = GraphView(model.graph)
-        self._given_types = types
+        self._known_types = types
         self._inferred: dict[tuple[Any, ...], TensorMetadata] = {}
 
     @cached_property
@@ -228,13 +228,13 @@ class OnnxGraph:
 
     @cached_property
     def _types(self) -> Mapping[str, Any]:
-        return value_types(self.model) if self._given_types is None else self._given_types
+        return value_types(self.model) if self._known_types is None else self._known_types
 
     def part(self, inputs: TensorMetadata | None, outputs: Iterable[str]) -> ModelProto:
         """Return the part of the model that computes `outputs` from `inputs`, None for the model's own inputs."""
-        wanted = list(outputs)
+        output_names = list(outputs)
         border = set(inputs or ())
-        chosen, needed = self._view.ancestors(wanted, border)
+        chosen, needed = self._view.ancestors(output_names, border)
         source = self.model
         part = type(source)(ir_version=source.ir_version, opset_import=source.opset_import, functions=source.functions)
         graph = part.graph
@@ -249,7 +249,7 @@ class OnnxGraph:
             graph.input.extend(source.graph.input)
         else:
             graph.input.extend(self._fed(name, entry) for name, entry in inputs.items())
-        graph.output.extend(self._made(name, marked=inputs is None) for name in wanted)
+        graph.output.extend(self._output_value(name, marked=inputs is None) for name in output_names)
         return part
 
     def _fed(self, name: str, entry: Any) -> Any:
@@ -258,7 +258,7 @@ class OnnxGraph:
             return declared
         return onnx.helper.make_tensor_value_info(name, _elem_type(entry, declared), entry.shape)
 
-    def _made(self, name: str, *, marked: bool) -> Any:
+    def _output_value(self, name: str, *, marked: bool) -> Any:
         declared = self._types.get(name)
         if declared is None or (not marked and declared.type.WhichOneof("value") != "tensor_type"):
             return onnx.ValueInfoProto(name=name)

@@ -158,8 +158,8 @@ def _is_tensor(node: Any) -> bool:
     return node.op_type != "Constant" and node.op_type not in NO_TENSOR
 
 
-def _matching(wanted: Iterable[str], tensors: list[str], literal: list[str], graph: Any, option: str) -> Iterable[str]:
-    for name in wanted:
+def _matching(names: Iterable[str], tensors: list[str], literal: list[str], graph: Any, option: str) -> Iterable[str]:
+    for name in names:
         if name in literal:
             yield name
             continue

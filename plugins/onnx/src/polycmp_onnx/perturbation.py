@@ -329,7 +329,7 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
     """
     attributes = {item.name: item for item in node.attribute}
     activation = attributes["activation"].s.decode() if "activation" in attributes else ""
-    plain, kept = _PRODUCTS.get(node.op_type, ("", frozenset[str]()))
+    plain, attribute_names = _PRODUCTS.get(node.op_type, ("", frozenset[str]()))
     is_fine = isinstance(kind, str) and kind not in _STEPS and unit_of(kind) <= UNITS["float32"]
     if not plain or not is_fine or element not in _WIDE or activation not in _STRAIGHT:
         return ""
@@ -341,7 +341,7 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
     sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
     last = written.nodes[-1]
     last.domain = node.domain if plain == node.op_type else ""
-    last.attribute.extend(item for key, item in attributes.items() if key in kept and key != "alpha")
+    last.attribute.extend(item for key, item in attributes.items() if key in attribute_names and key != "alpha")
     if "alpha" in attributes:
         last.attribute.append(helper.make_attribute("alpha", attributes["alpha"].f ** 2))
     written.places += 7

@@ -33,10 +33,10 @@ def pixels(inputs: TensorMetadata, view: GraphView) -> set[str]:
         inputs: The model's inputs.
         view: Links of the model's graph.
     """
-    wanted = [name for name, entry in inputs.items() if _may_be_picture(entry)]
-    if not wanted:
+    candidates = [name for name, entry in inputs.items() if _may_be_picture(entry)]
+    if not candidates:
         return set()
-    pictures = view.origins(wanted, lambda node, _: node.op_type in KEEPING)
+    pictures = view.origins(candidates, lambda node, _: node.op_type in KEEPING)
     held = {**view.weights, **view.held}
     shaped = view.origins(held, lambda node, place: node.op_type in SHAPING and place == 0)
     constants = {name: held[origin] for name, [origin] in shaped.items()}

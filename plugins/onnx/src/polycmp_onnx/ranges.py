@@ -45,10 +45,10 @@ def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
         {name: replace(entry, role=roles.get(name, ""), words=words.get(name, ())) for name, entry in inputs.items()}
     )
     kinds = {name: dtype_class(entry.dtype) for name, entry in inputs.items() if entry.dtype is not None}
-    wanted = {name for name, kind in kinds.items() if kind == "integer"}
-    if not wanted:
+    integer_names = {name for name, kind in kinds.items() if kind == "integer"}
+    if not integer_names:
         return inputs
-    origins = view.origins(wanted, lambda node, place: node.op_type in PASSING and place == 0)
+    origins = view.origins(integer_names, lambda node, place: node.op_type in PASSING and place == 0)
     sizes: dict[str, int] = {}
     shapes = _Shapes(view)
     for node in view.nodes:

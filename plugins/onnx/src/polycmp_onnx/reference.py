@@ -75,11 +75,11 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
     def __init__(self, proto: Any, *args: Any, **kwargs: Any) -> None:
         nodes = getattr(proto, "graph", proto).node
         opsets = kwargs.get("opsets") or {item.domain: item.version for item in proto.opset_import}
-        wanted = [*self.own_ops, *self.precision.operators]
-        taken = {(getattr(item, "op_domain", None), item.__name__) for item in wanted}
-        wanted += [item for item in corrections(nodes, opsets) if (item.op_domain, item.__name__) not in taken]
+        operators = [*self.own_ops, *self.precision.operators]
+        keys = {(getattr(item, "op_domain", None), item.__name__) for item in operators}
+        operators += [item for item in corrections(nodes, opsets) if (item.op_domain, item.__name__) not in keys]
         try:
-            super().__init__(proto, *args, **{**kwargs, "new_ops": wanted})
+            super().__init__(proto, *args, **{**kwargs, "new_ops": operators})
         except (RuntimeContextError, PolycmpError):
             raise
         except Exception as error:
@@ -121,11 +121,11 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         Raises:
             BackendError: An operator failed; the text names it, its domain and its node.
         """
-        wanted = list(self.output_names if output_names is None else output_names)
+        names = list(self.output_names if output_names is None else output_names)
         results: dict[str, Any] = {"": None, **self.rt_inits_}
         nested = not isinstance(self.proto_, onnx.ModelProto)  # then what comes in has this precision already
         results.update((name, value if nested else self.precision.value(value)) for name, value in feed_inputs.items())
-        keep = {*wanted, *feed_inputs, *self.rt_inits_, ""}
+        keep = {*names, *feed_inputs, *self.rt_inits_, ""}
         for index, node in enumerate(self.rt_nodes_):
             outputs = self._run_node(node, results, attributes)
             # An output without a name is not kept: "" as an input means that there is none.
@@ -134,10 +134,10 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
                 for name in self.last_uses.get(index, ()):
                     if name not in keep:
                         results.pop(name, None)
-        missing = [name for name in wanted if name not in results]
+        missing = [name for name in names if name not in results]
         if missing:
             raise BackendError(f"no node makes the output {missing[0]!r}", whose="onnx")
-        return results if intermediate else [results[name] for name in wanted]
+        return results if intermediate else [results[name] for name in names]
 
     def _run_node(self, node: Any, results: dict[str, Any], attributes: Mapping[str, Any] | None) -> list[Any]:
         missing = [name for name in node.input if name not in results]

@@ -82,8 +82,8 @@ class ReferenceRunner(Runner):
         feed = {name: _read_only(to_numpy(value)) for name, value in feed_dict.items()}
         graph = self._evaluator.proto_.graph
         optional = (value.name for value in graph_inputs(graph) if value.type.HasField("optional_type"))
-        left_empty = {name: None for name in optional if name not in feed}
-        values = self._evaluator.run(None, {**feed, **left_empty})
+        absent_inputs = {name: None for name in optional if name not in feed}
+        values = self._evaluator.run(None, {**feed, **absent_inputs})
         held = {_owner(array) for array in (*feed.values(), *self._evaluator.rt_inits_.values())}
         declared = tensor_metadata(graph.output)
         outputs: dict[str, Any] = {}

@@ -151,11 +151,12 @@ def write_model(
     location = _location(form.external_data_path or f"{target.name}.data", target) if outside else ""
     with _errors(target), _folder_beside(target) as folder:
         if outside:
-            taken = _foreign_files(target)
+            used_names = _foreign_files(target)
             copy = type(model)()
             copy.CopyFrom(model)
             model = copy
-            _put_outside(model, folder, location if form.all_tensors_to_one_file else "", form.size_threshold, taken)
+            one_file = location if form.all_tensors_to_one_file else ""
+            _put_outside(model, folder, one_file, form.size_threshold, used_names)
         (folder / target.name).write_bytes(_serialized(model, target))
         if verify is not None:
             verify(folder / target.name)
@@ -241,7 +242,7 @@ def _serialized(model: ModelProto, target: Path) -> bytes:
     return bytes(onnx.serialization.registry.get(kind).serialize_proto(model))
 
 
-def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int, taken: set[str]) -> None:
+def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int, used_names: set[str]) -> None:
     """Write a model's weights to files, and let the model refer to them.
 
     Args:
@@ -249,7 +250,7 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int,
         folder: The folder that it will lie in.
         location: The file, relative to that; empty for one file per weight.
         threshold: Weights with fewer bytes stay in the model.
-        taken: Names, folded to one case, that no weight's own file may have; those given out are added.
+        used_names: Names, folded to one case, that no weight's own file may have; those given out are added.
     """
     import onnx
 
@@ -263,7 +264,7 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int,
         length = len(tensor.raw_data)
         if length < max(threshold, 1):
             continue
-        name = location or _file_name(tensor.name, taken)
+        name = location or _file_name(tensor.name, used_names)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("ab") as file:
             file.write(b"\0" * (-file.tell() % (_ALIGNMENT if length >= _ALIGNMENT else 16)))
@@ -272,12 +273,12 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int,
         tensor.ClearField("raw_data")
 
 
-def _file_name(name: str, taken: set[str]) -> str:
+def _file_name(name: str, used_names: set[str]) -> str:
     """Return the name of a weight's own file: its own name, with what no file name can hold replaced."""
     safe = re.sub(r"[^\w.-]", "_", name).lstrip(".")[:200] or "weight"
-    while safe.casefold() in taken:  # systems that do not tell cases apart would write one over the other
+    while safe.casefold() in used_names:  # systems that do not tell cases apart would write one over the other
         safe += "_"
-    taken.add(safe.casefold())
+    used_names.add(safe.casefold())
     return safe
 
 

@@ -106,13 +106,13 @@ def left_as_it_is(model: ModelProto) -> list[str]:
     """
     import onnx
 
-    kept_texts = []
+    descriptions = []
     count = sum(
-        tensor.data_type != onnx.TensorProto.STRING and _is_left(onnx.numpy_helper.to_array(tensor))
+        tensor.data_type != onnx.TensorProto.STRING and _is_unreplaced(onnx.numpy_helper.to_array(tensor))
         for tensor in _weights(model)
     )
     if count:
-        kept_texts.append(
+        descriptions.append(
             f"{count} weight{'' if count == 1 else 's'} of whole numbers, which may be sizes or positions"
         )
     others = {
@@ -121,11 +121,11 @@ def left_as_it_is(model: ModelProto) -> list[str]:
         if node.domain not in _KNOWN_DOMAINS
     }
     for domain, op_type, has_texts in sorted(others):
-        kept_texts.append(f"the operator {domain}.{op_type}{' with its texts' if has_texts else ''}")
-    return kept_texts
+        descriptions.append(f"the operator {domain}.{op_type}{' with its texts' if has_texts else ''}")
+    return descriptions
 
 
-def _is_left(array: NDArray[Any]) -> bool:
+def _is_unreplaced(array: NDArray[Any]) -> bool:
     """Return whether weights say something and are not replaced all the same."""
     return array.size >= _FEWEST and not _is_real(array.dtype) and not _is_quantised(array.dtype)
 
@@ -235,8 +235,8 @@ class _Names:
 
     def add_graph(self, graph: Any) -> None:
         weights = [item.name for item in graph.initializer] + [item.values.name for item in graph.sparse_initializer]
-        for kind, found in (("weight", weights), ("input", _listed(graph.input)), ("output", _listed(graph.output))):
-            for name in found:
+        for kind, names in (("weight", weights), ("input", _listed(graph.input)), ("output", _listed(graph.output))):
+            for name in names:
                 self.add(name, kind)
         for value in (*graph.input, *graph.output, *graph.value_info):
             for dim in _dims(value.type):
@@ -274,13 +274,13 @@ class _Names:
     def put_into_function(self, function: Any) -> None:
         """Rename a function of the model and everything in it."""
         key = (function.domain, function.name, getattr(function, "overload", ""))
-        own = self._attributes[key]
+        attributes = self._attributes[key]
         function.name, function.domain = self._functions[key], _FUNCTIONS
         if key[2]:
             function.ClearField("overload")
-        function.attribute[:] = [own[name] for name in function.attribute]
+        function.attribute[:] = [attributes[name] for name in function.attribute]
         for item in function.attribute_proto:
-            item.name = own[item.name]
+            item.name = attributes[item.name]
             item.ClearField("doc_string")
         function.ClearField("doc_string")
         _clear_metadata(function)
@@ -288,16 +288,16 @@ class _Names:
             field[:] = [self.known[name] for name in field]
         if hasattr(function, "value_info"):
             del function.value_info[:]
-        self._put_into_nodes(function.node, own)
+        self._put_into_nodes(function.node, attributes)
 
-    def _put_into_nodes(self, nodes: Any, own: Mapping[str, str]) -> None:
-        """Rename what nodes are called and read; `own` are the attributes of the function that they are in."""
+    def _put_into_nodes(self, nodes: Any, attributes: Mapping[str, str]) -> None:
+        """Rename what nodes are called and read; `attributes` are those of the function that they are in."""
         for node in nodes:
             self._rename(node)
             for field in (node.input, node.output):
                 field[:] = [self.known.get(name, "") for name in field]
             called = _called(node)
-            given = self._attributes.get(called, {})
+            called_attributes = self._attributes.get(called, {})
             if called in self._functions:
                 node.op_type, node.domain = self._functions[called], _FUNCTIONS
             for field in ("overload", "device_configurations"):
@@ -305,23 +305,24 @@ class _Names:
                     node.ClearField(field)
             for attribute in node.attribute:
                 attribute.ClearField("doc_string")
-                attribute.name = given.get(attribute.name, attribute.name)
-                if attribute.ref_attr_name in own:
-                    attribute.ref_attr_name = own[attribute.ref_attr_name]
-                for inner in (attribute.g, *attribute.graphs) if own and attribute.HasField("g") else attribute.graphs:
-                    self._put_references(inner, own)
+                attribute.name = called_attributes.get(attribute.name, attribute.name)
+                if attribute.ref_attr_name in attributes:
+                    attribute.ref_attr_name = attributes[attribute.ref_attr_name]
+                is_body = bool(attributes) and attribute.HasField("g")
+                for inner in (attribute.g, *attribute.graphs) if is_body else attribute.graphs:
+                    self._put_references(inner, attributes)
                 for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
                     tensor.ClearField("name")
                     tensor.ClearField("doc_string")
 
-    def _put_references(self, graph: Any, own: Mapping[str, str]) -> None:
+    def _put_references(self, graph: Any, attributes: Mapping[str, str]) -> None:
         """Rename the function's attributes that the nodes of a graph inside it refer to."""
         for node in graph.node:
             for attribute in node.attribute:
-                if attribute.ref_attr_name in own:
-                    attribute.ref_attr_name = own[attribute.ref_attr_name]
+                if attribute.ref_attr_name in attributes:
+                    attribute.ref_attr_name = attributes[attribute.ref_attr_name]
             for inner in subgraphs(node):
-                self._put_references(inner, own)
+                self._put_references(inner, attributes)
 
     def _rename(self, item: Any) -> None:
         item.name = self.known.get(item.name, "")

@@ -169,10 +169,10 @@ def _take_over(model: Any, inferred: Any) -> None:
     weights = {item.name for item in model.graph.initializer}
     outputs = {item.name: item for item in inferred.graph.output}
     for item in model.graph.output:
-        found = outputs.get(item.name)
+        inferred_output = outputs.get(item.name)
         # Older releases of onnx forget the shapes of outputs that they cannot infer, and note them as tensors inside.
-        if found is not None and found.type.tensor_type.HasField("shape"):
-            item.CopyFrom(found)
+        if inferred_output is not None and inferred_output.type.tensor_type.HasField("shape"):
+            item.CopyFrom(inferred_output)
     declared = {item.name for item in model.graph.output if item.type.tensor_type.HasField("shape")}
     inside = [value for value in inferred.graph.value_info if value.name not in weights | declared]
     del model.graph.value_info[:]

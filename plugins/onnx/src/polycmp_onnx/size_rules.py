@@ -229,10 +229,10 @@ def _squeeze(node: Any, shapes: list[Sizes | None], constants: Constants, _needs
 
 
 def _reshape(node: Any, shapes: list[Sizes | None], constants: Constants, needs: list[Need]) -> list[Sizes | None]:
-    shape, wanted = shapes[0] or [], constants.values(node, 1, "shape")
-    if wanted is None:
+    shape, target = shapes[0] or [], constants.values(node, 1, "shape")
+    if target is None:
         return [None]
-    result: Sizes = [shape[axis] if dim == 0 else int(dim) for axis, dim in enumerate(wanted)]
+    result: Sizes = [shape[axis] if dim == 0 else int(dim) for axis, dim in enumerate(target)]
     sizes, rest = [dim for dim in shape if isinstance(dim, Size)], [dim for dim in shape if isinstance(dim, int)]
     if len(sizes) + len(rest) < len(shape) or any(isinstance(dim, Size) for dim in result) or len(sizes) != 1:
         return [[None if dim == -1 else dim for dim in result]]
@@ -318,8 +318,8 @@ def _pooled(_node: Any, shapes: list[Sizes | None], _constants: Constants, _need
 def _reduce(node: Any, shapes: list[Sizes | None], constants: Constants, _needs: list[Need]) -> list[Sizes | None]:
     shape, axes = shapes[0] or [], constants.values(node, 1, "axes")
     gone = {axis % len(shape) for axis in axes} if axes else set(range(len(shape)))
-    kept = _attribute(node, "keepdims", 1)
-    return [[1 if axis in gone else dim for axis, dim in enumerate(shape) if kept or axis not in gone]]
+    keepdims = _attribute(node, "keepdims", 1)
+    return [[1 if axis in gone else dim for axis, dim in enumerate(shape) if keepdims or axis not in gone]]
 
 
 def _recurrent(node: Any, shapes: list[Sizes | None], _constants: Constants, needs: list[Need]) -> list[Sizes | None]:

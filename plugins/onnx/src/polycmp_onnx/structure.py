@@ -66,22 +66,22 @@ def referring_to_itself(file: Path) -> bytes | None:
         None where there is nothing to gain, or where references would mean something else than in the file: it is a
         link, refers to other files already, or cannot be read.
     """
-    outside, left = False, 0
+    outside, saved_bytes = False, 0
 
     def lightened(tensor: memoryview, start: int) -> bytes:
-        nonlocal outside, left
+        nonlocal outside, saved_bytes
         if len(tensor) <= KEPT_BYTES:
             return bytes(tensor)
         outside = outside or any(field in {EXTERNAL_DATA, DATA_LOCATION} for field, *_ in fields(tensor))
         reference = _referring(tensor, start, file.name)
-        left += len(tensor) - len(reference)
+        saved_bytes += len(tensor) - len(reference)
         return reference
 
     try:
         content = None if file.is_symlink() else _with_initializers(file, lightened)
     except (OSError, ValueError, BufferError):  # the last where what was cut short is still looked at
         return None
-    return None if outside or left < _WORTH else content
+    return None if outside or saved_bytes < _WORTH else content
 
 
 def _with_initializers(file: Path, change: Callable[[memoryview, int], bytes]) -> bytes:
@@ -119,8 +119,8 @@ def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, i
 
 
 def _without_content(tensor: memoryview) -> bytes:
-    kept = [(start, end) for field, start, end, _ in fields(tensor) if field not in CONTENT_OF_TENSOR]
-    return b"".join(bytes(tensor[start:end]) for start, end in kept)
+    spans = [(start, end) for field, start, end, _ in fields(tensor) if field not in CONTENT_OF_TENSOR]
+    return b"".join(bytes(tensor[start:end]) for start, end in spans)
 
 
 def _referring(tensor: memoryview, offset: int, location: str) -> bytes:

@@ -115,8 +115,8 @@ def _answer(request: Mapping[str, Any], say: Say) -> None:
         reference.activate()
         source, fed = (before.source, reference) if request["feeds"] else (written.source, runner)
         feed = dict(next(iter(source(fed.get_input_metadata()))))
-        wanted = reference.get_input_metadata()
-        expected = dict(reference.infer({key: value for key, value in feed.items() if key in wanted}))
+        reference_inputs = reference.get_input_metadata()
+        expected = dict(reference.infer({key: value for key, value in feed.items() if key in reference_inputs}))
     except Exception as error:  # noqa: BLE001 - whatever a backend raises
         say({"note": f"{name} does not run the original on generated inputs: {_why(error)}"})
         return

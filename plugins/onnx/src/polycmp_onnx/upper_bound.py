@@ -78,12 +78,12 @@ def bound(model: Any, bounds: Mapping[str, int]) -> bool:
     for name in bounds:
         if name and name not in computed:
             raise UsageError(f"the model computes no tensor {name!r}", why=did_you_mean(name, computed))
-    wanted = dict.fromkeys(unbounded_tensors(model), bounds[""]) if "" in bounds else {}
-    wanted.update((name, limit) for name, limit in bounds.items() if name)
+    limits = dict.fromkeys(unbounded_tensors(model), bounds[""]) if "" in bounds else {}
+    limits.update((name, limit) for name, limit in bounds.items() if name)
     values = value_types(model)
-    for name, limit in wanted.items():
+    for name, limit in limits.items():
         _bound(model.graph, name, limit, values.get(name))
-    return bool(wanted)
+    return bool(limits)
 
 
 def unbounded_tensors(model: Any) -> list[str]:

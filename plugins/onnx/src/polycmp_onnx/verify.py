@@ -127,19 +127,19 @@ class Verification:
         with tempfile.TemporaryDirectory(prefix="polycmp-verify-") as folder:
             marked = self._marked(path, Path(folder)) if self._same and not reason else None
             if marked is None:
-                found, reason = attempt(backend, str(path)), reason or "the original lacks tensors that it has"
+                trial, reason = attempt(backend, str(path)), reason or "the original lacks tensors that it has"
             else:
                 beside, feeds_original = marked
-                found = attempt(backend, str(path), beside, feeds_original=feeds_original, unit=self._unit())
-        self.crashed = found.crashed
-        if found.fault:
-            return self._judge(found, backend)
-        if found.loaded:
+                trial = attempt(backend, str(path), beside, feeds_original=feeds_original, unit=self._unit())
+        self.crashed = trial.crashed
+        if trial.fault:
+            return self._judge(trial, backend)
+        if trial.loaded:
             self.done.append(f"{backend} loads it")
-        if found.compared:
+        if trial.compared:
             self.done.append(f"it computes what {self._whose} does")
-        if found.note or (self._same and reason and not found.compared):
-            self._leave("not compared with the original" if found.loaded else "not loaded", found.note or reason)
+        if trial.note or (self._same and reason and not trial.compared):
+            self._leave("not compared with the original" if trial.loaded else "not loaded", trial.note or reason)
         return None
 
     def _leave(self, what: str, why: str) -> None:
@@ -170,10 +170,10 @@ class Verification:
         fed, produced = inputs_and_outputs(structure_from_path(path))
         before, _ = inputs_and_outputs(self.original)
         names = {*computed_tensors(self.original.graph), *(value.name for value in self.original.graph.output)}
-        wanted = [name for name in (*sorted(fed - before), *sorted(produced - fed)) if name in names]
-        if not wanted or not fed <= names | before:
+        added_outputs = [name for name in (*sorted(fed - before), *sorted(produced - fed)) if name in names]
+        if not added_outputs or not fed <= names | before:
             return None
-        marked = ModifyOutputs(self.original, outputs=wanted)()
+        marked = ModifyOutputs(self.original, outputs=added_outputs)()
         target = folder / "original.onnx"
         save_onnx(marked, target)
         return str(target), not before <= fed

@@ -108,7 +108,7 @@ def record(
             "this is not an empty folder", whose=output, hint=f"name another one with -o, or {_remove(output)}"
         )
     spool = make_folder((target / _SPOOL).absolute())
-    with _kept_by_this_process(spool, output):
+    with _locked(spool, output):
         try:
             settings = RecordingSettings(str(spool), every, max_calls, parse_size(max_size), duplicates)
             status = run(program, environment(settings))
@@ -125,18 +125,18 @@ def _finish_interrupted(ctx: click.Context, output: str, program: Sequence[str])
         UsageError: Something else was asked for, too.
         FileError: There is nothing, a recording still runs, or a file cannot be written.
     """
-    given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if program or given != ["take_over"]:
+    options = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if program or options != ["take_over"]:
         raise UsageError("--take-over goes with no program and no other option", hint=_again(output))
     spool = (located(output) / _SPOOL).absolute()
     if not spool.is_dir():
         raise FileError(f"there is no {_SPOOL} in this folder", whose=output, hint=f"ls -a {shlex.quote(output)}")
-    with _kept_by_this_process(spool, output):
+    with _locked(spool, output):
         return _take_over(ctx, spool, output)
 
 
 @contextmanager
-def _kept_by_this_process(spool: Path, output: str) -> Iterator[None]:
+def _locked(spool: Path, output: str) -> Iterator[None]:
     """Have no other process take over what is kept for the length of a block.
 
     Raises:
@@ -167,20 +167,20 @@ def _take_over(ctx: click.Context, spool: Path, output: str, status: int = 0, ma
     from polycmp_record.startup.polycmp_record_hook.spool import FAILURE, LIBRARY, TOO_LARGE
 
     try:
-        found = folder.take_over(spool, Path(output), registry_of(ctx))
+        recordings = folder.take_over(spool, Path(output), registry_of(ctx))
     except (PolycmpError, OSError) as error:
-        _tell(_left(error, output), status)
+        _tell(_take_over_error(error, output), status)
         return status
     except BaseException:
         echo(visible(f"polycmp: the calls are still in {output}; next: {_again(output)}"), err=True)
         raise
-    for item in found:
+    for item in recordings:
         calls = f"{item.calls} {'call' if item.calls == 1 else 'calls'}{' (--max-calls)' * (item.calls == max_calls)}"
         echo(visible(f"recorded {calls} of {item.name} by {item.facts['library']} in {item.folder}"), err=True)
         echo(visible(f"  next: {item.command()}"), err=True)
     libraries, failures, too_large = (folder.events(spool, kind) for kind in (LIBRARY, FAILURE, TOO_LARGE))
     _discard(spool)
-    if not found:
+    if not recordings:
         _tell(_nothing(libraries, failures, too_large), status)
     else:
         for reason in (*failures[:1], *too_large[:1]):
@@ -188,7 +188,7 @@ def _take_over(ctx: click.Context, spool: Path, output: str, status: int = 0, ma
     return status
 
 
-def _left(error: PolycmpError | OSError, output: str) -> FileError:
+def _take_over_error(error: PolycmpError | OSError, output: str) -> FileError:
     """Return in words why calls are still where the program's processes have put them."""
     hint = f"make room, or move the folder to where there is some; {_again(output)}"
     return FileError("calls are not taken over yet, and kept", whose=output, why=describe_exception(error), hint=hint)

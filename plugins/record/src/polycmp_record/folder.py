@@ -76,24 +76,24 @@ def take_over(spool: Path, target: Path, registry: Registry) -> list[Recorded]:
         FileError: A file cannot be written.
     """
     descriptions = sorted(spool.glob(f"*/{DESCRIPTION}"), key=lambda file: file.stat().st_mtime_ns)
-    taken = {path.name.lower() for path in located(target).iterdir()}
-    found = (_take_model(file.parent, target, taken, registry) for file in descriptions)
-    return [item for item in found if item is not None]
+    used_names = {path.name.lower() for path in located(target).iterdir()}
+    recordings = (_take_model(file.parent, target, used_names, registry) for file in descriptions)
+    return [item for item in recordings if item is not None]
 
 
-def _take_model(source: Path, target: Path, taken: set[str], registry: Registry) -> Recorded | None:
+def _take_model(source: Path, target: Path, used_names: set[str], registry: Registry) -> Recorded | None:
     """Move the calls of one model, unless there are none; the folder appears when it is whole."""
     facts = json.loads((source / DESCRIPTION).read_bytes())
-    made = source / _MADE
-    calls = _convert(sorted(source.glob("*.npy")), facts, made, registry)
+    partial = source / _MADE
+    calls = _convert(sorted(source.glob("*.npy")), facts, partial, registry)
     if not calls:
         return None
-    place = target / _unused(_name_of(facts), taken)
+    place = target / _unused(_name_of(facts), used_names)
     every = facts["all_outputs"] in (None, facts["outputs"])
-    kept = Recorded(place, calls, _described(facts, source.parent, made, place), every)
-    write_document(made / "model.json", {**kept.facts, "calls": calls})
-    made.rename(located(place))
-    return kept
+    recording = Recorded(place, calls, _described(facts, source.parent, partial, place), every)
+    write_document(partial / "model.json", {**recording.facts, "calls": calls})
+    partial.rename(located(place))
+    return recording
 
 
 def events(spool: Path, kind: str) -> list[str]:
@@ -111,8 +111,8 @@ def _convert(files: list[Path], facts: Mapping[str, Any], place: Path, registry:
         OutputsWriter(place / "outputs", registry, lasting=False, first=done) as outputs,
     ):
         for file in files:
-            given, values = _read(file, facts)
-            inputs.add(given)
+            feed, values = _read(file, facts)
+            inputs.add(feed)
             outputs.add(f"recorded {facts['library']}", values)
             file.unlink()
     return done + len(files)
@@ -126,28 +126,28 @@ def _read(file: Path, facts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
     """
     try:
         with file.open("rb") as stream:
-            given = {name: np.load(stream, allow_pickle=False) for name in facts["inputs"]}
-            return given, {name: np.load(stream, allow_pickle=False) for name in facts["outputs"]}
+            feed = {name: np.load(stream, allow_pickle=False) for name in facts["inputs"]}
+            return feed, {name: np.load(stream, allow_pickle=False) for name in facts["outputs"]}
     except (ValueError, EOFError) as error:
         raise FileError(
             "a call that was kept is damaged", whose=str(file), why=describe_exception(error), hint=f"rm {file}"
         ) from error
 
 
-def _described(facts: Mapping[str, Any], spool: Path, made: Path, place: Path) -> dict[str, Any]:
+def _described(facts: Mapping[str, Any], spool: Path, folder: Path, place: Path) -> dict[str, Any]:
     """Return what is worth keeping of a model, and keep its content if it was only in memory.
 
     Args:
         facts: What was noted of it.
         spool: Where its content was kept.
-        made: Folder to keep it in.
+        folder: Folder to keep it in.
         place: What that folder will be.
     """
     model, digest = facts.get("path"), facts.get("content")
     if digest is not None and (spool / digest).is_file():
         suffix = ".tflite" if facts["backend"] == "tf" else ".onnx"
         model = str(place / f"model{suffix}")
-        with atomic_write(made / f"model{suffix}") as file:
+        with atomic_write(folder / f"model{suffix}") as file:
             file.write((spool / digest).read_bytes())
     elif model is not None:
         with suppress(OSError):
@@ -171,13 +171,13 @@ def _name_of(facts: Mapping[str, Any]) -> str:
     return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "model"
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused(name: str, used_names: set[str]) -> str:
     number = 1
     unused = name
-    while unused.lower() in taken:
+    while unused.lower() in used_names:
         number += 1
         unused = f"{name}-{number}"
-    taken.add(unused.lower())
+    used_names.add(unused.lower())
     return unused
 
 

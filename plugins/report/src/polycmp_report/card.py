@@ -42,13 +42,13 @@ def card(result: Result, row: str = "") -> str:
         ),
         *(_table(table) for table in result.blocks(Table) if table.judged),
         *(tag("div", f"{item.what}: {item.why}", style=_LINE) for item in result.blocks(Problem)),
-        *(tag("div", line, style=_LINE) for item in _told(result) for line in item.lines),
+        *(tag("div", line, style=_LINE) for item in _shown_facts(result) for line in item.lines),
         _notes(result),
         style=_BOX.format(COLOURS[result.verdict]),
     )
 
 
-def _told(result: Result) -> Iterator[Facts]:
+def _shown_facts(result: Result) -> Iterator[Facts]:
     return (item for item in result.blocks(Facts) if not item.background)
 
 
@@ -67,12 +67,12 @@ def _table(table: Table) -> Markup:
     rows = [_row(item, table) for item in part.rows]
     title = tag("div", table.title, style=_SOFT)
     body = tag("table", tag("tr", *(_cell(text, tag_name="th") for text in head)), *rows, style="border:0;margin:0")
-    return tag("div", title, body, _left_out(part), style="overflow-x:auto;margin:8px 0")
+    return tag("div", title, body, _omission(part), style="overflow-x:auto;margin:8px 0")
 
 
-def _left_out(part: Excerpt) -> Markup | None:
-    left = part.before + part.behind
-    return tag("div", f"… {left} rows more", style=_SOFT) if left else None
+def _omission(part: Excerpt) -> Markup | None:
+    count = part.before + part.behind
+    return tag("div", f"… {count} rows more", style=_SOFT) if count else None
 
 
 def _row(row: Row, table: Table) -> Markup:

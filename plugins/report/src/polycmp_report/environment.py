@@ -72,7 +72,7 @@ def _describe(python: str, modules: Iterable[str]) -> Mapping[str, str]:
     words = [python, "-I", machine.__file__, *modules]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE, check=True)
-        told: dict[str, str] = json.loads(done.stdout)
+        facts: dict[str, str] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return {"interpreter": python, "not known": describe_exception(error)}
-    return {"interpreter": python, **told}
+    return {"interpreter": python, **facts}

@@ -33,13 +33,13 @@ class Failure:
 
 def failures(result: Result) -> list[Failure]:
     """Return the failures: backends, tables as a whole, and rows; else a verdict that is bad all the same."""
-    told = [*_told(result)]
-    if not told and result.verdict in BAD:
+    listed = [*_each_failure(result)]
+    if not listed and result.verdict in BAD:
         return [Failure(result.verdict, result.command, result.sentence)]
-    return told
+    return listed
 
 
-def _told(result: Result) -> Iterator[Failure]:
+def _each_failure(result: Result) -> Iterator[Failure]:
     for problem in result.blocks(Problem):
         where = f" in iteration {problem.iteration}" if problem.iteration is not None else ""
         yield Failure(problem.state, problem.what, f"{problem.why}{where}")

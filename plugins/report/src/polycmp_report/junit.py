@@ -131,8 +131,8 @@ def _add_problem(case: ET.Element, problem: Problem) -> None:
 
 def _tells(suites: Iterable[ET.Element], result: Result) -> bool:
     """Return whether the cases say what the verdict says."""
-    wanted = f".//{_KINDS[result.verdict]}" if result.verdict in _KINDS else "testcase"
-    return any(suite.find(wanted) is not None for suite in suites)
+    path = f".//{_KINDS[result.verdict]}" if result.verdict in _KINDS else "testcase"
+    return any(suite.find(path) is not None for suite in suites)
 
 
 def _verdict_suite(result: Result) -> ET.Element:

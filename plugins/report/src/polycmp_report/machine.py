@@ -30,12 +30,12 @@ def describe(modules: Iterable[str]) -> dict[str, str]:
     Args:
         modules: Modules whose versions count.
     """
-    found = {
+    facts = {
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         **{name: version for name in dict.fromkeys(modules) if (version := _version(name))},
         "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
-    return {**found, **dict(_processor())}
+    return {**facts, **dict(_processor())}
 
 
 def _version(module: str) -> str:

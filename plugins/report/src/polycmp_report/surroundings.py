@@ -100,7 +100,7 @@ def _with_diagram(table: Table, graph: ModelGraph) -> Table | None:
 
 def _diagram(graph: ModelGraph, tensor: str, rows: Iterable[Row]) -> Diagram:
     nodes, static = graph.nodes, static_tensors(graph)
-    near, left_out = nearest(nodes, makers(nodes)[tensor], static)
+    near, omitted = nearest(nodes, makers(nodes)[tensor], static)
     boxes = [_box(nodes[index], static, chosen=tensor in nodes[index].outputs) for index in near]
     read = {name for box in boxes for name in box.reads}
     inputs = [Box("input", name, (), (name,)) for name in graph.inputs if name in read]
@@ -111,7 +111,7 @@ def _diagram(graph: ModelGraph, tensor: str, rows: Iterable[Row]) -> Diagram:
         (*inputs, *boxes),
         {name: row.edge for name, row in seen.items() if row.edge},
         {name: row.state for name, row in seen.items()},
-        left_out,
+        omitted,
     )
 
 
@@ -128,12 +128,12 @@ def nearest(nodes: Sequence[GraphNode], start: int, static: set[str]) -> tuple[l
         start: The position of the one.
         static: Tensors that depend on weights alone; their maker counts as a weight.
     """
-    made_by = {name: index for name, index in makers(nodes).items() if name not in static}
+    producers = {name: index for name, index in makers(nodes).items() if name not in static}
     readers: dict[str, list[int]] = {}
     for index, node in enumerate(nodes):
         for name in dict.fromkeys(node.inputs):
             readers.setdefault(name, []).append(index)
-    before, lost = _reached(start, lambda at: [made_by[name] for name in nodes[at].inputs if name in made_by])
+    before, lost = _reached(start, lambda at: [producers[name] for name in nodes[at].inputs if name in producers])
     behind, more = _reached(start, lambda at: [index for name in nodes[at].outputs for index in readers.get(name, ())])
     return sorted(before | behind), lost + more
 

@@ -25,12 +25,12 @@ def amended(amendment: type[Amendment], op_type: str, opset: int) -> type[Any]:
 class QuantizeLinear(Amendment):
     """QuantizeLinear; ONNX's wraps around where a quotient is beyond 32 bits, infinity among them."""
 
-    def _run(self, x: Any, scale: Any, *zero: Any, axis: int = 1, **told: Any) -> Any:
-        precision = told.pop("precision", None)
+    def _run(self, x: Any, scale: Any, *zero: Any, axis: int = 1, **attributes: Any) -> Any:
+        precision = attributes.pop("precision", None)
         kind = helper.tensor_dtype_to_np_dtype(precision) if precision else x.dtype
-        quotient = x.astype(kind) / _spread(scale.astype(kind), x.shape, axis, told.get("block_size") or 0)
+        quotient = x.astype(kind) / _spread(scale.astype(kind), x.shape, axis, attributes.get("block_size") or 0)
         near = quotient.astype(np.float64).clip(-_BEYOND_ANY_CODE, _BEYOND_ANY_CODE)
-        return super()._run(near, np.ones(scale.shape), *zero, axis=axis, **told)  # type: ignore[misc]
+        return super()._run(near, np.ones(scale.shape), *zero, axis=axis, **attributes)  # type: ignore[misc]
 
 
 def _spread(scale: Any, shape: tuple[int, ...], axis: int, block: int) -> Any:
@@ -45,12 +45,12 @@ def _spread(scale: Any, shape: tuple[int, ...], axis: int, block: int) -> Any:
 class Attention(Amendment):
     """Attention; ONNX's caps the product of queries and keys where it is asked for as it is."""
 
-    def _run(self, *inputs: Any, softcap: Any = None, qk_matmul_output_mode: Any = None, **told: Any) -> Any:
+    def _run(self, *inputs: Any, softcap: Any = None, qk_matmul_output_mode: Any = None, **attributes: Any) -> Any:
         run = super()._run  # type: ignore[misc]
-        outputs = run(*inputs, softcap=softcap, qk_matmul_output_mode=qk_matmul_output_mode, **told)
+        outputs = run(*inputs, softcap=softcap, qk_matmul_output_mode=qk_matmul_output_mode, **attributes)
         if not softcap or qk_matmul_output_mode or len(self.onnx_node.output) <= _PRODUCT:  # type: ignore[attr-defined]
             return outputs
-        plain = run(*inputs, softcap=None, qk_matmul_output_mode=qk_matmul_output_mode, **told)
+        plain = run(*inputs, softcap=None, qk_matmul_output_mode=qk_matmul_output_mode, **attributes)
         return (*outputs[:_PRODUCT], plain[_PRODUCT])
 
 

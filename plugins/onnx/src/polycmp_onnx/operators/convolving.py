@@ -38,18 +38,18 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
             for size, step, gap, length in zip(x.shape[2:], steps, gaps, w.shape[2:], strict=True)
         ]
         if output_shape:
-            wanted = list(output_shape)[-rank:]
+            output_sizes = list(output_shape)[-rank:]
         elif auto_pad.startswith("SAME"):
-            wanted = [size * step for size, step in zip(x.shape[2:], steps, strict=True)]
+            output_sizes = [size * step for size, step in zip(x.shape[2:], steps, strict=True)]
         else:
-            given = list(pads or [0] * 2 * rank) if auto_pad == "NOTSET" else [0] * 2 * rank
-            wanted = [whole[at] + more[at] - given[at] - given[at + rank] for at in range(rank)]
-            return (_with_bias(self._cut(x, w, group, steps, gaps, given[:rank], wanted), bias),)
+            explicit_pads = list(pads or [0] * 2 * rank) if auto_pad == "NOTSET" else [0] * 2 * rank
+            output_sizes = [whole[at] + more[at] - explicit_pads[at] - explicit_pads[at + rank] for at in range(rank)]
+            return (_with_bias(self._cut(x, w, group, steps, gaps, explicit_pads[:rank], output_sizes), bias),)
         is_front = auto_pad != "SAME_UPPER"  # has the odd element
         # What is larger than all that is computed gets zeros at its end, as `output_padding` adds them.
-        total = [max(whole[at] + more[at] - wanted[at], 0) for at in range(rank)]
+        total = [max(whole[at] + more[at] - output_sizes[at], 0) for at in range(rank)]
         before = [(number + is_front) // 2 for number in total]
-        return (_with_bias(self._cut(x, w, group, steps, gaps, before, wanted), bias),)
+        return (_with_bias(self._cut(x, w, group, steps, gaps, before, output_sizes), bias),)
 
     @staticmethod
     def _cut(
@@ -59,13 +59,13 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
         steps: Sequence[int],
         gaps: Sequence[int],
         before: Sequence[int],
-        wanted: Sequence[int],
+        output_sizes: Sequence[int],
     ) -> Any:
         """Add the products of all elements of the kernel where they belong, and cut out what is wanted."""
         lengths = [
             max(step * (size - 1) + (length - 1) * gap + 1, front + out)
             for step, size, length, gap, front, out in zip(
-                steps, x.shape[2:], w.shape[2:], gaps, before, wanted, strict=True
+                steps, x.shape[2:], w.shape[2:], gaps, before, output_sizes, strict=True
             )
         ]
         data = x.reshape(x.shape[0], group, -1, *x.shape[2:])
@@ -83,7 +83,7 @@ class ConvTranspose_11(OpRun):  # type: ignore[misc]
         if any(front < 0 for front in before):
             y = np.pad(y, [(0, 0), (0, 0), *((max(-front, 0), 0) for front in before)])
         starts = [max(front, 0) for front in before]
-        return y[(slice(None),) * 2 + tuple(slice(at, at + out) for at, out in zip(starts, wanted, strict=True))]
+        return y[(slice(None),) * 2 + tuple(slice(at, at + out) for at, out in zip(starts, output_sizes, strict=True))]
 
 
 def _with_bias(y: Any, bias: Any) -> Any:

@@ -56,22 +56,22 @@ class _Forest:
         return at
 
 
-def _of_lists(told: dict[str, Any]) -> tuple[_Forest, dict[tuple[int, int], int]]:
+def _of_lists(attributes: dict[str, Any]) -> tuple[_Forest, dict[tuple[int, int], int]]:
     """Return the forest of attributes that name nodes by tree and number, and the place of each node."""
-    trees, numbers = told["nodes_treeids"], told["nodes_nodeids"]
+    trees, numbers = attributes["nodes_treeids"], attributes["nodes_nodeids"]
     place = {key: at for at, key in enumerate(zip(trees, numbers, strict=True))}
-    modes = np.array([_MODES.index(_text(mode)) for mode in told["nodes_modes"]])
+    modes = np.array([_MODES.index(_text(mode)) for mode in attributes["nodes_modes"]])
     ways = np.zeros((len(modes), 2), np.int64)
     behind: set[int] = set()
     for at, (tree, mode) in enumerate(zip(trees, modes, strict=True)):
         if mode != _LEAF:
-            ways[at] = [place[tree, told[f"nodes_{which}nodeids"][at]] for which in ("false", "true")]
+            ways[at] = [place[tree, attributes[f"nodes_{which}nodeids"][at]] for which in ("false", "true")]
             behind |= set(ways[at].tolist())
-    values = told.get("nodes_values_as_tensor")
-    values = told.get("nodes_values") if values is None else values
-    tracks = told.get("nodes_missing_value_tracks_true") or [0] * len(modes)
+    values = attributes.get("nodes_values_as_tensor")
+    values = attributes.get("nodes_values") if values is None else values
+    tracks = attributes.get("nodes_missing_value_tracks_true") or [0] * len(modes)
     roots = [at for at in range(len(modes)) if at not in behind]
-    forest = _Forest(roots, modes, np.array(told["nodes_featureids"]), np.array(values, np.float64), {}, ways,
+    forest = _Forest(roots, modes, np.array(attributes["nodes_featureids"]), np.array(values, np.float64), {}, ways,
                      np.array(tracks, bool))  # fmt: skip
     return forest, place
 
@@ -80,12 +80,12 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _votes(told: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -> list[tuple[int, int, float]]:
+def _votes(attributes: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -> list[tuple[int, int, float]]:
     """Return leaf, target and weight of each vote."""
-    weights: Any = told.get(f"{kind}_weights_as_tensor")
-    weights = told[f"{kind}_weights"] if weights is None else weights
-    keys = zip(told[f"{kind}_treeids"], told[f"{kind}_nodeids"], strict=True)
-    targets = told[f"{kind}_ids"]
+    weights: Any = attributes.get(f"{kind}_weights_as_tensor")
+    weights = attributes[f"{kind}_weights"] if weights is None else weights
+    keys = zip(attributes[f"{kind}_treeids"], attributes[f"{kind}_nodeids"], strict=True)
+    targets = attributes[f"{kind}_ids"]
     return [(place[key], target, float(weight)) for key, target, weight in zip(keys, targets, weights, strict=True)]
 
 
@@ -105,9 +105,9 @@ def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: in
     return np.where(has_any, result, 0)
 
 
-def _bases(told: dict[str, Any]) -> Any:
-    bases = told.get("base_values_as_tensor")
-    bases = told.get("base_values") if bases is None else bases
+def _bases(attributes: dict[str, Any]) -> Any:
+    bases = attributes.get("base_values_as_tensor")
+    bases = attributes.get("base_values") if bases is None else bases
     return None if bases is None or not len(bases) else np.array(bases, np.float64)
 
 
@@ -115,10 +115,10 @@ class TreeEnsembleRegressor(OpRun):  # type: ignore[misc]
     """TreeEnsembleRegressor; ONNX's knows few transforms, and gives the largest number where a target has no vote."""
 
     def _run(self, x: Any, *, n_targets: int = 1, aggregate_function: str = "SUM", post_transform: str = "NONE",
-             **told: Any) -> tuple[Any]:  # fmt: skip
-        forest, place = _of_lists(told)
-        scores = _aggregate(forest.leaves(x), _votes(told, "target", place), n_targets, aggregate_function)
-        base = _bases(told)
+             **attributes: Any) -> tuple[Any]:  # fmt: skip
+        forest, place = _of_lists(attributes)
+        scores = _aggregate(forest.leaves(x), _votes(attributes, "target", place), n_targets, aggregate_function)
+        base = _bases(attributes)
         scores = scores if base is None else scores + base
         return (transformed(scores.astype(real_type(x)), post_transform),)
 
@@ -127,27 +127,28 @@ class TreeEnsemble(OpRun):  # type: ignore[misc]
     """TreeEnsemble; ONNX's ignores the transform, and gives the largest number where a target has no vote."""
 
     def _run(self, x: Any, *, n_targets: int, aggregate_function: int = 1, post_transform: int = 0,
-             **told: Any) -> tuple[Any]:  # fmt: skip
-        inner = len(told["nodes_featureids"])
-        weights = np.asarray(told["leaf_weights"], np.float64)
+             **attributes: Any) -> tuple[Any]:  # fmt: skip
+        inner = len(attributes["nodes_featureids"])
+        weights = np.asarray(attributes["leaf_weights"], np.float64)
         ways = np.stack([
-            np.where(np.array(told[f"nodes_{which}leafs"], bool), inner, 0) + np.array(told[f"nodes_{which}nodeids"])
+            np.where(np.array(attributes[f"nodes_{which}leafs"], bool), inner, 0)
+            + np.array(attributes[f"nodes_{which}nodeids"])
             for which in ("false", "true")
         ], axis=1)  # fmt: skip
-        modes = np.asarray(told["nodes_modes"]).astype(int)
-        tracks = told.get("nodes_missing_value_tracks_true") or [0] * inner
-        members = _members(modes, told.get("membership_values"))
+        modes = np.asarray(attributes["nodes_modes"]).astype(int)
+        tracks = attributes.get("nodes_missing_value_tracks_true") or [0] * inner
+        members = _members(modes, attributes.get("membership_values"))
         forest = _Forest(
-            told["tree_roots"],
+            attributes["tree_roots"],
             np.concatenate([modes, np.full(len(weights), _LEAF)]),
-            np.array([*told["nodes_featureids"], *[0] * len(weights)]),
-            np.concatenate([np.asarray(told["nodes_splits"], np.float64), np.zeros(len(weights))]),
+            np.array([*attributes["nodes_featureids"], *[0] * len(weights)]),
+            np.concatenate([np.asarray(attributes["nodes_splits"], np.float64), np.zeros(len(weights))]),
             members,
             np.concatenate([ways, np.zeros((len(weights), 2), np.int64)]),
             np.array([*tracks, *[0] * len(weights)], bool),
         )
-        votes = [(inner + at, target, float(weight))
-                 for at, (target, weight) in enumerate(zip(told["leaf_targetids"], weights, strict=True))]  # fmt: skip
+        targets = zip(attributes["leaf_targetids"], weights, strict=True)
+        votes = [(inner + at, target, float(weight)) for at, (target, weight) in enumerate(targets)]
         scores = _aggregate(forest.leaves(x), votes, n_targets, _SUMS[aggregate_function])
         return (transformed(scores.astype(x.dtype), _TRANSFORMS[post_transform]),)
 
@@ -166,12 +167,12 @@ class TreeEnsembleClassifier(OpRun):  # type: ignore[misc]
     """TreeEnsembleClassifier; where all votes are for one of two classes, ONNX's makes other scores of them."""
 
     def _run(self, x: Any, *, post_transform: str = "NONE", classlabels_int64s: Any = None,
-             classlabels_strings: Any = None, **told: Any) -> tuple[Any, Any]:  # fmt: skip
+             classlabels_strings: Any = None, **attributes: Any) -> tuple[Any, Any]:  # fmt: skip
         labels = classlabels_strings or classlabels_int64s
-        forest, place = _of_lists(told)
-        votes = _votes(told, "class", place)
+        forest, place = _of_lists(attributes)
+        votes = _votes(attributes, "class", place)
         scores = _aggregate(forest.leaves(x), votes, len(labels), "SUM")
-        base = _bases(told)
+        base = _bases(attributes)
         dtype = real_type(x)
         targets = {target for _, target, _ in votes}
         if len(labels) == _TWO and targets == {0}:

@@ -38,26 +38,27 @@ class CategoryMapper(OpRun):  # type: ignore[misc]
 class LabelEncoder(OpRun):  # type: ignore[misc]
     """LabelEncoder; ONNX's does not find NaN among its keys, and knows neither set 1 nor tensors without a default."""
 
-    def _run(self, x: Any, *, classes_strings: Any = None, **told: Any) -> tuple[Any]:
-        numbers_default = told.get("default_int64", -1)
-        texts_default = told.get("default_string", "_Unused")
+    def _run(self, x: Any, *, classes_strings: Any = None, **attributes: Any) -> tuple[Any]:
+        numbers_default = attributes.get("default_int64", -1)
+        texts_default = attributes.get("default_string", "_Unused")
         if classes_strings is not None:
             if x.dtype.kind in "OUS":
                 known = {name: at for at, name in enumerate(classes_strings)}
                 return (_mapped(x, known, numbers_default, np.int64),)
             return (_mapped(x, dict(enumerate(classes_strings)), texts_default, object),)
         kinds = ("int64s", "floats", "strings", "tensor")
-        keys = next(told[f"keys_{kind}"] for kind in kinds if told.get(f"keys_{kind}") is not None)
-        kind = next(kind for kind in kinds if told.get(f"values_{kind}") is not None)
-        values = told[f"values_{kind}"]
+        keys = next(attributes[f"keys_{kind}"] for kind in kinds if attributes.get(f"keys_{kind}") is not None)
+        kind = next(kind for kind in kinds if attributes.get(f"values_{kind}") is not None)
+        values = attributes[f"values_{kind}"]
         if kind == "tensor":
             texts = values.dtype.kind in "OUS"
-            default = told.get("default_tensor")
+            default = attributes.get("default_tensor")
             usual: Any = "_Unused" if texts else values.dtype.type(-1 if values.dtype.kind in "iu" else -0.0)
             known = dict(zip(np.asarray(keys).tolist(), values.tolist(), strict=True))
             return (_mapped(x, known, usual if default is None else np.reshape(default, -1)[0],
                             object if texts else values.dtype),)  # fmt: skip
-        default = {"int64s": numbers_default, "strings": texts_default, "floats": told.get("default_float", -0.0)}[kind]
+        float_default = attributes.get("default_float", -0.0)
+        default = {"int64s": numbers_default, "strings": texts_default, "floats": float_default}[kind]
         dtype = {"int64s": np.int64, "strings": object, "floats": np.float32}[kind]
         return (_mapped(x, dict(zip(np.asarray(keys).tolist(), values, strict=True)), default, dtype),)
 
@@ -104,8 +105,8 @@ class FeatureVectorizer(OpRun):  # type: ignore[misc]
         parts = []
         for item, width in zip(rows, widths, strict=True):
             part = np.zeros((len(item), width), real_type(item))
-            kept = min(width, item.shape[1])
-            part[:, :kept] = item[:, :kept]
+            columns = min(width, item.shape[1])
+            part[:, :columns] = item[:, :columns]
             parts.append(part)
         return (np.concatenate(parts, axis=1),)
 

@@ -173,8 +173,8 @@ class MultiHeadAttention(_Attending):
         widths = np.cumsum([part.shape[1] * part.shape[3] for part in parts])[:2]
         ready = [False, key is not None and key.ndim == 4, value is not None and value.ndim == 4]
         return [
-            part if done else part + own.reshape(1, heads, 1, -1)
-            for part, own, done in zip(parts, np.split(bias, widths), ready, strict=True)
+            part if done else part + part_bias.reshape(1, heads, 1, -1)
+            for part, part_bias, done in zip(parts, np.split(bias, widths), ready, strict=True)
         ]
 
 

@@ -130,13 +130,13 @@ class QMoE(_Experts):
             raise NotImplementedError(f"quant_type {quant!r}")
         if self.attribute("weights_prepacked", -1) == 1:
             raise NotImplementedError("weights_prepacked, an order of its own")
-        given = [*more, *[None] * (13 - len(more))]
-        layers = [(*given[3 * place : 3 * place + 3], given[9 + place]) for place in range(3)]
+        optional_inputs = [*more, *[None] * (13 - len(more))]
+        layers = [(*optional_inputs[3 * place : 3 * place + 3], optional_inputs[9 + place]) for place in range(3)]
         one, two, three = (
             (None if codes is None else self._weights(codes, scales, zeros, name, x.dtype), bias)
             for (codes, scales, bias, zeros), name in zip(layers, ("fc1", "fc2", "fc3"), strict=True)
         )
-        return (self.mixed(x, router, one, two, three, given[12]),)
+        return (self.mixed(x, router, one, two, three, optional_inputs[12]),)
 
     def _weights(self, codes: Any, scales: Any, zeros: Any, name: str, dtype: Any) -> Any:
         """Return (codes - zero point) times scale, the latter two one per row or per block of a row."""

@@ -33,15 +33,16 @@ class DynamicQuantizeLSTM(Microsoft):
         ways = names[text(self.attribute("direction", "forward"))]
         zero = np.zeros((len(ways), x.shape[1], r.shape[1]), x.dtype)
         gates = zero.shape[2] * 4
-        made = []
+        directions = []
         for way, name in enumerate(ways):
             both = np.zeros(gates, x.dtype) if bias is None else bias[way, :gates] + bias[way, gates:]
             start = (zero if h is None else h)[way], (zero if c is None else c)[way]
             sequence = x[::-1] if name == "r" else x
             of_w = (w[way], scales[0][way], scales[1][way])
             every, last, cell = _lstm(sequence, of_w, (r[way], scales[2][way], scales[3][way]), both, start)
-            made.append((every[::-1] if name == "r" else every, last, cell))
-        outputs = (np.stack([item[0] for item in made], 1), *(np.stack([item[i] for item in made]) for i in (1, 2)))
+            directions.append((every[::-1] if name == "r" else every, last, cell))
+        sequences, hidden, cells = zip(*directions, strict=True)
+        outputs = (np.stack(sequences, 1), np.stack(hidden), np.stack(cells))
         return outputs[: len(self.onnx_node.output)]
 
     def _refuse(self, x: Any, lengths: Any, peephole: Any) -> None:

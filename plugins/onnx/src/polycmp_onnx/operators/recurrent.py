@@ -67,12 +67,12 @@ class _Recurrent(OpRun):  # type: ignore[misc]
         h: Any = None,
         c: Any = None,
         p: Any = None,
-        **told: Any,
+        **attributes: Any,
     ) -> tuple[Any, ...]:
-        batch_first = bool(told.get("layout"))
+        batch_first = bool(attributes.get("layout"))
         if batch_first:
             x, h, c = (None if item is None else np.swapaxes(item, 0, 1) for item in (x, h, c))
-        direction = told.get("direction") or "forward"
+        direction = attributes.get("direction") or "forward"
         count = 2 if direction == "bidirectional" else 1
         if w.shape[0] != count:
             raise ValueError(f"weights for {w.shape[0]} directions, and direction is {direction!r}")
@@ -85,8 +85,8 @@ class _Recurrent(OpRun):  # type: ignore[misc]
         for place in range(count):
             is_reverse = direction == "reverse" or place == 1
             wb, rb = np.split(bias[place], 2)
-            flag = bool(told.get("linear_before_reset") or told.get("input_forget"))
-            functions = _functions(told, self.defaults, place)
+            flag = bool(attributes.get("linear_before_reset") or attributes.get("input_forget"))
+            functions = _functions(attributes, self.defaults, place)
             cell = _Cell(w[place], r[place], wb, rb, functions, np.split(peepholes[place], 3), flag)
             order = _order(x.shape[0], ends, is_reverse)
             outputs, final = self._over_time(cell, x, order, ends, [item[place] for item in state])
@@ -124,12 +124,12 @@ def _order(length: int, ends: Any, is_reverse: bool) -> Any:
     return np.where(steps < ends, ends - 1 - steps, steps) if is_reverse else forward
 
 
-def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> list[Callable[[Any], Any]]:
+def _functions(attributes: dict[str, Any], defaults: Sequence[str], place: int) -> list[Callable[[Any], Any]]:
     """Return the activations of a direction; parameters are taken in turn by those activations that have them."""
-    named = [str(name).lower() for name in told.get("activations") or ()]
+    named = [str(name).lower() for name in attributes.get("activations") or ()]
     names = named or [name.lower() for name in defaults] * 2
-    given = [list(told.get(name) or ()) for name in ("activation_alpha", "activation_beta")]
-    clip = told.get("clip")
+    parameter_lists = [list(attributes.get(name) or ()) for name in ("activation_alpha", "activation_beta")]
+    clip = attributes.get("clip")
     functions = []
     for at, name in enumerate(names):
         if name not in _ACTIVATIONS:
@@ -137,7 +137,7 @@ def _functions(told: dict[str, Any], defaults: Sequence[str], place: int) -> lis
         *usual, function = _ACTIVATIONS[name]
         parameters = [
             values.pop(0) if values and default is not None else default
-            for values, default in zip(given, usual, strict=True)
+            for values, default in zip(parameter_lists, usual, strict=True)
         ]
         # The third function of a direction is that of the cell's state, whose input no runtime clips.
         is_of_state = at % len(defaults) == _OF_STATE

@@ -19,9 +19,9 @@ def _axes(axes: Any, noop: int | None) -> tuple[int, ...] | None:
 class _Reduction(OpRun):  # type: ignore[misc]
     """A reduction whose axes are an attribute or an input."""
 
-    def _run(self, x: Any, given: Any = None, *, axes: Any = None, keepdims: int | None = 1,
+    def _run(self, x: Any, axes_input: Any = None, *, axes: Any = None, keepdims: int | None = 1,
              noop_with_empty_axes: int | None = 0) -> tuple[Any]:  # fmt: skip
-        along = _axes(given if axes is None else axes, noop_with_empty_axes)
+        along = _axes(axes_input if axes is None else axes, noop_with_empty_axes)
         wide = x.astype(np.float64) if x.dtype.kind in "iu" else x
         return (np.asarray(self.reduce(wide, along, bool(keepdims))).astype(x.dtype),)
 
@@ -60,9 +60,9 @@ class ReduceLogSum_18(ReduceLogSum_1):
 class ReduceSumSquare_1(OpRun):  # type: ignore[misc]
     """ReduceSumSquare; ONNX's gives numbers of 64 bits for those of 32."""
 
-    def _run(self, x: Any, given: Any = None, *, axes: Any = None, keepdims: int | None = 1,
+    def _run(self, x: Any, axes_input: Any = None, *, axes: Any = None, keepdims: int | None = 1,
              noop_with_empty_axes: int | None = 0) -> tuple[Any]:  # fmt: skip
-        along = _axes(given if axes is None else axes, noop_with_empty_axes)
+        along = _axes(axes_input if axes is None else axes, noop_with_empty_axes)
         return (np.asarray(np.square(x).sum(axis=along, keepdims=bool(keepdims))).astype(x.dtype),)
 
 

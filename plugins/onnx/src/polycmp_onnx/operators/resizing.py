@@ -207,8 +207,8 @@ def _padded(data: Any, pads: Any, axes: Sequence[int], mode: str, value: Any) ->
     """
     widths = np.zeros((data.ndim, 2), np.int64)
     widths[list(axes)] = np.reshape(pads, (2, len(axes))).T
-    taken = (-widths).clip(0)
-    kept = data[tuple(slice(low, size - high) for size, (low, high) in zip(data.shape, taken, strict=True))]
+    crops = (-widths).clip(0)
+    cropped = data[tuple(slice(low, size - high) for size, (low, high) in zip(data.shape, crops, strict=True))]
     filling = {"constant_values": 0 if value is None else np.reshape(value, ())} if mode == "constant" else {}
     pad: Any = np.pad
-    return pad(kept, widths.clip(0), mode=mode, **filling).astype(data.dtype, copy=False)
+    return pad(cropped, widths.clip(0), mode=mode, **filling).astype(data.dtype, copy=False)

@@ -35,7 +35,7 @@ class Scan_9(_Scan):
         **_: Any,
     ) -> tuple[Any, ...]:
         count = len(inputs) - num_scan_inputs
-        made = len(body.output_names) - count
+        output_count = len(body.output_names) - count
         axes = scan_input_axes or [0] * num_scan_inputs
         scanned = [np.moveaxis(item, axis, 0) for item, axis in zip(inputs[count:], axes, strict=True)]
         scanned = [_turned(item, at, scan_input_directions) for at, item in enumerate(scanned)]
@@ -43,7 +43,7 @@ class Scan_9(_Scan):
         types = body.output_types[count:]
         outputs = [_turned(stacked(scan, kind), at, scan_output_directions)
                    for at, (scan, kind) in enumerate(zip(scans, types, strict=True))]  # fmt: skip
-        ends = scan_output_axes or [0] * made
+        ends = scan_output_axes or [0] * output_count
         return (*state, *(np.moveaxis(item, 0, axis) for item, axis in zip(outputs, ends, strict=True)))
 
 

@@ -124,6 +124,6 @@ def run_standard(op_type: str, *arrays: Any, opset: int = 17, **attributes: Any)
         [helper.make_empty_tensor_value_info("y")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    own = standard(op_type, opset)
-    [node] = ReferenceEvaluator(model, new_ops=[named(own, "", op_type)] if own else []).rt_nodes_
+    correction = standard(op_type, opset)
+    [node] = ReferenceEvaluator(model, new_ops=[named(correction, "", op_type)] if correction else []).rt_nodes_
     return widened_call(node, [None if array is None else np.asarray(array) for array in arrays], {})[0]

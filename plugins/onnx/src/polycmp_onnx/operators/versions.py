@@ -63,8 +63,8 @@ class OneHot_9(OneHot_11):
     """OneHot before opset 11, where an index below 0 is no index."""
 
     def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
-        kept = np.where(indices < 0, np.asarray(depth).reshape(()), indices)
-        (result,) = super()._run(kept, depth, values, **attributes)
+        valid_indices = np.where(indices < 0, np.asarray(depth).reshape(()), indices)
+        (result,) = super()._run(valid_indices, depth, values, **attributes)
         return (result,)
 
 
@@ -174,8 +174,8 @@ class TfIdfVectorizer_9(TfIdfVectorizer):  # type: ignore[misc]
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        given: Any = getattr(self, "weights", None)
-        self.weights = self.weights_ = given or [1.0] * len(self.ngram_indexes)
+        weights: Any = getattr(self, "weights", None)
+        self.weights = self.weights_ = weights or [1.0] * len(self.ngram_indexes)
 
 
 class Unique_11(OpRun):  # type: ignore[misc]
@@ -198,8 +198,8 @@ class StringNormalizer_10(OpRun):  # type: ignore[misc]
     def _run(self, x: Any, *, case_change_action: str = "NONE", is_case_sensitive: int = 0, stopwords: Any = None,
              **_: Any) -> tuple[Any]:  # fmt: skip
         as_compared = str if is_case_sensitive else str.lower
-        left_out = {as_compared(word) for word in stopwords or ()}
-        kept = [text for text in x.reshape(-1).tolist() if as_compared(text) not in left_out] or [""]
+        stop_set = {as_compared(word) for word in stopwords or ()}
+        texts = [text for text in x.reshape(-1).tolist() if as_compared(text) not in stop_set] or [""]
         change = {"LOWER": str.lower, "UPPER": str.upper}.get(case_change_action, str)
-        changed = np.array([change(text) for text in kept], object)
+        changed = np.array([change(text) for text in texts], object)
         return (changed.reshape(1, -1) if x.ndim > 1 else changed,)

@@ -68,18 +68,18 @@ def _examine(call: Invocation, model: Model, proto: Any) -> LintReport:
 
     with call.progress() as tell:
         tell(f"linting {Path(model.path).name}")
-        return lint(proto, lambda: first_feed(model), run, made_up=_made_up(call, proto))
+        return lint(proto, lambda: first_feed(model), run, invented_inputs=_has_invented_inputs(call, proto))
 
 
-def _made_up(call: Invocation, proto: Any) -> bool:
+def _has_invented_inputs(call: Invocation, proto: Any) -> bool:
     """Return whether a model may fail on its inputs for no fault of its own: sizes or whole numbers were made up.
 
     Which size a batch has, and which values real numbers, makes no sound model fail.
     """
     from polycmp_onnx.graph import element_type, graph_inputs, shape_of
 
-    given = call.options.of("core", "data")
-    if given.get("load_inputs") or given.get("data_loader_script"):
+    data_options = call.options.of("core", "data")
+    if data_options.get("load_inputs") or data_options.get("data_loader_script"):
         return False
     inputs = graph_inputs(proto.graph)
     if any(kind is not None and kind.kind not in "fc" for kind in map(element_type, inputs)):
@@ -88,7 +88,7 @@ def _made_up(call: Invocation, proto: Any) -> bool:
     open_beside_batch = any(
         shape is None or any(not _is_size(dim) for dim in shape[len(shape) > 1 :]) for shape in shapes
     )
-    return open_beside_batch and not given.get("input_shapes")
+    return open_beside_batch and not data_options.get("input_shapes")
 
 
 def _is_size(dim: int | str) -> bool:

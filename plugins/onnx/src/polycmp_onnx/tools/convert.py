@@ -118,8 +118,8 @@ def _write_without_crash(call: Invocation, model: Model, output: Path, form: For
     types = sorted({node.op_type for node in nodes_within(model.load("onnx")().graph)} - {"Cast", *options.keep_float})
     _LOG.info("%s; looking for the operators that have to stay in float32", crash.why)
     for kind in types:
-        kept = replace(options, keep_float=(*options.keep_float, kind))
-        settings = replace(model.settings, loader_options={**model.settings.loader_options, "onnx": kept})
+        retry_options = replace(options, keep_float=(*options.keep_float, kind))
+        settings = replace(model.settings, loader_options={**model.settings.loader_options, "onnx": retry_options})
         milder = Model(model.source, model.registry, settings)
         verification = _verification(call, milder)
         try:
@@ -163,10 +163,10 @@ def _writer(registry: Registry, output: str, convert_to: str) -> Contributed[Loa
     kind = convert_to or by_suffix.get(suffix, "")
     if kind in writers or kind in also:
         return writers.get(kind) or writers[also[kind]]
-    wanted = convert_to or suffix or "no suffix"
+    name = convert_to or suffix or "no suffix"
     raise UsageError(
-        f"no installed loader writes {output} ({wanted})",
-        why=did_you_mean(wanted, [*writers, *by_suffix]),
+        f"no installed loader writes {output} ({name})",
+        why=did_you_mean(name, [*writers, *by_suffix]),
         hint=explain_kind(convert_to) or explain_suffix(suffix) or "--convert-to KIND, or another suffix",
     )
 

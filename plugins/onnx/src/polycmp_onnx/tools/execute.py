@@ -89,7 +89,7 @@ def _narrows(node: Any) -> bool:
     return any(is_low_bit(onnx.helper.tensor_dtype_to_np_dtype(kind)) for kind in kinds)
 
 
-def provider_names(wanted: Sequence[str]) -> tuple[str, ...]:
+def provider_names(parts: Sequence[str]) -> tuple[str, ...]:
     """Return ONNX Runtime's names of execution providers, asked for by any part of them.
 
     Raises:
@@ -101,7 +101,7 @@ def provider_names(wanted: Sequence[str]) -> tuple[str, ...]:
 
     available = onnxruntime.get_available_providers()
     names = []
-    for name in wanted:
+    for name in parts:
         fitting = [item for item in available if name.lower() in item.lower()]
         if not fitting:
             why = f"there are: {', '.join(available)}"

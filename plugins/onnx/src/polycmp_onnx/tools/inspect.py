@@ -99,13 +99,15 @@ def _text_of(call: Invocation, model: Model, section: InspectSection) -> str:
         return tools.inspect(model.load(kind), section.show).rstrip("\n")  # a model may be a user's script
 
 
-def _kind_to_show(wanted: str, own: str, readers: Mapping[str, tuple[Contributed[LoaderSpec], LoaderTools]]) -> str:
+def _kind_to_show(
+    name: str, model_kind: str, readers: Mapping[str, tuple[Contributed[LoaderSpec], LoaderTools]]
+) -> str:
     """Return the kind that a name means: of several it is the model's own, or else that which the others start from."""
-    if wanted in readers:
-        return wanted
-    fitting = [kind for kind, (_, tools) in readers.items() if wanted in tools.aliases and tools.inspect is not None]
+    if name in readers:
+        return name
+    fitting = [kind for kind, (_, tools) in readers.items() if name in tools.aliases and tools.inspect is not None]
     nearest = [kind for kind in fitting if not set(readers[kind][0].spec.consumes) & set(fitting)]
-    return own if own in fitting else next(iter(nearest), wanted)
+    return model_kind if model_kind in fitting else next(iter(nearest), name)
 
 
 def _show_text(text: str) -> None:
@@ -154,11 +156,11 @@ def _unbounded(proto: Any, section: InspectSection) -> list[str]:
     if not section.list_unbounded_dds:
         return []
     names = unbounded_tensors(proto)
-    told = [f"    {name}" for name in names] or ["    none"]
+    lines = [f"    {name}" for name in names] or ["    none"]
     count = (
         f"{len(names)} tensor{'' if len(names) == 1 else 's'} of unbounded content, which decides the size of others"
     )
-    return [visible(line) for line in [f"  {count}", *told]]
+    return [visible(line) for line in [f"  {count}", *lines]]
 
 
 def _tensor_info(path: str) -> dict[str, dict[str, float]]:
@@ -202,7 +204,7 @@ class _InspectCommand(ModelCommand):
 
 def _without_modes(words: Sequence[str]) -> list[str]:
     """Return the words with `--show` in place of `--mode`."""
-    kept: list[str] = []
+    remaining_words: list[str] = []
     queue = list(words)
     while queue:
         word = queue.pop(0)
@@ -210,13 +212,13 @@ def _without_modes(words: Sequence[str]) -> list[str]:
         if flag == "--mode" and not equals:
             mode = next(iter(queue), "")
         if flag != "--mode" or mode not in _MODES:
-            kept.append(word)
+            remaining_words.append(word)
             continue
         del queue[: not equals]
         shown = ["--show", *_MODES[mode]] if _MODES[mode] else []
-        kept += shown
+        remaining_words += shown
         echo(f"--mode {mode} of earlier versions: {' '.join(shown) or 'nothing is left of it to do'}", err=True)
-    return kept
+    return remaining_words
 
 
 model_command = _InspectCommand(

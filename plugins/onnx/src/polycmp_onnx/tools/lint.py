@@ -25,7 +25,7 @@ Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 
 
 def lint(
-    proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model, *, made_up: bool = False
+    proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model, *, invented_inputs: bool = False
 ) -> LintReport:
     """Return everything that is wrong with a model, or odd about it.
 
@@ -37,7 +37,7 @@ def lint(
         proto: An `onnx.ModelProto`; unnamed nodes are given names.
         make_feed: Makes the inputs to run it on; called only where it can be run.
         run: Runs a model on a feed, as `polycmp_onnx.tools.execute.run_model` does.
-        made_up: Whether shapes or values of the inputs were made up that may be why a sound model does not run.
+        invented_inputs: Whether shapes or values of the inputs were made up that may be why a sound model does not run.
     """
     report = LintReport()
     if not proto.graph.node:
@@ -54,7 +54,7 @@ def lint(
     if plain and failure is None:
         report.passing = [node.name for node in proto.graph.node]
     elif feed is not None:
-        _Nodes(proto, report, run, "warning" if made_up else "exception").run(feed, custom)
+        _Nodes(proto, report, run, "warning" if invented_inputs else "exception").run(feed, custom)
     if plain:
         _check_whole_load(failure, report)
         _check_types(proto, report, loaded=loaded)
@@ -350,8 +350,8 @@ def _single(proto: Any, node: Any, inputs: Mapping[str, Any], weights: Mapping[s
         if array is not None
     ]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
-    kept = [weights[name] for name, array in inputs.items() if array is None]
-    graph = helper.make_graph([node], "node", fed, outputs, kept)
+    initializers = [weights[name] for name, array in inputs.items() if array is None]
+    graph = helper.make_graph([node], "node", fed, outputs, initializers)
     single = helper.make_model(graph, opset_imports=proto.opset_import, ir_version=proto.ir_version)
     replace_items(single.functions, proto.functions)
     return single

@@ -34,12 +34,12 @@ class ModelCommand(BackendCommand):
         """Return its options."""
         table = super().table_of(registry)
         sharing = {tools.options_of for _, tools in registry.equipped(registry.loaders.values()) if tools.options_of}
-        kept = {key: target for key, target in table.targets.items() if self._takes(key, sharing)}
-        shown: Collection[str] = {target.section for target in kept.values()}
+        targets = {key: target for key, target in table.targets.items() if self._takes(key, sharing)}
+        shown: Collection[str] = {target.section for target in targets.values()}
         return replace(
             table,
-            targets=kept,
-            by_flag={flag: target for flag, target in table.by_flag.items() if target.key in kept},
+            targets=targets,
+            by_flag={flag: target for flag, target in table.by_flag.items() if target.key in targets},
             backends={},
             sections={heading: text for heading, text in table.sections.items() if heading in shown},
         )

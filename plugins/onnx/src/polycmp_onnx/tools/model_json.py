@@ -28,10 +28,10 @@ def document(
     """
     graph = proto.graph
     arrays = {} if external is None else external.arrays()
-    own = "" if external is None else external.own
+    file_name = "" if external is None else external.own
     body = _body(graph, "weights" in set(show))
     for entry, item in zip(body["initializers"], graph.initializer, strict=True):
-        if entry.get("external", {}).get("location") == own:
+        if entry.get("external", {}).get("location") == file_name:
             del entry["external"]
         if "weights" in set(show) and item.name in arrays:
             entry["values"] = _plain(arrays[item.name])
@@ -83,16 +83,16 @@ def _function(item: Any) -> dict[str, Any]:
 def _weight(item: Any, values: bool) -> dict[str, Any]:
     import onnx
 
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": item.name,
         "dtype": dtype_name(onnx.helper.tensor_dtype_to_np_dtype(item.data_type)),
         "shape": list(item.dims),
     }
     if onnx.external_data_helper.uses_external_data(item):
-        found["external"] = {entry.key: entry.value for entry in item.external_data}
+        fields["external"] = {entry.key: entry.value for entry in item.external_data}
     elif values:
-        found["values"] = _plain(onnx.numpy_helper.to_array(item))
-    return found
+        fields["values"] = _plain(onnx.numpy_helper.to_array(item))
+    return fields
 
 
 def _node(node: Any, weights: bool) -> dict[str, Any]:

@@ -129,8 +129,8 @@ def _plugins(call: Invocation) -> dict[str, Path]:
     for name in (*section.include, *section.exclude):
         if name not in folders:
             raise UsageError(f"{folder} holds no plugin {name!r}", why=did_you_mean(name, folders))
-    wanted = section.include or [name for name in folders if name not in section.exclude]
-    return {name: folders[name] for name in folders if name in wanted}
+    names = section.include or [name for name in folders if name not in section.exclude]
+    return {name: folders[name] for name in folders if name in names}
 
 
 def _fields(call: Invocation) -> set[str]:
@@ -190,12 +190,12 @@ def _replaced(
     inputs, outputs = ([tensors[name] for name in instance[side]] for side in ("inputs", "outputs"))
     attributes = instance.get("attributes") or {}
     try:
-        own = load_script(str(pattern), "replace_with_plugin")
+        replace = load_script(str(pattern), "replace_with_plugin")
     except DataError as error:
         if "replace_with_plugin" in pattern.read_text(encoding="utf-8"):
             raise DataError(error.what, whose=error.whose, why=error.why, hint=error.hint) from error
-        own = None
-    if own is None:
+        replace = None
+    if replace is None:
         for tensor in outputs:
             tensor.inputs.clear()
         graph.layer(op=op, inputs=inputs, outputs=outputs, attrs=attributes)
@@ -203,7 +203,7 @@ def _replaced(
         return True
     with OthersCode(DataError, "replace_with_plugin failed", whose=str(pattern)):
         return bool(
-            own(graph=graph, input_tensors=inputs, output_tensors=outputs, attrs=instance.get("attributes"), op=op)
+            replace(graph=graph, input_tensors=inputs, output_tensors=outputs, attrs=instance.get("attributes"), op=op)
         )
 
 

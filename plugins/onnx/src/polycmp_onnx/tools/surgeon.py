@@ -43,8 +43,8 @@ def _extract(call: Invocation) -> int:
     from polycmp_onnx.tools.wanted import parse_tensors
 
     section = call.section(ExtractSection)
-    given = {key.field for key in call.options.values}
-    inputs = parse_tensors(section.inputs, "--inputs") if "inputs" in given else None
+    typed_fields = {key.field for key in call.options.values}
+    inputs = parse_tensors(section.inputs, "--inputs") if "inputs" in typed_fields else None
     outputs = parse_tensors(section.outputs, "--outputs") if section.outputs else None
     model = open_onnx(call, section.model_input_shapes)
 

@@ -46,17 +46,17 @@ def layers_of(reads: Sequence[Sequence[int]]) -> Layers:
         reads: For each box the boxes that it reads, all of them before it.
     """
     depth: list[int] = []
-    for mine in reads:
-        depth.append(1 + max((depth[index] for index in mine), default=-1))
+    for sources in reads:
+        depth.append(1 + max((depth[index] for index in sources), default=-1))
     for index in reversed(range(len(reads))):  # what reads nothing goes where it is needed
-        readers = [depth[other] for other, mine in enumerate(reads) if index in mine]
+        readers = [depth[other] for other, sources in enumerate(reads) if index in sources]
         if not reads[index] and readers:
             depth[index] = min(readers) - 1
     rows: list[list[Item]] = [[] for _ in range(max(depth, default=-1) + 1)]
     up: dict[Item, list[Item]] = {}
-    for index, mine in enumerate(reads):
+    for index, sources in enumerate(reads):
         rows[depth[index]].append(index)
-        for other in mine:
+        for other in sources:
             last: Item = other
             for layer in range(depth[other] + 1, depth[index]):
                 bend = (index, other, layer)
@@ -77,8 +77,8 @@ def _sorted(rows: list[list[Item]], up: Mapping[Item, Sequence[Item]]) -> list[l
         neighbours = up if sweep % 2 == 0 else down
         for row in rows if sweep % 2 == 0 else reversed(rows):
             places = {item: place for other in rows for item, place in _spread(other).items()}
-            own = _spread(row)
-            row.sort(key=lambda item: _mean([places[other] for other in neighbours.get(item, ())], own[item]))
+            positions = _spread(row)
+            row.sort(key=lambda item: _mean([places[other] for other in neighbours.get(item, ())], positions[item]))
     return rows
 
 
@@ -101,7 +101,7 @@ def _placed(reads: Sequence[Sequence[int]], depth: Sequence[int], rows: Sequence
     places = {item: place + width / 2 for row in rows for item, place in _spread(row).items()}
     bends = {
         (other, index): tuple((places[index, other, layer], layer) for layer in range(depth[other] + 1, depth[index]))
-        for index, mine in enumerate(reads)
-        for other in mine
+        for index, sources in enumerate(reads)
+        for other in sources
     }
     return Layers(tuple((places[index], depth[index]) for index in range(len(reads))), bends, width, len(rows))

@@ -141,14 +141,14 @@ class _Drawer:
     def _group(self, group: Group, depth: int) -> Markup:
         places = list(group.places)
         bad, alone = sum(place.state in BAD for place in places), sum(place.state == "skipped" for place in places)
-        told = [f"{len(places) - alone} in it"]
-        told += [f"{bad} {self.failed}"] if bad else []
-        told += [f"{alone} without counterpart"] if alone else []
+        counts = [f"{len(places) - alone} in it"]
+        counts += [f"{bad} {self.failed}"] if bad else []
+        counts += [f"{alone} without counterpart"] if alone else []
         worsts = [worst(measure, [_figure(place, at) for place in places]) for at, measure in enumerate(self.measures)]
         line = tag(
             "summary",
             tag("span", tag("b", breakable(group.name))),
-            tag("span", ", ".join(told), class_="told"),
+            tag("span", ", ".join(counts), class_="told"),
             *self._worths(worsts),
             class_=f"line{' failed' if bad else ''}",
             style=f"--depth: {depth}",

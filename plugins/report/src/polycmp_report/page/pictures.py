@@ -144,12 +144,12 @@ def _histograms(look: Look) -> Markup:
         heights = [(HEIGHT - 18) - round(float(count) / peak * (HEIGHT - 24)) for count in counts]
         return "".join(f"V{height}H{PAD + (index + 1) * step:.0f}" for index, height in enumerate(heights))
 
-    made, expected = (f"M{PAD} {HEIGHT - 18}{outline(side)}V{HEIGHT - 18}" for side in look.counts)
+    candidate, expected = (f"M{PAD} {HEIGHT - 18}{outline(side)}V{HEIGHT - 18}" for side in look.counts)
     low, high = float(look.edges[0]), float(look.edges[-1])
     return tag(
         "svg",
         tag("title", f"How often values from {low:.3g} to {high:.3g} occur in candidate and reference"),
-        tag("path", class_="made", d=made + "z"),
+        tag("path", class_="made", d=candidate + "z"),
         tag("path", class_="expected", d=expected),
         tag("text", f"{low:.3g}", x=PAD, y=HEIGHT - 4),
         tag("text", f"{high:.3g}", x=2 * SIZE - PAD, y=HEIGHT - 4, text_anchor="end"),

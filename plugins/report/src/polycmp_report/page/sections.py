@@ -107,8 +107,8 @@ def _to_type(words: str, line: str, key: str) -> Markup:
 
 def _listed(notes: Sequence[Note]) -> Markup:
     """Return notes as a list; figures that a terminal does not show either are folded, and what comes after many."""
-    told = [note for note in notes if note.terminal]
-    first = told[:NOTES] if told else [*notes[:NOTES]]
+    terminal_notes = [note for note in notes if note.terminal]
+    first = terminal_notes[:NOTES] if terminal_notes else [*notes[:NOTES]]
     rest = [note for note in notes if note not in first]
     if len(rest) < 2:
         first, rest = [*notes], []
@@ -129,10 +129,10 @@ def _note(note: Note) -> Markup:
     return tag("li", tag("strong", f"{lead}: ") if lead else None, text)
 
 
-def _problems(found: tuple[Problem, ...]) -> list[Markup]:
+def _problems(problems: tuple[Problem, ...]) -> list[Markup]:
     """Return the problems, each once however many iterations it is so."""
     by_name: dict[str, list[Problem]] = {}
-    for item in found:
+    for item in problems:
         by_name.setdefault(item.what, []).append(item)
     shown = [_problem(items[0], len(items)) for items in list(by_name.values())[:PROBLEMS]]
     if len(by_name) > PROBLEMS:

@@ -61,13 +61,13 @@ def _order(row: Row) -> tuple[bool, bool]:
 
 def _detailed(rows: list[Row], table: Table) -> Iterator[tuple[int, Row]]:
     """Yield the rows that get details, with their places."""
-    given = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     for index, row in enumerate(rows):
         has = (
             row.details or row.remarks or isinstance(row.drawing, Histogram) or (row.reason and not table.reason_title)
         )
-        if has and (row.chosen or given[row.state in BAD] < (CAUSAL if table.causal else DETAILED[row.state in BAD])):
-            given[row.state in BAD] += 1
+        if has and (row.chosen or counts[row.state in BAD] < (CAUSAL if table.causal else DETAILED[row.state in BAD])):
+            counts[row.state in BAD] += 1
             yield index, row
 
 

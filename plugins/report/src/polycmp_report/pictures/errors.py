@@ -150,11 +150,11 @@ def sample_points(candidate: NDArray[Any], reference: NDArray[Any]) -> tuple[Flo
     samples = (parts(), parts(), parts())
     for start in range(0, flat[0].size, GROUP):
         absolute, relative, size = errors_of(*(array[start : start + GROUP] for array in flat))
-        kept = np.arange((-start) % step, absolute.size, step)
+        indices = np.arange((-start) % step, absolute.size, step)
         if step > 1:
             tops = [np.argpartition(item, -min(extra, item.size))[-extra:] for item in (absolute, relative)]
-            kept = np.unique(np.concatenate([kept, *tops]))
+            indices = np.unique(np.concatenate([indices, *tops]))
         for values, target in zip((size, absolute, relative), samples, strict=True):
-            target.append(values[kept])
+            target.append(values[indices])
     size, absolute, relative = (np.concatenate(item) for item in samples)
     return size, absolute, relative, flat[0].size

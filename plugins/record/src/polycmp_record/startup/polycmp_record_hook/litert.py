@@ -33,11 +33,11 @@ class _Interpreters:
 
     def wrap(self, interpreter: Any, signature: Any) -> None:
         """Watch how interpreters are made and run."""
-        made, remember = interpreter.__init__, self._spool.careful(self._remember)
+        original_init, remember = interpreter.__init__, self._spool.careful(self._remember)
 
-        @functools.wraps(made)
+        @functools.wraps(original_init)
         def init(this: Any, *args: Any, **kwargs: Any) -> None:
-            made(this, *args, **kwargs)
+            original_init(this, *args, **kwargs)
             remember(this, *args, **kwargs)
 
         interpreter.__init__ = init
@@ -58,7 +58,7 @@ class _Interpreters:
         get, call = interpreter.get_signature_runner, signature.__call__
         of_runner: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         remember = self._spool.careful(lambda runner, this: of_runner.update({runner: this}))
-        keep = self._spool.careful(lambda this, *found: self._spool.keep(self._models[this], *found))
+        keep = self._spool.careful(lambda this, *tensors: self._spool.keep(self._models[this], *tensors))
 
         @functools.wraps(get)
         def get_signature_runner(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -78,9 +78,9 @@ class _Interpreters:
         signature.__call__ = watched
 
     def _remember(
-        self, interpreter: Any, model_path: Any = None, model_content: bytes | None = None, *_: Any, **given: Any
+        self, interpreter: Any, model_path: Any = None, model_content: bytes | None = None, *_: Any, **arguments: Any
     ) -> None:
-        options = {"num_threads": given.get("num_threads")}
+        options = {"num_threads": arguments.get("num_threads")}
         content = None if model_content is None else bytes(model_content)
         version = getattr(sys.modules[self._package], "__version__", "")
         library = f"{self._package} {version}".rstrip()
@@ -103,14 +103,17 @@ class _Interpreters:
 def _names(interpreter: Any) -> tuple[dict[str, int], dict[str, int]]:
     """Return inputs and outputs by the names that the model's only signature gives them, else by their tensors'."""
     signatures = list(interpreter.get_signature_list() or {})
-    given, made = interpreter.get_input_details(), interpreter.get_output_details()
-    own = {item["name"]: item["index"] for item in given}, {item["name"]: item["index"] for item in made}
+    input_details, output_details = interpreter.get_input_details(), interpreter.get_output_details()
+    by_tensor = (
+        {item["name"]: item["index"] for item in input_details},
+        {item["name"]: item["index"] for item in output_details},
+    )
     if len(signatures) != 1:
-        return own
+        return by_tensor
     runner = interpreter.get_signature_runner(signatures[0])
-    named = tuple(
+    by_signature = tuple(
         {name: item["index"] for name, item in details.items()}
         for details in (runner.get_input_details(), runner.get_output_details())
     )
-    same = all({*mine.values()} == {*theirs.values()} for mine, theirs in zip(own, named))  # noqa: B905
-    return (named[0], named[1]) if same else own
+    same = all({*tensors.values()} == {*arguments.values()} for tensors, arguments in zip(by_tensor, by_signature))  # noqa: B905
+    return (by_signature[0], by_signature[1]) if same else by_tensor

@@ -94,10 +94,10 @@ def _after(kind: Any, name: str, act: Callable[..., Any]) -> None:
 
 def _tensors(ports: Iterable[Any], find: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the tensors of ports by the ports' names."""
-    found = {}
+    tensors = {}
     for port in ports:
         names = sorted(port.get_names())
         tensor = find(port)
         text = tensor.element_type.get_type_name() == "string"
-        found[names[0] if names else port.get_node().get_friendly_name()] = tensor.str_data if text else tensor.data
-    return found
+        tensors[names[0] if names else port.get_node().get_friendly_name()] = tensor.str_data if text else tensor.data
+    return tensors

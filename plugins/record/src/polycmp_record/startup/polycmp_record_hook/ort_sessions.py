@@ -39,11 +39,11 @@ class _Sessions:
 
     def wrap(self, kind: Any) -> None:
         """Watch how sessions of a class are made and run."""
-        made, remember = kind.__init__, self._spool.careful(self._remember)
+        original_init, remember = kind.__init__, self._spool.careful(self._remember)
 
-        @functools.wraps(made)
+        @functools.wraps(original_init)
         def init(session: Any, *args: Any, **kwargs: Any) -> None:
-            made(session, *args, **kwargs)
+            original_init(session, *args, **kwargs)
             remember(session, *args, **kwargs)
 
         kind.__init__ = init
@@ -70,11 +70,11 @@ class _Sessions:
             "providers": list(session.get_providers()),
             "provider_options": session.get_provider_options(),
         }
-        given: dict[str, Any] = {"path": path_or_bytes}
+        source: dict[str, Any] = {"path": path_or_bytes}
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            given = {"content": bytes(path_or_bytes)}
+            source = {"content": bytes(path_or_bytes)}
         self._models[session] = Model(
-            "onnxrt", self._library, asked, **given, all_outputs=[item.name for item in session.get_outputs()]
+            "onnxrt", self._library, asked, **source, all_outputs=[item.name for item in session.get_outputs()]
         )
 
     def due(self, session: Any) -> bool:

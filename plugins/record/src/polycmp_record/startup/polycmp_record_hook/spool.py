@@ -50,7 +50,7 @@ class RecordingSettings(NamedTuple):
     @classmethod
     def from_text(cls, text: str) -> list[RecordingSettings]:
         """Return the settings of all recordings that `to_text` has put into a text."""
-        return [cls(**given) for given in json.loads(text)]
+        return [cls(**fields) for fields in json.loads(text)]
 
     def to_text(self, others: str = "[]") -> str:
         """Return the settings as a text for the environment.
@@ -107,11 +107,11 @@ class Model:
     def order(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[list[str], list[str], bytes]:
         """Return the sorted names of a call's inputs and outputs, and both as bytes; calls of one kind share them."""
         key = (tuple(inputs), tuple(outputs))
-        found = self._orders.get(key)
-        if found is None:
-            given, made = sorted(inputs), sorted(outputs)
-            found = self._orders[key] = (given, made, _json([given, made]))
-        return found
+        order = self._orders.get(key)
+        if order is None:
+            input_names, output_names = sorted(inputs), sorted(outputs)
+            order = self._orders[key] = (input_names, output_names, _json([input_names, output_names]))
+        return order
 
 
 class Spool:
@@ -131,7 +131,7 @@ class Spool:
     def _renew(self) -> None:
         self._lock = threading.Lock()
         self._claims = _Claims(self._folder / CLAIMS, self._settings)
-        self._told: set[str] = set()
+        self._noted_kinds: set[str] = set()
         self._described: set[Path] = set()
 
     def careful(self, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
@@ -161,23 +161,23 @@ class Spool:
         Raises:
             Exception: It cannot be kept.
         """
-        given, made, names = model.order(inputs, outputs)
-        arrays = [as_array(inputs[name], name) for name in given]
+        input_names, output_names, names = model.order(inputs, outputs)
+        arrays = [as_array(inputs[name], name) for name in input_names]
         digest = _digest(names, arrays)
         if self._claims.knows(model.identity, digest):  # most calls of a loop that warms up or measures
             return
-        arrays += [as_array(outputs[name], name) for name in made]
+        arrays += [as_array(outputs[name], name) for name in output_names]
         size = sum(array.nbytes for array in arrays)
         with self._lock:
             number = self._claims.claim(model.identity, digest, size)
         if number is None:
             if self._claims.stopped:
-                limit = f"--max-size {self._settings.max_size} leaves {self._claims.left} bytes"
+                limit = f"--max-size {self._settings.max_size} leaves {self._claims.remaining} bytes"
                 self._note_once(TOO_LARGE, f"a call of {model.name} takes {size} bytes, and {limit}")
             return
         folder = self._folder / hashlib.blake2b(model.identity + names, digest_size=_DIGEST).hexdigest()
         if folder not in self._described:
-            self._describe(folder, model, {**model.facts, "inputs": given, "outputs": made})
+            self._describe(folder, model, {**model.facts, "inputs": input_names, "outputs": output_names})
             self._described.add(folder)
         _write_whole(folder / f"{number:010d}.npy", functools.partial(_write_arrays, arrays))
 
@@ -189,7 +189,7 @@ class Spool:
         _write_whole(folder / DESCRIPTION, lambda file: file.write(_json(facts)))
 
     def _tell(self, error: Exception) -> None:
-        if FAILURE in self._told:
+        if FAILURE in self._noted_kinds:
             return
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
         with suppress(OSError, ValueError, AttributeError):  # standard error may be closed
@@ -198,8 +198,8 @@ class Spool:
             self._note_once(FAILURE, reason)
 
     def _note_once(self, kind: str, text: str) -> None:
-        if kind not in self._told:
-            self._told.add(kind)
+        if kind not in self._noted_kinds:
+            self._noted_kinds.add(kind)
             self._note(kind, text)
 
     def _note(self, kind: str, text: str) -> None:
@@ -235,7 +235,7 @@ class _Claims:
         return not self._settings.duplicates and (model, inputs) in self._seen
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Bytes that may still be kept."""
         return self._settings.max_size - self._size
 
@@ -244,17 +244,17 @@ class _Claims:
         self._catch_up(b"")
         if not self._admits(model, inputs, size):
             return None
-        mine = os.urandom(_DIGEST)
-        _append(self._path, _CLAIM.pack(model, inputs, mine, size))
-        return self._catch_up(mine)
+        token = os.urandom(_DIGEST)
+        _append(self._path, _CLAIM.pack(model, inputs, token, size))
+        return self._catch_up(token)
 
     def _admits(self, model: bytes, inputs: bytes, size: int) -> bool:
         if self.full(model) or self.knows(model, inputs):
             return False
-        self.stopped = size > self.left
+        self.stopped = size > self.remaining
         return not self.stopped
 
-    def _catch_up(self, mine: bytes) -> int | None:
+    def _catch_up(self, token: bytes) -> int | None:
         """Take in what other processes have claimed, and return the number of one's own claim if it is admitted."""
         number = None
         with suppress(FileNotFoundError), self._path.open("rb") as file:
@@ -265,7 +265,7 @@ class _Claims:
             for model, inputs, who, size in _CLAIM.iter_unpack(text[:whole]):
                 if not self._admits(model, inputs, size):
                     continue
-                if who == mine:
+                if who == token:
                     number = self._counts[model]
                 self._counts[model] += 1
                 self._seen.add((model, inputs))
