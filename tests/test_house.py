@@ -6,8 +6,9 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run
 
@@ -49,8 +50,14 @@ def trace(words: list[str], watched: set[tuple[Path, str]]) -> list[tuple[Path, 
 
 def test_the_walk_is_what_happens(tmp_path):
     path = tmp_path / "model.onnx"
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"]
-    graph = helper.make_graph([helper.make_node("Tanh", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 512]) for name in "xy"]
+    weights = np.random.default_rng(0).standard_normal((2, 512, 512)).astype(np.float32) / 16
+    nodes = [  # two products of so many terms are rounded otherwise by any two backends
+        helper.make_node("MatMul", ["x", "w0"], ["h"]),
+        helper.make_node("MatMul", ["h", "w1"], ["y"]),
+    ]
+    held = [numpy_helper.from_array(weight, f"w{index}") for index, weight in enumerate(weights)]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], held)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     walk = stops()
     assert len(walk) > 20
