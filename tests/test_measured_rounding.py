@@ -76,22 +76,12 @@ def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("candidate", "status", "times"),
-    [
-        ("onnx:dtype=float16", 0, 1),
-        ("onnx:model=slightly_off.onnx", 1, 2),
-        ("faulty:backend=onnxrt,fault=int32,at=l2_m", 1, 1),
-    ],
-    ids=["passes", "fails", "fails by far"],
+    ("candidate", "times"), [("onnx:dtype=float16", 1), ("faulty:backend=onnxrt,fault=int32,at=l2_m", 2)]
 )
-def test_what_one_sample_decides_is_not_moved_again(polycmp, model, tmp_path, monkeypatch, candidate, status, times):
-    slightly_off = onnx.load(tmp_path / model)
-    weight = next(item for item in slightly_off.graph.initializer if item.name == "l11_w")
-    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(1 + 3e-5), weight.name))
-    onnx.save(slightly_off, tmp_path / "slightly_off.onnx")
+def test_what_passes_by_the_first_sample_is_not_moved_again(polycmp, model, monkeypatch, candidate, times):
     monkeypatch.setattr("polycmp.builtin.judging.samples._NOTICEABLE", 0.0)
     done = polycmp("run", model, "-b", candidate, "-b", "onnx", *AUTO)
-    assert done.status == status
+    assert done.status == times - 1
     assert " ".join(done.err.split()).count("measuring what rounding to") == times
 
 

@@ -108,7 +108,6 @@ LIMITS = tuple(
     Limit(*words)
     for words in (
         (f"{_JUDGING}.limits", "SAMPLES", "runs with moved tensors, from which rounding is measured", 16.0),
-        (f"{_JUDGING}.limits", "UNSEEN", "by how many times more it has to be so that one run decides"),
         (f"{_JUDGING}.limits", "MARGIN", "by how many times what was measured an error may be larger"),
         (f"{_JUDGING}.limits", "SMALL_SHARE", "share of the spread up to which an explained error passes"),
         (f"{_JUDGING}.limits", "RUINED_SHARE", "share of the spread from which on an output is of no use"),
@@ -148,6 +147,7 @@ LIMITS = tuple(
         (f"{_LOCATE}.report.words", "_CLIPPED_SHARE", "share of numbers at the ends of a range"),
         (f"{_LOCATE}.rounding.figures", "_EXPLAINED", "share of a row's error that the row explains"),
         (f"{_LOCATE}.rounding.figures", "_ENOUGH", "numbers that make up a row"),
+        (f"{_LOCATE}.rounding.figures", "_SYSTEMATIC", "share of an error that a factor of all makes"),
         (f"{_LOCATE}.rounding.quantised", "_GAIN", "distance from 1 of the factor of a quantised tensor"),
         (f"{_LOCATE}.rounding.quantised", "_CLIPPED_BY", "share of the largest number that clipping may lose"),
         (f"{_LOCATE}.rounding.quantised", "_CLIPPED", "share of numbers that a range may leave out"),

@@ -7,7 +7,7 @@ import pytest
 
 from polycmp.builtin.judging.floor import Side, floor_of
 from polycmp.builtin.judging.levels import Values
-from polycmp.builtin.judging.limits import SAMPLES
+from polycmp.builtin.judging.measured import LOOKS
 from polycmp.builtin.judging.samples import Samples
 from polycmp.builtin.judging.verdict import Comparison, judge
 
@@ -41,7 +41,7 @@ def test_what_is_cut_off_is_as_noisy_as_what_was_cut(error, word):
 def test_more_samples_only_add_to_the_noise(name, is_alike):
     made, sides = samples(), [Side({}, "uint8")] * 2
     first, all_of_them = (
-        floor_of(name, Values(made.exact[name]), sides, [made, made], 1, count=count) for count in (1, SAMPLES)
+        floor_of(name, Values(made.exact[name]), sides, [made, made], 1, count=count) for count in LOOKS
     )
     for few, many in zip(first.levels, all_of_them.levels, strict=True):
         assert few.at_least(many) == many

@@ -15,8 +15,7 @@ Comput. 41(5), 2019). Running the model with moved tensors measures their effect
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
 of any sample, and the root mean square of all, in which those that are not taken yet count as equal to what is not
-moved. So more samples only add to it, and what passes by the first one is not moved again. Nor is what fails by it
-even if the noise were `UNSEEN` times as large.
+moved. So more samples only add to it, and what passes by the first one is not moved again.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run.

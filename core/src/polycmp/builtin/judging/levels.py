@@ -36,9 +36,6 @@ class Level:
     def __add__(self, other: Level) -> Level:
         return Level(self.largest + other.largest, self.rms + other.rms)
 
-    def __mul__(self, factor: float) -> Level:
-        return Level(self.largest * factor, self.rms * factor)
-
     def at_least(self, other: Level) -> Level:
         """Return the larger of two levels, figure by figure."""
         return Level(max(self.largest, other.largest), max(self.rms, other.rms))

@@ -15,10 +15,6 @@ SAMPLES = 4
 #: bfloat16 and 1.7 in 74 of int8 whose ranges leave nothing out. Where operators read and make codes, whose scales the
 #: file does not show by tensor, ranges that are wider than these inputs need made up to 5.9; a third more is allowed.
 MARGIN = 8.0
-#: How many times the noise of one sample the others never are: what is beyond that bound fails without them (choice:
-#: the square of MARGIN, which no two correct backends come near; a single number that one sample moves by less than
-#: half a per cent of its width is rare, and an error beyond it rarer still).
-UNSEEN = MARGIN**2
 #: An error of at most this share of what a tensor varies by passes, where rounding explains it (choice: an output that
 #: is off by a factor of 1.1, or of which a tenth is noise, never passes for rounding).
 SMALL_SHARE = 0.05

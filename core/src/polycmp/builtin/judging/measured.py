@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
-from polycmp.builtin.judging.limits import MARGIN, SAMPLES, UNSEEN
+from polycmp.builtin.judging.limits import MARGIN, SAMPLES
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
 
 Array = NDArray[Any]
-#: Numbers of samples after which a tensor is judged. More samples only add to the noise, so what passes by one passes
-#: by all of them; and what fails by far by one fails by all.
+#: Numbers of samples after which a tensor is judged (more samples only add to the noise, so what passes
+#: by one passes by all of them).
 LOOKS = (1, SAMPLES)
 
 
@@ -119,24 +119,24 @@ class MeasuredJudge(OutputJudge):
         if judgement.word == "passed" and not stats.nan_mismatched:
             return self._by_floor(verdict, candidate, expected, output, floor, judgement)
         for count in LOOKS:
-            measured, is_final = self._by_samples(verdict, candidate, compared, output, count)
-            if is_final:
+            measured = self._by_samples(verdict, candidate, compared, output, count)
+            if measured.passed:
                 break
         return measured
 
     def _by_samples(
         self, verdict: DetailedVerdict, candidate: Array, compared: Comparison, output: str, count: int
-    ) -> tuple[DetailedVerdict, bool]:
-        """Return the verdict by so many samples of the noise, and whether more would not change it."""
+    ) -> DetailedVerdict:
+        """Return the verdict by so many samples of the noise."""
         expected = compared.expected
         reference = expected.whole
         is_inner, network = self.rounding.is_inner(output), ""
         lost = self.rounding.lost(output, reference, count=count)
         if lost is not None and 2 * int(np.count_nonzero(lost)) > lost.size:
             if is_inner:
-                return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST), True
+                return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST)
             if 2 * int(np.count_nonzero(finite_places(candidate))) < candidate.size:
-                return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}"), True
+                return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}")
         elif lost is not None:
             expected = expected.without(lost)
             compared = Comparison(candidate, expected)
@@ -146,9 +146,7 @@ class MeasuredJudge(OutputJudge):
         if is_open and not is_inner:
             files_hold, network = self.rounding.network()
             judgement = judge(compared, floor, network=files_hold)
-        by_floor = self._by_floor(verdict, candidate, expected, output, floor, judgement, network)
-        fails_by_far = judge(compared, floor.widened(UNSEEN), is_inner=is_inner).word == "failed"
-        return by_floor, by_floor.passed or fails_by_far
+        return self._by_floor(verdict, candidate, expected, output, floor, judgement, network)
 
     def _by_floor(
         self,

@@ -63,11 +63,6 @@ class Floor:
         pairs = zip(compared.errors, self.levels, strict=True)
         return all(error.largest <= noise.largest and error.rms <= noise.rms for error, noise in pairs)
 
-    def widened(self, factor: float) -> Floor:
-        """Return a floor whose noise is so many times as large."""
-        levels, finest = (tuple(level * factor for level in each) for each in (self.levels, self.finest))
-        return replace(self, levels=levels, finest=finest)
-
     def bound(self, margin: float) -> Level:
         """Return the largest error, and the largest root mean square, that rounding explains of any scale.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polycmp.precision import UNITS
 from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
@@ -102,9 +103,9 @@ def gain(own: Any, other: Any) -> float:
 
     Args:
         own: A tensor of real numbers.
-        other: The one to believe; tensors of different shapes have no gain.
+        other: The one to believe, of the same shape.
     """
-    if not other.size or own.shape != other.shape:
+    if not other.size:
         return 0.0
     rows = other.shape[0] if other.ndim > 1 else 1
     x, error = (array.reshape(rows, -1).astype(np.float64) for array in (other, own))
@@ -115,3 +116,43 @@ def gain(own: Any, other: Any) -> float:
         good = (both * both >= _EXPLAINED * of_x * of_error) & (of_x * of_x >= _ENOUGH * (x**4).sum(axis=1))
         found = slope[good & np.isfinite(slope)]
     return float(found.max(initial=0.0))
+
+
+def dot(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+    """Return the sum of the products of two rows of numbers.
+
+    BLAS would share each such sum among threads, and wait for them: on a busy machine that takes many times as long.
+    """
+    return float(np.einsum("i,i->", one, two))
+
+
+#: A factor is one of a whole tensor if it makes at least this share of the error, root mean square (choice).
+_SYSTEMATIC = 0.5
+
+
+def whole_gain(own: Any, other: Any) -> float:
+    """Return the share by which a whole tensor is off alike, if that makes half of its error or more; 0 if not.
+
+    Args:
+        own: A tensor of real numbers.
+        other: The one to believe, of the same shape.
+    """
+    if other.size < _ENOUGH:
+        return 0.0
+    x, error = other.reshape(-1).astype(np.float64), own.reshape(-1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        error = error - x
+        of_x, of_error, both = dot(x, x), dot(error, error), dot(x, error)
+    if not (math.isfinite(of_error) and 0.0 < of_x < math.inf) or both * both < _SYSTEMATIC**2 * of_x * of_error:
+        return 0.0
+    return abs(both) / of_x
+
+
+def row_gain(own: Any, other: Any) -> float:
+    """Return the larger of `gain` and `whole_gain`; 0 for tensors of different shapes.
+
+    Args:
+        own: A tensor of real numbers.
+        other: The one to believe.
+    """
+    return max(gain(own, other), whole_gain(own, other)) if own.shape == other.shape else 0.0

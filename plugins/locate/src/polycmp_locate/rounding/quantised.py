@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp_locate.rounding.figures import dot
+
 #: The factor between a quantised result and the exact one may be off from 1 by this. Errors of rounding have both
 #: signs, so it is near 1: measured on MiniLM, products of 8-bit numbers are off by at most 0.006 and single tensors by
 #: 0.022 (a Gelu, most of whose values are a few steps from 0), with weights in steps for a tensor as a whole.
@@ -164,10 +166,10 @@ def step_error(
             limit = max(limit, _MEASURED * float(np.abs(flat - b).max()) / largest)
             allowed = max(allowed, _MEASURED * abs(_gain(flat, b) - 1.0))
             away = (flat - b) / largest
-            noise = max(noise, math.sqrt(_dot(away, away) / away.size))
+            noise = max(noise, math.sqrt(dot(away, away) / away.size))
             rms_limit = np.inf if calibrated else max(_SHIFT, _MEASURED * noise)
     # What independent errors of that size have in common with the numbers by chance, where these are few.
-    allowed = max(allowed, _MEASURED * noise / math.sqrt(_dot(b / largest, b / largest)))
+    allowed = max(allowed, _MEASURED * noise / math.sqrt(dot(b / largest, b / largest)))
     gap = np.abs(a - b) / largest
     off = gap > limit
     beyond = (int(np.count_nonzero(off)) + unlike) / own.size
@@ -177,7 +179,7 @@ def step_error(
     low, high = _range(a)
     ends = int(np.count_nonzero(off & ((a == low) | (a == high)))) / max(int(np.count_nonzero(off)), 1)
     worst = np.inf if unlike else float(gap.max())
-    rms = math.sqrt(_dot(gap, gap) / gap.size) if gap.size else 0.0
+    rms = math.sqrt(dot(gap, gap) / gap.size) if gap.size else 0.0
     return StepError(
         gain, beyond, share, worst, low, high, ends, drowned, worst <= one, allowed,
         _shift(own, other, _MEASURED * noise), shift_limit, rms, rms_limit,
@@ -193,7 +195,7 @@ def _gain(own: NDArray[Any], other: NDArray[Any]) -> float:
     """Return by which factor numbers are others, in the least squares."""
     largest = np.abs(other).max()
     scaled = other / largest
-    return _dot(own / largest, scaled) / _dot(scaled, scaled)
+    return dot(own / largest, scaled) / dot(scaled, scaled)
 
 
 def _shift(own: NDArray[Any], other: NDArray[Any], noise: float = 0.0) -> float:
@@ -235,11 +237,3 @@ def _drowned(own: NDArray[Any], other: NDArray[Any]) -> float:
 
 def _range(values: NDArray[Any]) -> tuple[float, float]:
     return float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-
-
-def _dot(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    """Return the sum of the products of two rows of numbers.
-
-    BLAS would share each such sum among threads, and wait for them: on a busy machine that takes many times as long.
-    """
-    return float(np.einsum("i,i->", one, two))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polycmp.judging import beside_masks
 from polycmp.tensors import is_floating
 from polycmp_locate.rounding.difference import PIECE, relative_to
-from polycmp_locate.rounding.figures import gain, largest_of
+from polycmp_locate.rounding.figures import largest_of, row_gain
 from polycmp_locate.rounding.kinds import ELEMENTWISE
 from polycmp_locate.rounding.thresholds import AT_LIMIT, least_scale, worth_running
 
@@ -70,7 +70,7 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
 
 
 def gain_of(own: NDArray[Any], other: NDArray[Any], op_type: str) -> float:
-    """Return by which share a whole row is off alike, beside what only masks others.
+    """Return by which share a whole row or tensor is off alike, beside what only masks others.
 
     Args:
         own: The candidate's tensor.
@@ -78,7 +78,7 @@ def gain_of(own: NDArray[Any], other: NDArray[Any], op_type: str) -> float:
         op_type: The type of the operator that makes it.
     """
     beside = beside_masks(own, other) if op_type in ELEMENTWISE else None
-    return gain(own if beside is None else np.where(beside, own, other), other)
+    return row_gain(own if beside is None else np.where(beside, own, other), other)
 
 
 def _border(own: NDArray[Any], other: NDArray[Any], allowed: str) -> float:
