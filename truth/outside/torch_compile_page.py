@@ -100,11 +100,6 @@ views, say, or gradients of what it writes over.
 
 {_accusations(shown, answers)}
 
-`stress` judges by a tolerance of its own, in units of an output's largest value, which stands in for measured rounding.
-That it does not was tried: both are accused all the same, the second of seven outputs in place of two, since nothing
-inside a module is moved, and the noise of what it makes is estimated as that of one operator. What moving it would
-explain is said of each (`plain_controls.py`).
-
 ## Still wrong
 
 What was mended and is no control, as 2.13.0 is wrong, too: shown without polycmp (`plain_torch.py`,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.loader import Loader
+    from polycmp.runner import Runner
     from polycmp.spec.descriptors import Switch
     from polycmp.spec.interfaces import InputHints, ModelHandle
     from polycmp.tensors import ModelDescription, TensorMetadata
@@ -44,6 +45,10 @@ class RunnerTools:
             names by them what a fault hangs on, and what to type until it is mended.
         rewritten: The option that names a file into which it writes the model as it has rewritten it, in a format that
             one of the loaders reads; empty if there is none. `locate` reads there which operators became one.
+        perturbed: Method `perturbed(model, options, kind, seed, *, name)` that returns a runner of the model in which
+            the result of every operator that calculates moves at random, by as much as rounding to a type moves it:
+            that of the name `kind`, or the tensor's own where that is coarser. With an empty `kind` nothing moves.
+            Optimisations are off. With it, the noise of rounding is measured on models that have no graph.
     """
 
     runs_parts: bool = True
@@ -57,6 +62,7 @@ class RunnerTools:
     compiles: bool = False
     switches: tuple[Switch, ...] = ()
     rewritten: str = ""
+    perturbed: Callable[..., Runner] | None = None
 
     def inside(self, model: ModelHandle, options: Any) -> str | ModelGraph:
         """Return how to see the tensors inside of a model that it runs with these options.

@@ -62,7 +62,6 @@ def _plan(call: Invocation) -> Plan:
 
     call.needs_backends("polycmp selftest -b BACKEND")
     simple = {**COMPARE_DEFAULTS["simple"], **call.options.of("compare_func", "simple")}
-    simple.pop("scale_atol")  # nothing large is fed here
     options = call.options.replaced("compare_func", "simple", simple)
     plan = call.plan(model=str(BUILT_IN_MODEL), options=options)
     if any(backend.elsewhere for backend in plan.backends):

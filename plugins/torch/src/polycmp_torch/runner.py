@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from polycmp.errors import BackendError, PolycmpError, describe_exception
-from polycmp.loader import resolve
+from polycmp.loader import Loader, resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
 from polycmp_torch.compiled import compile_arguments, unasked
@@ -31,6 +31,8 @@ class TorchRunner(Runner):
     """
 
     outputs_stay_valid = True
+    #: Whether a run without gradients is one in inference mode.
+    _in_inference_mode: ClassVar[bool] = True
 
     def __init__(self, model: Any, name: str = "", options: Options | None = None) -> None:
         super().__init__(name)
@@ -100,7 +102,11 @@ class TorchRunner(Runner):
             leaf.requires_grad_()
         recording = options.grad != "off"
         try:
-            with torch.inference_mode(not recording), torch.set_grad_enabled(recording), self._threads():
+            with (
+                torch.inference_mode(self._in_inference_mode and not recording),
+                torch.set_grad_enabled(recording),
+                self._threads(),
+            ):
                 returned = list(flatten(self._call(*places, **keywords)))
                 gradients = gradients_of(torch, [value for _, value in returned], leaves) if with_gradients else {}
         except PolycmpError:
@@ -171,17 +177,31 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> To
         BackendError: A part of the model was asked for from a script that makes the whole.
     """
     options = options or Options()
+    return TorchRunner(module_of(model, options, name), name, options)
+
+
+def module_of(model: ModelHandle, options: Options, name: str) -> Loader[TorchModel]:
+    """Return the loader of the module that runs.
+
+    Args:
+        model: The model handle.
+        options: The backend's options.
+        name: The label in reports.
+
+    Raises:
+        BackendError: A part of the model was asked for from a script that makes the whole.
+    """
     if model.kind == "torch":
-        return TorchRunner(model.load("torch"), name, options)
+        return model.load("torch")
     source = model.load("onnx")
     if isinstance(source, TorchPart):
-        return TorchRunner(source, name, options)
+        return source
     if options.script is None:
-        return TorchRunner(TorchFromOnnx(source), name, options)
+        return TorchFromOnnx(source)
     if source.exact_file() is None:
         raise BackendError(
             f"{options.script} makes the whole module, but a part or a changed form of the model was requested",
             whose=name,
             hint="leave out options that change the ONNX model; polycmp locate compares the tensors inside",
         )
-    return TorchRunner(TorchFromScript(options.script, source), name, options)
+    return TorchFromScript(options.script, source)

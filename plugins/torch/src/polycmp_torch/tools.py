@@ -11,6 +11,7 @@ from polycmp_torch.compiled import COMPILERS, OPTIMIZATIONS
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.loader import Loader
+    from polycmp.runner import Runner
     from polycmp.spec import ModelHandle
     from polycmp_torch.options import Options
 
@@ -33,6 +34,12 @@ class TorchRunnerTools(RunnerTools):
         from polycmp_torch.inside import inside
 
         return inside(model, options)
+
+    def perturbed(self, model: ModelHandle, options: Options, kind: str, seed: int, *, name: str) -> Runner:
+        """Return a runner of the module in eager mode, the results of whose operators move."""
+        from polycmp_torch.perturbation import make_perturbed
+
+        return make_perturbed(model, options, kind, seed, name=name)
 
 
 class TorchLoaderTools(LoaderTools):

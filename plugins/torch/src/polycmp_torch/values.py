@@ -117,15 +117,15 @@ class OwnedMemory:
     """
 
     def __init__(self, tensors: Any) -> None:
-        self._seen = {_address(tensor) for tensor in tensors}
+        self._seen = {address(tensor) for tensor in tensors}
 
     def alone(self, value: Any) -> NDArray[Any]:
         """Return an output as an array with memory of its own."""
         if not hasattr(value, "detach"):
             return np.array(value)
-        address = _address(value)
-        shared = address in self._seen
-        self._seen.add(address)
+        place = address(value)
+        shared = place in self._seen
+        self._seen.add(place)
         tensor = value.detach()
         if tensor.is_sparse:
             tensor = tensor.to_dense()
@@ -133,7 +133,8 @@ class OwnedMemory:
         return to_numpy(tensor.resolve_conj().resolve_neg())
 
 
-def _address(tensor: Any) -> tuple[str, int]:
+def address(tensor: Any) -> tuple[str, int]:
+    """Return the device and the place of the memory that a tensor, and all views of it, lie in."""
     try:
         return str(tensor.device), tensor.untyped_storage().data_ptr()
     except (NotImplementedError, RuntimeError):  # sparse and lazy tensors have no memory of this form

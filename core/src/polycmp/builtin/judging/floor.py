@@ -20,6 +20,7 @@ moved. So more samples only add to it, and what passes by the first one is not m
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run.
 
+A model without a graph is moved by its own backend (`RunnerTools.perturbed`), a product by its own rounding alone.
 Where no backend can run a model so, the noise is estimated: a rounding for each operator on the way to the tensor,
 which add up like a random walk. The source says so.
 """

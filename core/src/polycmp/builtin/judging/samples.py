@@ -17,13 +17,12 @@ from polycmp.builtin.judging.limits import SAMPLES
 from polycmp.compare import same_but_rounding
 from polycmp.errors import PolycmpError
 from polycmp.graph import ModelGraph, PerturbableGraph, Rounding
-from polycmp.loader import Loader
 from polycmp.messages import only_errors
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.precision import unit_of
-from polycmp.runs import Resolved, ResolvedBackend, copy_outputs
+from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -120,7 +119,9 @@ class PerturbedRuns:
             if samples is not None:
                 return samples
             del self._able[0]
-        return self._of_inputs(feed, kinds) if outputs is None else None
+        if outputs is not None:
+            return None
+        return self._of_operators(feed, kinds) or self._of_inputs(feed, kinds)
 
     def _on(
         self,
@@ -131,7 +132,7 @@ class PerturbedRuns:
         outputs: Sequence[str],
     ) -> Samples | None:
         """Return samples of a backend; None where it cannot run the model, or not twice alike."""
-        exact = _Repeated(_run_all(backend, graph.mark(outputs), [feed, feed]))
+        exact = _Repeated(_run_all(backend.make_run(graph.mark(outputs)), [feed, feed]))
         take = partial(_moved_tensors, backend, graph, feed, kinds, outputs, exact.seconds)
         return _samples(exact, take, backend, inside=True)
 
@@ -142,9 +143,18 @@ class PerturbedRuns:
             about = coarsest(kinds), backend.label, size / 1e6
             log.warning("measuring what rounding to %s does, with %s: three runs of a model of %.0f MB", *about)
 
+    def _of_operators(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
+        """Return samples of the outputs with what operators make moved by the reference itself; None if it cannot."""
+        run = self._backend.make_perturbed_run("", 0)
+        if run is None:
+            return None
+        exact = _Repeated(_run_all(run, [feed, feed]))
+        take = partial(_moved_operators, self._backend, feed, kinds, exact.seconds)
+        return _samples(exact, take, self._backend, inside=True)
+
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for perturbed inputs, of the reference itself."""
-        exact = _Repeated(_run_all(self._backend, None, [feed, feed]))
+        exact = _Repeated(_run_all(self._backend.make_run(), [feed, feed]))
         take = partial(_moved_inputs, self._backend, feed, kinds, exact.seconds)
         return _samples(exact, take, self._backend, inside=False)
 
@@ -191,7 +201,18 @@ def _moved_inputs(
     """Yield what a backend's own model makes of inputs moved with one seed after the other; arguments as below."""
     _announce(kinds, backend, count * seconds)
     feeds = (perturbed_inputs(feed, kinds, seed + place, all_types=True) for place in range(count))
-    return _run_all(backend, None, feeds)
+    return _run_all(backend.make_run(), feeds)
+
+
+def _moved_operators(
+    backend: ResolvedBackend, feed: Feed, kinds: Mapping[str, Rounding], seconds: float, seed: int, count: int
+) -> Iterator[Tensors]:
+    """Yield what a backend's own model makes with its operators' results moved; arguments as below."""
+    run = backend.make_perturbed_run(coarsest(kinds), seed)
+    if run is None:
+        return iter(())
+    _announce(kinds, backend, count * _MOVED_COST * seconds)
+    return _run_all(run, (perturbed_inputs(feed, kinds, seed + place) for place in range(count)))
 
 
 def _moved_tensors(
@@ -223,7 +244,8 @@ def _moved_tensors(
         changed = graph.perturbed(kinds, seeds[0])
         if changed is None:
             return iter(())
-        return _run_all(backend, changed.mark(outputs), (perturbed_inputs(feed, kinds, each) for each in seeds))
+        feeds = (perturbed_inputs(feed, kinds, each) for each in seeds)
+        return _run_all(backend.make_run(changed.mark(outputs)), feeds)
 
     _announce(kinds, backend, count * _MOVED_COST * seconds)
     seeds = range(seed, seed + count)
@@ -258,9 +280,8 @@ def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: 
         log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
 
 
-def _run_all(backend: ResolvedBackend, loader: Loader[Any] | None, feeds: Iterable[Feed]) -> Iterator[Tensors]:
-    """Yield the outputs of a part, or the backend's own model, for several inputs, up to the first that fails."""
-    run = backend.make_run(loader)
+def _run_all(run: BackendRun, feeds: Iterable[Feed]) -> Iterator[Tensors]:
+    """Yield the outputs of a run for several inputs, up to the first that fails."""
     try:
         with only_errors():
             run.activate()

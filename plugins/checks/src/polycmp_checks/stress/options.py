@@ -36,14 +36,11 @@ LAYOUTS: Mapping[str, str] = {
 }
 
 #: Defaults of compare functions with these inputs: they make numbers overflow on
-#: purpose, and both sides doing so at the same place is agreement; and they make large numbers cancel.
-COMPARE_DEFAULTS: Mapping[str, Mapping[str, object]] = {
-    "simple": {"nan": "equal", "infinities_compare_equal": True, "scale_atol": True}
-}
+#: purpose, and both sides doing so at the same place is agreement.
+COMPARE_DEFAULTS: Mapping[str, Mapping[str, object]] = {"simple": {"nan": "equal", "infinities_compare_equal": True}}
 COMPARE_NOTES: Mapping[str, Mapping[str, str]] = {
     "simple": {
         "nan": "NaN at the same place on both sides is equal (--nan differ changes that)",
-        "scale_atol": "the absolute tolerance is in units of an output's largest value (--atol X changes that)",
     }
 }
 
