@@ -1,8 +1,8 @@
 """Runs of a module whose operators' results move by a few roundings, at random, as rounding moves them.
 
-The rule is that of models in ONNX: what an operator calculates moves, numbers that it hands on stay, and so do whole
-numbers. PyTorch's own operators are moved, those below autograd: what a function such as `tanhshrink` or a backward
-pass is made of moves, too. They run one by one, in eager mode.
+The rule is that of models in ONNX: what an operator calculates moves, numbers that it hands on stay, and so do tensors
+of whole numbers. PyTorch's own operators are moved, those below autograd: what a function such as `tanhshrink` or a
+backward pass is made of moves, too. They run one by one, in eager mode.
 """
 
 from __future__ import annotations
