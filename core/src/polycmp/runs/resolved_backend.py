@@ -104,17 +104,20 @@ class ResolvedBackend:
         """
         return BackendRun(self.make_result(), partial(self.make_runner, loader), self.needs)
 
-    def make_perturbed_run(self, kind: str, seed: int) -> BackendRun | None:
-        """Return a run of the model whose operators' results move, not active; None where the backend has none.
+    @property
+    def can_perturb(self) -> bool:
+        """Whether `make_perturbed_run` can be called."""
+        return self.tools.perturbed is not None and self.make_worker is None
+
+    def make_perturbed_run(self, kind: str, seed: int) -> BackendRun:
+        """Return a run of the model whose operators' results move, not active.
 
         Args:
             kind: The type that they are rounded to; empty for the model as it is, with all optimisations off.
             seed: Seed of the random numbers.
         """
-        perturbed = self.tools.perturbed
-        if perturbed is None or self.make_worker is not None:
-            return None
-        make = partial(perturbed, self.model, self.plan.options, kind, seed, name=self.label)
+        assert self.tools.perturbed is not None
+        make = partial(self.tools.perturbed, self.model, self.plan.options, kind, seed, name=self.label)
         return BackendRun(self.make_result(), make, self.needs)
 
     def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True, *, runs: bool = True) -> Runner:

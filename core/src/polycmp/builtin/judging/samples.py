@@ -145,10 +145,9 @@ class PerturbedRuns:
 
     def _of_operators(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs with what operators make moved by the reference itself; None if it cannot."""
-        run = self._backend.make_perturbed_run("", 0)
-        if run is None:
+        if not self._backend.can_perturb:
             return None
-        exact = _Repeated(_run_all(run, [feed, feed]))
+        exact = _Repeated(_run_all(self._backend.make_perturbed_run("", 0), [feed, feed]))
         take = partial(_moved_operators, self._backend, feed, kinds, exact.seconds)
         return _samples(exact, take, self._backend, inside=True)
 
@@ -208,11 +207,9 @@ def _moved_operators(
     backend: ResolvedBackend, feed: Feed, kinds: Mapping[str, Rounding], seconds: float, seed: int, count: int
 ) -> Iterator[Tensors]:
     """Yield what a backend's own model makes with its operators' results moved; arguments as below."""
-    run = backend.make_perturbed_run(coarsest(kinds), seed)
-    if run is None:
-        return iter(())
     _announce(kinds, backend, count * _MOVED_COST * seconds)
-    return _run_all(run, (perturbed_inputs(feed, kinds, seed + place) for place in range(count)))
+    feeds = (perturbed_inputs(feed, kinds, seed + place) for place in range(count))
+    return _run_all(backend.make_perturbed_run(coarsest(kinds), seed), feeds)
 
 
 def _moved_tensors(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,15 +40,14 @@ class Versions:
         contribution = self._registry.find_runner(backend.backend)
         yield f"{contribution.distribution} {contribution.version}"
         for module in contribution.spec.needs:
-            for name in _packages_by_module(tuple(sys.path)).get(module.partition(".")[0], ()):
+            for name in self._packages.get(module.partition(".")[0], ()):
                 with suppress(importlib.metadata.PackageNotFoundError):
                     yield f"{name} {importlib.metadata.version(name)}"
 
-
-@lru_cache(maxsize=8)
-def _packages_by_module(_path: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return the installed packages by the modules that they hold, which takes reading the list of files of each."""
-    return importlib.metadata.packages_distributions()
+    @cached_property
+    def _packages(self) -> Mapping[str, Sequence[str]]:
+        """The names of the packages that bring each importable module."""
+        return importlib.metadata.packages_distributions()
 
 
 def _installed_beside(python: str) -> Iterator[str]:
