@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from polycmp.graph import Constant
 from polycmp_locate.network.deviation import deviation
@@ -42,6 +43,15 @@ def test_a_bias_whose_small_numbers_are_rounded_to_0_by_steps_of_their_own_devia
     steps = np.full(bias.shape, 1e-6)
     bias = np.where(np.arange(bias.size) == 5, 4e-7, bias)
     assert deviation(coded(np.rint(bias / steps), steps), held(bias)) is None
+
+
+def test_codes_of_16_bits_whose_scale_is_held_in_bfloat16_are_no_multiple():
+    step = np.abs(WEIGHT).max() / 32767
+    held_step = np.asarray(np.float64(bfloat16(step)))
+    assert abs(held_step / step - 1) > 1e-4
+    found = deviation(coded(np.rint(WEIGHT / step), held_step), held(WEIGHT))
+    assert found is not None
+    assert found.kind != "factor"
 
 
 def test_codes_that_learnt_rounding_moved_are_not_called_another_order():

@@ -37,8 +37,12 @@ _FOLDED = 2.0**-20
 #: Steps by which a number may be off that was rounded, multiplied by a factor that is known to a hundredth of a step,
 #: and rounded again.
 _ROUNDED_TWICE = 1.01
+#: Correlation from which on numbers are at their places, so that they need not be sorted.
+_IN_PLACE = 0.9
 #: Share of a constant's numbers, or slices, up to which they are few; of codes, which learnt rounding moves, less.
 _FEW, _FEW_CODES = 0.25, 2.0**-5
+#: Least deviation of the factor of codes from 1: scales may be held in bfloat16. Of 8 bits it is a step anyway.
+_FACTOR_OF_CODES = 2.0**-7
 #: Share of the largest number up to which a slice holds nothing.
 _NOTHING = 2.0**-10
 #: Numbers that are compared at a time, and up to which the kind of a deviation is asked of a whole constant.
@@ -297,6 +301,8 @@ class _Judge:
         if not norm:
             return None
         factor = float((self.one[known] * self.two[known]).sum()) / norm
+        if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
+            return None
         return None if self._off(self.two * factor, _ROUNDED_TWICE).any() else factor
 
     def _is_shifted(self) -> bool:
@@ -307,6 +313,8 @@ class _Judge:
         """Return the kind and words of numbers that are the other's at other places; None where they are not."""
         if self.two.ndim == 2 and self.two.shape[0] == self.two.shape[1] and not self._off(self.two.T).any():
             return TRANSPOSED, "transposed"
+        if np.corrcoef(self.one.reshape(-1), self.two.reshape(-1))[0, 1] > _IN_PLACE:
+            return None
         order = np.argsort(self.one, axis=None)
         expected = np.empty(self.one.size)
         expected[order] = np.sort(self.two, axis=None)
