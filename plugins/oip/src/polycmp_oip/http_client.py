@@ -211,7 +211,7 @@ class HttpClient:
             )
         if isinstance(root, BadStatusLine) and not isinstance(root, ConnectionError):
             hint = "is this the port of gRPC? Then url=grpc://…; Triton's is 8001, beside 8000 for HTTP"
-            begins = f"its answer begins with {ascii(root.line[:20])}"
+            begins = f"its answer begins with {str(root)[:20]!a}"
             return BackendError(f"what answers at {server} does not speak HTTP", why=begins, hint=hint)
         return BackendError(
             f"{server} broke the connection before its answer was complete",
