@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, DataError, UsageError
@@ -11,6 +12,7 @@ from polycmp.tensors import TensorMetadata, dtype_name, format_shape, to_numpy
 from polycmp_oip.address import Address, parse_address
 from polycmp_oip.client import Client
 from polycmp_oip.credentials import read_credentials
+from polycmp_oip.neighbours import Neighbours
 from polycmp_oip.plugin import Options
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ class OipRunner(Runner):
             client.close()
             raise
         self._client = client
+        self._neighbours = (
+            Neighbours(self._options.among, self._ask, self._description.inputs) if self._options.among else None
+        )
         self.backend_version = " ".join(filter(None, (server.name, server.version)))
         if self._options.insecure:
             self.notes.append("whose certificate the server has was not checked")
@@ -89,7 +94,12 @@ class OipRunner(Runner):
             BackendError: The server does not answer, refuses the request, or leaves an output out.
         """
         arrays = {name: to_numpy(array) for name, array in feed_dict.items()}
-        return self._ask(arrays)
+        if self._neighbours is None:
+            return self._ask(arrays)
+        start = time.perf_counter()
+        alone = self._ask(arrays)
+        self.inference_time = time.perf_counter() - start
+        return self._neighbours.infer(arrays, alone)
 
     def _ask(self, arrays: dict[str, Any]) -> dict[str, Any]:
         declared = self._description.outputs
@@ -111,7 +121,10 @@ class OipRunner(Runner):
             self.notes.append(text)
 
     def deactivate_impl(self) -> None:
-        """Close the connection."""
+        """Close the connection, and note what neighbours changed."""
+        if self._neighbours is not None:
+            self._neighbours.close()
+            self.notes += self._neighbours.notes()
         self._client.close()
         del self._client
 
