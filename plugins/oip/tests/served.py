@@ -89,11 +89,14 @@ class Server:
     """
 
     def __init__(self):
+        self.url = ""
+        self.reset()
+
+    def reset(self):
         self.models, self.extensions = {}, [BINARY, "model_repository"]
         self.requests, self.feeds, self.connections = [], [], 0
         self.ready = True
         self.respond = lambda handler: False
-        self.url = ""
 
     def serve(self, model, name="m", answer=None):
         """Put a model on the server and return its address."""
@@ -132,6 +135,7 @@ class Handler(BaseHTTPRequestHandler):
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         state.requests.append((self.command, self.path, dict(self.headers)))
         if state.respond(self):
+            self.close_connection = True
             return
         try:
             self.route(state, [unquote(part) for part in self.path.strip("/").split("/")])
@@ -176,9 +180,10 @@ class Handler(BaseHTTPRequestHandler):
                 feed[item["name"]] = from_bytes(data[:size], item["datatype"], item["shape"], "input")
                 data = data[size:]
         state.feeds.append(feed)
+        results = model.infer(feed)
         outputs, chunks = [], []
         for asked in request["outputs"]:
-            array = np.asarray(self.results(model, feed)[asked["name"]])
+            array = np.asarray(results[asked["name"]])
             tensor = {"name": asked["name"], "datatype": datatype_of(as_dtype(array.dtype)), "shape": array.shape}
             if asked.get("parameters", {}).get("binary_data"):
                 chunks.append(bytes(to_bytes(array)))
@@ -186,15 +191,7 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 tensor["data"] = to_json(array)
             outputs.append(tensor)
-        self.outputs = None
         self.send(200, {"model_name": name, "model_version": "1", "outputs": outputs}, chunks)
-
-    outputs = None
-
-    def results(self, model, feed):
-        if self.outputs is None:
-            self.outputs = model.infer(feed)
-        return self.outputs
 
     def send(self, status, content, chunks=()):
         text = b"" if content is None else json.dumps(content).encode()

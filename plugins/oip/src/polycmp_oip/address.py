@@ -52,6 +52,11 @@ class Address:
         """The address of the server alone."""
         return f"{self.scheme}://{self.authority}{self.prefix}"
 
+    @property
+    def title(self) -> str:
+        """The model in words."""
+        return f"model {self.model!r}" + (f" version {self.version}" if self.version else "")
+
     def with_model(self, model: str, version: str) -> Address:
         """Return the address of a model; a version belongs to the model that it was given with.
 

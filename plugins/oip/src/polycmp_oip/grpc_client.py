@@ -70,9 +70,7 @@ class GrpcClient:
 
     def model(self) -> ModelDescription:
         """Return inputs and outputs of the model, which is ready."""
-        named = f"model {self._address.model!r}" + (
-            f" version {self._address.version}" if self._address.version else ""
-        )
+        named = self._address.title
         try:
             facts = self._call("ModelMetadata", f"has no {named} that is ready", **self._named)
         except BackendError as error:
@@ -92,7 +90,7 @@ class GrpcClient:
         ]
         answer = self._call(
             "ModelInfer",
-            f"does not run model {self._address.model!r}",
+            f"does not run {self._address.title}",
             model_name=self._address.model,
             model_version=self._address.version,
             inputs=tensors,
@@ -147,21 +145,22 @@ class GrpcClient:
         """Return the error for a call that failed, in words."""
         codes, code, server = self._grpc.StatusCode, error.code(), self._address.server
         said = shortened(self._credentials.hide(str(error.details() or "")))
-        why = f"{code.name}: {said}" if said else code.name
-        if code is codes.UNAVAILABLE:
-            encrypted = self._address.is_encrypted and ("SSL" in said or "certificate" in said.lower())
-            if encrypted:
-                hint = "ca_file=FILE names the certificates to trust, certificate=FILE that of this client"
-                return BackendError(f"no encrypted connection to {server}", why=why, hint=hint)
+        what, hint = f"{server} {failing}", "look into the server's log"
+        if code is codes.UNAVAILABLE and "failed to connect" in said and self._address.is_encrypted:
+            what = f"no encrypted connection to {server}"
+            hint = "ca_file=FILE names the certificates to trust, certificate=FILE that of this client"
+        elif code is codes.UNAVAILABLE and ("failed to connect" in said or "resolution failed" in said):
+            what = f"no server answers at {server}"
             hint = "is it running, and is this the port of gRPC? Triton's is 8001, beside 8000 for HTTP"
-            return BackendError(f"no server answers at {server}", why=why, hint=hint)
-        if code is codes.DEADLINE_EXCEEDED:
-            hint = f"timeout={self._options.timeout * 10:g}, or look into the server's log"
-            return BackendError(f"{server} did not answer within {self._options.timeout:g} s", why=why, hint=hint)
-        if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
+        elif code is codes.UNAVAILABLE and ("Socket closed" in said or "reset" in said):
+            what = f"{server} broke the connection before its answer was complete"
+            hint += "; the request may have been carried out, so it is not sent again"
+        elif code is codes.DEADLINE_EXCEEDED:
+            what = f"{server} did not answer within {self._options.timeout:g} s"
+            hint = f"timeout={self._options.timeout * 10:g}, or {hint}"
+        elif code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
             hint = "header_env=[authorization:VARIABLE], where VARIABLE holds such as `Bearer TOKEN`"
-            return BackendError(f"{server} {failing}", why=why, hint=hint)
-        return BackendError(f"{server} {failing}", why=why, hint="look into the server's log")
+        return BackendError(what, why=f"{code.name}: {said}" if said else code.name, hint=hint)
 
 
 def _described(tensors: Iterable[Any], role: str) -> TensorMetadata:

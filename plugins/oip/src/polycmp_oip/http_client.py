@@ -46,7 +46,8 @@ class HttpClient:
         self._address = address
         self._timeout = options.timeout
         self._credentials = credentials
-        self._binary = not options.json
+        self._form = options.tensors
+        self._binary = options.tensors == "bytes"
         self._model = f"{address.prefix}/v2/models/{quote(address.model, safe='')}"
         self._version = f"/versions/{quote(address.version, safe='')}" if address.version else ""
         settings: dict[str, Any] = {"maxsize": max(options.among, 1), "block": True}
@@ -56,15 +57,15 @@ class HttpClient:
         self._pool = make(address.host, address.port, **settings)
 
     def server(self) -> Server:
-        """Return what the server says of itself; without binary tensors among its extensions, JSON is sent."""
+        """Return what the server says of itself, by which the form of tensors is chosen; empty behind some gateways."""
         path = f"{self._address.prefix}/v2"
         status, content, _ = self._request("GET", path)
         if status != 200:
-            self._fail(status, content, "does not say what it is", self._curl(path))
+            return Server()
         facts = self._object(content, path)
         extensions = facts.get("extensions")
         names = tuple(map(str, extensions)) if isinstance(extensions, list) else ()
-        self._binary = self._binary and BINARY in names
+        self._binary = self._form == "bytes" or (self._form == "auto" and BINARY in names)
         hide = self._credentials.hide
         return Server(hide(str(facts.get("name") or "")), hide(str(facts.get("version") or "")), names)
 
@@ -77,7 +78,7 @@ class HttpClient:
         facts = self._object(content, path)
         ready, answer, _ = self._request("GET", f"{path}/ready")
         if ready != 200 or self._is_unready(answer):
-            self._fail(ready, answer, f"has model {self._address.model!r} not ready", self._curl(f"{path}/ready"))
+            self._fail(ready, answer, f"has {self._address.title} not ready", self._curl(f"{path}/ready"))
         if not facts.get("inputs"):
             raise no_inputs(self._address)
         return ModelDescription(self._tensors(facts, "input"), self._tensors(facts, "output"))
@@ -89,7 +90,7 @@ class HttpClient:
         status, content, answered = self._request("POST", path, body, headers)
         if status != 200:
             hint = self._curl(path.removesuffix("/infer"))
-            self._fail(status, content, f"does not run model {self._address.model!r}", hint)
+            self._fail(status, content, f"does not run {self._address.title}", hint)
         return self._decoded(content, answered.get(_HEADER_LENGTH), path)
 
     def close(self) -> None:
@@ -167,6 +168,7 @@ class HttpClient:
                 timeout=urllib3.Timeout(self._timeout),
             )
             try:
+                self._refuse_redirection(response)
                 return response.status, self._read(response, deadline), response.headers
             except BaseException:
                 response.close()
@@ -175,6 +177,17 @@ class HttpClient:
                 response.release_conn()
         except (exceptions.HTTPError, OSError) as error:
             raise self._unanswered(error) from None
+
+    def _refuse_redirection(self, response: urllib3.BaseHTTPResponse) -> None:
+        """Refuse to follow to another place, to which headers and inputs would go."""
+        target = response.get_redirect_location()
+        if target:
+            shown = shortened(self._credentials.hide(target.partition("?")[0]))
+            raise BackendError(
+                f"{self._address.server} sends requests on to {shown}",
+                why=f"status {response.status}; inputs and headers go nowhere but to the address that was given",
+                hint=f"url={shown.partition('/v2')[0]}",
+            )
 
     def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
         """Return the content; a timeout of sockets alone would let a server that drips go on for ever."""
@@ -225,10 +238,9 @@ class HttpClient:
         ready, answer, _ = self._request("GET", ready_path)
         if ready != 200:
             self._fail(ready, answer, "is not ready", self._curl(ready_path))
-        named = f"model {self._address.model!r}" + (f" version {self._address.version}" if self._version else "")
         known = self._model_names()
         hint = other_names(self._address, known) or self._curl(self._model)
-        self._fail(status, content, f"has no {named} that is ready", hint)
+        self._fail(status, content, f"has no {self._address.title} that is ready", hint)
 
     def _model_names(self) -> list[str]:
         """Return the names of the server's models; none where it does not list them."""

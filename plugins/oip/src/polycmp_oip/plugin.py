@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from polycmp.spec import LoaderSpec, RunnerSpec, RunnerTools, hookimpl, opt
 from polycmp_oip.address import parse_address
+
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,11 @@ class Options:
         alias="--among",
         metavar="N",
     )
-    json: bool = opt(False, help="Send tensors as JSON, also where the server takes them as bytes (HTTP only).")
+    tensors: str = opt(
+        "auto",
+        help="Form of tensors over HTTP: bytes where the server says that it takes them, else json.",
+        choices=("auto", "bytes", "json"),
+    )
     header_env: Mapping[str, str] = opt(
         {},
         help="Headers of every request, each with the environment variable that holds its value: "
@@ -58,6 +65,9 @@ class Options:
             raise ValueError(f"among counts the request and its neighbours, so it is at least 2, not {self.among}")
         if self.key and not self.certificate:
             raise ValueError("key needs certificate, whose key it is")
+        wrong = [name for name in (*self.header_env, *self.header_file) if not _HEADER_NAME.fullmatch(name)]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is no name of a header, such as in [Authorization:VARIABLE]")
         both = sorted({name.lower() for name in self.header_env} & {name.lower() for name in self.header_file})
         if both:
             raise ValueError(f"the header {both[0]} is given twice, by header_env and by header_file")
