@@ -67,14 +67,14 @@ def describe(tensors: Iterable[tuple[str, str, Iterable[Any]]], role: str) -> Te
         role: What they are, for errors: `input`.
 
     Raises:
-        BackendError: A type is none of the protocol's, or a shape is none.
+        ValueError: A type is none of the protocol's, or a shape is none.
     """
     metadata = TensorMetadata()
     for name, datatype, shape in tensors:
         try:
             dims = [int(dim) for dim in shape]
         except (TypeError, ValueError):
-            raise BackendError(f"the server gives {role} {name!r} the shape {shape!r}, which is none") from None
+            raise ValueError(f"{role} {name!r} has the shape {shape!r}, which is none") from None
         metadata.add(name, element_type(datatype, f"{role} {name!r}"), [dim if dim >= 0 else -1 for dim in dims])
     return metadata
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,8 @@ class GrpcClient:
             raise BackendError(f"{self._address.server} has {named} not ready", hint="look into the server's log")
         if not facts.inputs:
             raise no_inputs(self._address)
-        return ModelDescription(_described(facts.inputs, "input"), _described(facts.outputs, "output"))
+        with self._reading("ModelMetadata"):
+            return ModelDescription(_described(facts.inputs, "input"), _described(facts.outputs, "output"))
 
     def infer(self, inputs: Arrays, outputs: Iterable[str]) -> dict[str, NDArray[Any]]:
         """Run the model once."""
@@ -97,25 +99,24 @@ class GrpcClient:
             outputs=[self._messages["Asked"](name=name) for name in outputs],
             raw_input_contents=[bytes(to_bytes(array)) for array in inputs.values()],
         )
-        raw = list(answer.raw_output_contents)
-        if raw and len(raw) != len(answer.outputs):
-            raise BackendError(
-                f"the answer of {self._address.server} is none of the protocol",
-                why=f"it has {len(answer.outputs)} outputs and {len(raw)} contents",
-            )
-        return {item.name: self._array(item, raw[index] if raw else None) for index, item in enumerate(answer.outputs)}
+        with self._reading("ModelInfer"):
+            return _decoded(answer)
 
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
 
-    def _array(self, item: Any, raw: bytes | None) -> NDArray[Any]:
-        tensor, shape = f"output {item.name!r} of the answer", list(item.shape)
-        if raw is not None:
-            return from_bytes(raw, item.datatype, shape, tensor)
-        values: Sequence[Any] = next((list(content) for _, content in item.contents.ListFields()), [])
-        texts = [value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value for value in values]
-        return from_json(texts, item.datatype, shape, tensor)
+    @contextmanager
+    def _reading(self, method: str) -> Iterator[None]:
+        """Turn a `ValueError` about an answer into the error that names the server."""
+        try:
+            yield
+        except ValueError as error:
+            raise BackendError(
+                f"the answer of {self._address.server} to {method} is none of the protocol",
+                why=self._credentials.hide(str(error)),
+                hint="look into the server's log",
+            ) from None
 
     def _call(self, method: str, failing: str, **fields: Any) -> Any:
         """Return the answer to one request, which is sent once.
@@ -165,6 +166,22 @@ class GrpcClient:
 
 def _described(tensors: Iterable[Any], role: str) -> TensorMetadata:
     return describe(((item.name, item.datatype, item.shape) for item in tensors), role)
+
+
+def _decoded(answer: Any) -> dict[str, NDArray[Any]]:
+    raw = list(answer.raw_output_contents)
+    if raw and len(raw) != len(answer.outputs):
+        raise ValueError(f"it has {len(answer.outputs)} outputs and {len(raw)} contents")
+    return {item.name: _array(item, raw[index] if raw else None) for index, item in enumerate(answer.outputs)}
+
+
+def _array(item: Any, raw: bytes | None) -> NDArray[Any]:
+    tensor, shape = f"output {item.name!r}", list(item.shape)
+    if raw is not None:
+        return from_bytes(raw, item.datatype, shape, tensor)
+    values: Sequence[Any] = next((list(content) for _, content in item.contents.ListFields()), [])
+    texts = [value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value for value in values]
+    return from_json(texts, item.datatype, shape, tensor)
 
 
 def _content(path: str) -> bytes | None:

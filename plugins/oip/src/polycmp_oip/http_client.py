@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from http.client import BadStatusLine
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from urllib3 import exceptions
 
 from polycmp.errors import BackendError, DataError, describe_exception
-from polycmp.tensors import ModelDescription, dtype_of
+from polycmp.tensors import ModelDescription, TensorMetadata, dtype_of
 from polycmp_oip.client import Arrays, Server, describe, no_inputs, other_names, shortened
 from polycmp_oip.tensors import datatype_of, from_bytes, from_json, to_bytes, to_json
 
@@ -62,7 +63,7 @@ class HttpClient:
         status, content, _ = self._request("GET", path)
         if status != 200:
             return Server()
-        facts = self._object(content, path)
+        facts = self._facts(content, path)
         extensions = facts.get("extensions")
         names = tuple(map(str, extensions)) if isinstance(extensions, list) else ()
         self._binary = self._form == "bytes" or (self._form == "auto" and BINARY in names)
@@ -75,13 +76,14 @@ class HttpClient:
         status, content, _ = self._request("GET", path)
         if status != 200:
             self._refuse_model(status, content)
-        facts = self._object(content, path)
+        facts = self._facts(content, path)
         ready, answer, _ = self._request("GET", f"{path}/ready")
         if ready != 200 or self._is_unready(answer):
             self._fail(ready, answer, f"has {self._address.title} not ready", self._curl(f"{path}/ready"))
         if not facts.get("inputs"):
             raise no_inputs(self._address)
-        return ModelDescription(self._tensors(facts, "input"), self._tensors(facts, "output"))
+        with self._reading(path):
+            return ModelDescription(_tensors(facts, "input"), _tensors(facts, "output"))
 
     def infer(self, inputs: Arrays, outputs: Iterable[str]) -> dict[str, NDArray[Any]]:
         """Run the model once."""
@@ -91,7 +93,8 @@ class HttpClient:
         if status != 200:
             hint = self._curl(path.removesuffix("/infer"))
             self._fail(status, content, f"does not run {self._address.title}", hint)
-        return self._decoded(content, answered.get(_HEADER_LENGTH), path)
+        with self._reading(path):
+            return _decoded(content, answered.get(_HEADER_LENGTH))
 
     def close(self) -> None:
         """Close the connections."""
@@ -122,30 +125,6 @@ class HttpClient:
         if self._binary:
             headers |= {"Content-Type": "application/octet-stream", _HEADER_LENGTH: str(len(text))}
         return [text, *data], headers
-
-    def _decoded(self, content: bytes, header_length: str | None, path: str) -> dict[str, NDArray[Any]]:
-        if header_length is not None and not header_length.isdecimal():
-            raise self._wrong(path, f"the header {_HEADER_LENGTH} is {shortened(header_length)!r}")
-        end = len(content) if header_length is None else int(header_length)
-        facts = self._object(content[:end], path)
-        tensors = facts.get("outputs")
-        if not isinstance(tensors, list) or not all(isinstance(item, dict) for item in tensors):
-            raise self._wrong(path, "it has no list of outputs")
-        data, arrays = memoryview(content)[end:], dict[str, NDArray[Any]]()
-        for item in tensors:
-            name, datatype, shape = str(item.get("name")), str(item.get("datatype")), item.get("shape")
-            tensor = f"output {name!r} of the answer"
-            if not isinstance(shape, list) or not all(isinstance(dim, int) and dim >= 0 for dim in shape):
-                raise self._wrong(path, f"output {name!r} has the shape {shape!r}, which is none")
-            size = (item.get("parameters") or {}).get("binary_data_size")
-            if size is None:
-                arrays[name] = from_json(item.get("data"), datatype, shape, tensor)
-                continue
-            if not isinstance(size, int) or not 0 <= size <= len(data):
-                raise self._wrong(path, f"output {name!r} is said to have {size!r} bytes, and {len(data)} are left")
-            arrays[name] = from_bytes(data[:size], datatype, shape, tensor)
-            data = data[size:]
-        return arrays
 
     def _request(
         self, method: str, path: str, body: list[Any] | None = None, headers: Mapping[str, str] | None = None
@@ -276,31 +255,65 @@ class HttpClient:
             return False
         return isinstance(facts, dict) and facts.get("ready") is False
 
-    def _object(self, content: bytes, path: str) -> dict[str, Any]:
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[None]:
+        """Turn a `ValueError` about an answer into the error that names its address."""
         try:
-            facts = json.loads(content)
-        except ValueError:
-            facts = None
-        if not isinstance(facts, dict):
-            raise self._wrong(path, f"no object of JSON: {shortened(content[:1000].decode('utf-8', 'replace'))!r}")
-        return facts
+            yield
+        except ValueError as error:
+            raise BackendError(
+                f"the answer of {self._address.scheme}://{self._address.authority}{path} is none of the protocol",
+                why=self._credentials.hide(str(error)),
+                hint=self._curl(f"{self._address.prefix}/v2"),
+            ) from None
 
-    def _wrong(self, path: str, why: str) -> BackendError:
-        """Return the error for an answer that is not one of the protocol."""
-        return BackendError(
-            f"the answer of {self._address.scheme}://{self._address.authority}{path} is none of the protocol",
-            why=self._credentials.hide(why),
-            hint=self._curl(f"{self._address.prefix}/v2"),
-        )
-
-    def _tensors(self, facts: Mapping[str, Any], role: str) -> Any:
-        items = facts.get(f"{role}s") or []
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise self._wrong(self._model, f"its {role}s are no list of tensors")
-        return describe(((str(i.get("name")), str(i.get("datatype")), i.get("shape") or ()) for i in items), role)
+    def _facts(self, content: bytes, path: str) -> dict[str, Any]:
+        with self._reading(path):
+            return _object(content)
 
     def _curl(self, path: str) -> str:
         return f"curl -i {self._address.scheme}://{self._address.authority}{path}"
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        facts = json.loads(content)
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise ValueError(f"no object of JSON: {shortened(content[:1000].decode('utf-8', 'replace'))!r}")
+    return facts
+
+
+def _tensors(facts: Mapping[str, Any], role: str) -> TensorMetadata:
+    items = facts.get(f"{role}s") or []
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise ValueError(f"its {role}s are no list of tensors")
+    return describe(((str(i.get("name")), str(i.get("datatype")), i.get("shape") or ()) for i in items), role)
+
+
+def _decoded(content: bytes, header_length: str | None) -> dict[str, NDArray[Any]]:
+    """Return the outputs of an answer, which begins with an object of JSON of a length where bytes follow it."""
+    if header_length is not None and not header_length.isdecimal():
+        raise ValueError(f"the header {_HEADER_LENGTH} is {shortened(header_length)!r}")
+    end = len(content) if header_length is None else int(header_length)
+    tensors = _object(content[:end]).get("outputs")
+    if not isinstance(tensors, list) or not all(isinstance(item, dict) for item in tensors):
+        raise ValueError("it has no list of outputs")
+    data, arrays = memoryview(content)[end:], dict[str, NDArray[Any]]()
+    for item in tensors:
+        name, datatype, shape = str(item.get("name")), str(item.get("datatype")), item.get("shape")
+        if not isinstance(shape, list) or not all(isinstance(dim, int) and dim >= 0 for dim in shape):
+            raise ValueError(f"output {name!r} has the shape {shape!r}, which is none")
+        size = (item.get("parameters") or {}).get("binary_data_size")
+        if size is None:
+            arrays[name] = from_json(item.get("data"), datatype, shape, f"output {name!r}")
+            continue
+        if not isinstance(size, int) or not 0 <= size <= len(data):
+            raise ValueError(f"output {name!r} is said to have {size!r} bytes, and {len(data)} are left")
+        arrays[name] = from_bytes(data[:size], datatype, shape, f"output {name!r}")
+        data = data[size:]
+    return arrays
 
 
 def ssl_context(options: Options) -> ssl.SSLContext:

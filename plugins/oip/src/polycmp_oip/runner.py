@@ -53,7 +53,7 @@ class OipRunner(Runner):
         except BaseException:
             client.close()
             raise
-        self._client = client
+        self._client, self._server = client, address.server
         self._neighbours = (
             Neighbours(self._options.among, self._ask, self._description.inputs) if self._options.among else None
         )
@@ -107,7 +107,9 @@ class OipRunner(Runner):
         missing = [name for name in declared if name not in answered]
         if missing:
             raise BackendError(
-                f"the answer lacks output {missing[0]!r}", why=f"it has: {', '.join(answered) or 'none'}"
+                f"{self._server} leaves output {missing[0]!r} out of its answer",
+                why=f"it has {', '.join(answered) or 'none'}",
+                hint="look into the server's log",
             )
         for name, entry in declared.items():
             array = answered[name]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.errors import BackendError
 from polycmp.tensors import as_dtype, dtype_name, is_low_bit
 
 #: The protocol's names of element types -> polycmp's.
@@ -32,10 +31,10 @@ def element_type(datatype: str, tensor: str) -> np.dtype[Any]:
         tensor: The tensor, for the error: `output 'y'`.
 
     Raises:
-        BackendError: The protocol has no such type.
+        ValueError: The protocol has no such type.
     """
     if datatype not in TYPES:
-        raise BackendError(f"{tensor} has elements of type {datatype!r}, which the protocol does not have")
+        raise ValueError(f"{tensor} has elements of type {datatype!r}, which the protocol does not have")
     return as_dtype(TYPES[datatype])
 
 
@@ -66,7 +65,7 @@ def from_bytes(data: bytes | memoryview, datatype: str, shape: Sequence[int], te
         tensor: The tensor, for errors.
 
     Raises:
-        BackendError: There are more or fewer elements than the shape holds.
+        ValueError: There are more or fewer elements than the shape holds.
     """
     dtype = element_type(datatype, tensor)
     if dtype.kind == "O":
@@ -80,10 +79,10 @@ def _texts(data: memoryview, tensor: str) -> Iterator[str]:
     start = 0
     while start < len(data):
         if start + _LENGTH.size > len(data):
-            raise BackendError(f"{tensor} ends within an element of BYTES")
+            raise ValueError(f"{tensor} ends within an element of BYTES")
         end = start + _LENGTH.size + _LENGTH.unpack_from(data, start)[0]
         if end > len(data):
-            raise BackendError(f"{tensor} ends within an element of BYTES")
+            raise ValueError(f"{tensor} ends within an element of BYTES")
         yield bytes(data[start + _LENGTH.size : end]).decode("utf-8", "surrogateescape")
         start = end
 
@@ -123,8 +122,8 @@ def _shaped(values: Iterable[Any], dtype: np.dtype[Any], shape: Sequence[int], t
         wide = np.float64 if is_low_bit(dtype) else dtype
         return np.array(items, wide).astype(dtype).reshape(shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise BackendError(f"{tensor} holds what is no {datatype_of(dtype)}", why=str(error)) from None
+        raise ValueError(f"{tensor} holds what is no {datatype_of(dtype)}: {error}") from None
 
 
-def _wrong_size(got: str, datatype: str, shape: Sequence[int], tensor: str) -> BackendError:
-    return BackendError(f"{tensor} comes as {got}, which are not those of {datatype}{list(shape)}")
+def _wrong_size(got: str, datatype: str, shape: Sequence[int], tensor: str) -> ValueError:
+    return ValueError(f"{tensor} comes as {got}, which are not those of {datatype}{list(shape)}")
