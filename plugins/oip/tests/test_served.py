@@ -147,6 +147,13 @@ def test_two_servers_without_a_local_file(polycmp, server):
     assert "/v2/models/b/infer" in {path for _, path, _ in server.requests}
 
 
+def test_a_file_is_shown_as_the_server_describes_its_model(polycmp, server):
+    Path("a.oip").write_text(server.serve(network(), "a"))
+    done = polycmp("inspect", "model", "a.oip")
+    assert f"model 'a' at {server.url}, toy 1.2" in done.out, done.out + done.err
+    assert "x: float32[-1,8]" in done.out and "y: float32[-1,4]" in done.out
+
+
 def test_a_file_may_be_the_model_of_one_backend(polycmp, server):
     server.serve(network(), "a")
     Path("a.oip").write_text(f"{server.url}/v2/models/a")

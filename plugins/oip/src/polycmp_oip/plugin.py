@@ -27,7 +27,7 @@ class Options:
     timeout: float = opt(60.0, help="Seconds to wait for one answer.", metavar="SECONDS")
     among: int = opt(
         0,
-        help="Send every request alone and again beside N - 1 others, and say whether its results depend on them.",
+        help="Send every request alone and beside others, N together, and say whether its results depend on them.",
         alias="--among",
         metavar="N",
     )
@@ -103,4 +103,5 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         factory="polycmp_oip.served:make_loader",
         suffixes=(".oip",),
         produces="oip",
+        tools="polycmp_oip.served:ServedTools",
     )

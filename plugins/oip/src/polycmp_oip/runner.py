@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import BackendError, DataError, UsageError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
-from polycmp.tensors import TensorMetadata, dtype_name, format_shape, to_numpy
+from polycmp.tensors import ModelDescription, TensorMetadata, dtype_name, format_shape, to_numpy
 from polycmp_oip.address import Address, parse_address
 from polycmp_oip.client import Client
 from polycmp_oip.credentials import read_credentials
@@ -27,6 +27,9 @@ class OipRunner(Runner):
             a file does; empty where the options have it. What the options say of it comes first.
         name: The label in reports.
         options: Server, model, headers, certificates; by default those of the command line.
+
+    Attributes:
+        description: The server's description of the model's inputs and outputs, once the runner is active.
     """
 
     outputs_stay_valid = True
@@ -34,6 +37,7 @@ class OipRunner(Runner):
     def __init__(self, served: Any = "", name: str = "", options: Options | None = None) -> None:
         super().__init__(name)
         self.served = served
+        self.description = ModelDescription(TensorMetadata(), TensorMetadata())
         self._options = options or Options()
 
     def activate_impl(self) -> None:
@@ -49,13 +53,13 @@ class OipRunner(Runner):
         client = _open_client(address, self._options, self.name)
         try:
             server = client.server()
-            self._description = client.model()
+            self.description = client.model()
         except BaseException:
             client.close()
             raise
         self._client, self._server = client, address.server
         self._neighbours = (
-            Neighbours(self._options.among, self._ask, self._description.inputs) if self._options.among else None
+            Neighbours(self._options.among, self._ask, self.description.inputs) if self._options.among else None
         )
         self.backend_version = " ".join(filter(None, (server.name, server.version)))
         if self._options.insecure:
@@ -85,7 +89,7 @@ class OipRunner(Runner):
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs that the server says the model takes."""
-        return self._description.inputs
+        return self.description.inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed.
@@ -102,7 +106,7 @@ class OipRunner(Runner):
         return self._neighbours.infer(arrays, alone)
 
     def _ask(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        declared = self._description.outputs
+        declared = self.description.outputs
         answered = self._client.infer(arrays, declared)
         missing = [name for name in declared if name not in answered]
         if missing:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader
+from polycmp.spec import LoaderTools
 from polycmp_oip.address import Address, parse_address
 
 
@@ -34,6 +36,21 @@ class ServedModel(Loader[Address]):
         except (OSError, ValueError) as error:
             why = describe_exception(error) if isinstance(error, (OSError, UnicodeError)) else str(error)
             raise ModelError("holds no address of a served model", whose=self.path, why=why, hint=hint) from None
+
+
+class ServedTools(LoaderTools):
+    """What the server says of a served model."""
+
+    def inspect(self, loader: Loader[Address], show: Iterable[str]) -> str:
+        """Return server, inputs and outputs as text."""
+        from polycmp_oip.runner import OipRunner
+
+        with OipRunner(loader, loader().title) as runner:
+            described = runner.description
+            lines = [f"{runner.name} at {loader().server}, {runner.backend_version or 'a server that gives no name'}"]
+            for role, tensors in (("inputs", described.inputs), ("outputs", described.outputs)):
+                lines += [f"{role}:", *(f"  {name}: {entry}" for name, entry in tensors.items())]
+        return "\n".join(lines)
 
 
 def make_loader(source: str, options: None) -> ServedModel:
