@@ -72,7 +72,7 @@ def handler(state, name, method):
 def grpc_server(credentials=None):
     """Serve on loopback; with credentials, encrypted."""
     state = Server()
-    server = grpc.server(ThreadPoolExecutor(16))
+    server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.max_receive_message_length", -1)])
     handlers = {name: handler(state, name, method) for name, method in METHODS.items()}
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("inference.GRPCInferenceService", handlers),))
     if credentials is None:
