@@ -55,8 +55,7 @@ NOT_RUN = (
     "polycmp run model.onnx -b oip:",  # an inference server, as all until the next comment
     'polycmp run model.onnx -b "oip:',
     "polycmp run resnet50.oip ",
-    "polycmp inspect model resnet50.oip",
-    "echo http://production",
+    "touch resnet50.oip",
     "export TRITON_TOKEN=",
     "polycmp run model.onnx -b torch",  # PyTorch
     "polycmp run model.pt",  # PyTorch

@@ -83,7 +83,7 @@ def test_slow(polycmp, server):
     said = failing(polycmp, f"{server.url}/v2/models/m", "timeout=0.3")
     done.set()
     assert f"{server.url} did not answer within 0.3 s" in said
-    assert "next: timeout=3, or" in said
+    assert "next: -b oip:…,timeout=3, or" in said
     assert inferences(server) == 1
 
 
@@ -221,7 +221,7 @@ def test_redirections_are_not_followed(polycmp, server):
     server.respond = lambda handler: handler.wfile.write(http(308, b"", to)) or True
     said = failing(polycmp, f"{server.url}/v2/models/m")
     assert "sends requests on to https://elsewhere/v2/models/m" in said
-    assert "next: url=https://elsewhere" in said
+    assert "next: -b oip:url=https://elsewhere" in said
     assert "abc" not in said
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -103,13 +104,53 @@ def test_numbers_that_are_none_come_back(server, form):
         np.testing.assert_array_equal(runner.infer({"x": x})["out_x"], x)
 
 
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_answers_in_pieces_and_compressed(server, encoding):
+    """As proxies in front of a server hand them on."""
+    y = np.random.default_rng(0).normal(size=(300_000, 4)).astype(np.float32)
+    head = json.dumps({"outputs": [{"name": "y", "datatype": "FP32", "shape": y.shape,
+                                    "parameters": {"binary_data_size": y.nbytes}}]}).encode()  # fmt: skip
+    content = gzip.compress(head + y.tobytes(), 1) if encoding == "gzip" else head + y.tobytes()
+
+    def respond(handler):
+        if not handler.path.endswith("/infer"):
+            return False
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.send_header("Inference-Header-Content-Length", str(len(head)))
+        handler.send_header("Content-Encoding", encoding)
+        handler.end_headers()
+        for start in range(0, len(content), 65_536):
+            part = content[start : start + 65_536]
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        handler.wfile.write(b"0\r\n\r\n")
+        return True
+
+    server.respond = respond
+    with OipRunner(server.serve(network())) as runner:
+        np.testing.assert_array_equal(runner.infer({"x": np.ones((1, 8), np.float32)})["y"], y)
+
+
 def test_text_that_is_not_utf8_is_compared(polycmp, server):
     server.serve(Echo([("t", "BYTES", [2])]), "text")
-    Path("s.oip").write_text(f"{server.url}/v2/models/text\n")
+    Path("text.oip").touch()
     Path("d.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'t': np.array([b'\\xff\\xfe', 'a'], object)}\n"
     )
-    done = polycmp("run", "s.oip", "-b", "oip", "-b", "oip", "--data-loader-script", "d.py", "--report", "r.json")
+    done = polycmp(
+        "run",
+        "text.oip",
+        "--oip-url",
+        server.url,
+        "-b",
+        "oip",
+        "-b",
+        "oip",
+        "--data-loader-script",
+        "d.py",
+        "--report",
+        "r.json",
+    )
     assert done.status == 0, done.out + done.err
     assert server.feeds[0]["t"][0].encode("utf-8", "surrogateescape") == b"\xff\xfe"
 
@@ -137,35 +178,26 @@ def test_inputs_are_held_against_what_the_server_declares(polycmp, server):
 
 def test_two_servers_without_a_local_file(polycmp, server):
     server.serve(network(), "a")
-    Path("a.oip").write_text(f"# the one in production\n\n{server.url}/v2/models/a/versions/1\n")
-    done = polycmp("run", "a.oip", "-b", "oip", "-b", f"oip:url={server.url}", "--input-shapes", "x:[2,8]")
+    Path("a.oip").write_text("")
+    one, two = f"oip:url={server.url}", f"oip:url={server.url},model_version=1"
+    done = polycmp("run", "a.oip", "-b", one, "-b", two, "--input-shapes", "x:[2,8]")
     assert (done.status, "PASSED" in done.out) == (0, True), done.out + done.err
-    assert {path for _, path, _ in server.requests if "infer" in path} == {"/v2/models/a/versions/1/infer"}
+    asked = {path for _, path, _ in server.requests if "infer" in path}
+    assert asked == {"/v2/models/a/infer", "/v2/models/a/versions/1/infer"}
     server.serve(network(scale=2.0), "b")
-    done = polycmp("run", "a.oip", "-b", "oip:model_name=b", "-b", "oip")
+    Path("b.oip").write_text("b\n")
+    done = polycmp("run", "a.oip", "--oip-url", server.url, "-b", "oip:model=b.oip", "-b", "oip")
     assert (done.status, "FAILED" in done.out) == (1, True), done.out + done.err
     assert "/v2/models/b/infer" in {path for _, path, _ in server.requests}
 
 
-def test_a_file_is_shown_as_the_server_describes_its_model(polycmp, server):
-    Path("a.oip").write_text(server.serve(network(), "a"))
-    done = polycmp("inspect", "model", "a.oip")
-    assert f"model 'a' at {server.url}, toy 1.2" in done.out, done.out + done.err
-    assert "x: float32[-1,8]" in done.out and "y: float32[-1,4]" in done.out
-
-
-def test_a_file_may_be_the_model_of_one_backend(polycmp, server):
-    server.serve(network(), "a")
-    Path("a.oip").write_text(f"{server.url}/v2/models/a")
-    done = polycmp("run", save(), "-b", "oip:model=a.oip", "-b", "onnxrt")
-    assert (done.status, "PASSED" in done.out) == (0, True), done.out + done.err
-
-
-@pytest.mark.parametrize("text", ["", "# nothing\n", "localhost:8000", "http://u:p@host/v2/models/m"])
-def test_a_file_without_an_address(polycmp, text):
-    Path("a.oip").write_text(text)
-    done = polycmp("run", "a.oip", "-b", "oip", "-b", "oip:timeout=1")
-    assert (done.status, "no address of a served model" in done.words) == (3, True), done.out + done.err
+@pytest.mark.parametrize("text", [b"http://host/v2/models/m", b"one\ntwo", b"\xff\xfe"])
+def test_a_file_that_holds_no_name_alone(polycmp, server, text):
+    """An address in the file is refused: a file of a stranger's must not say where inputs are sent."""
+    Path("a.oip").write_bytes(text)
+    done = polycmp("run", "a.oip", "-b", f"oip:url={server.url}", "-b", f"oip:url={server.url},timeout=1")
+    assert (done.status, "next: echo NAME > a.oip" in done.words) == (3, True), done.out + done.err
+    assert server.requests == []
 
 
 def test_what_is_missing_on_the_command_line(polycmp, server):

@@ -149,7 +149,7 @@ class GrpcClient:
         what, hint = f"{server} {failing}", "look into the server's log"
         if code is codes.UNAVAILABLE and "failed to connect" in said and self._address.is_encrypted:
             what = f"no encrypted connection to {server}"
-            hint = "ca_file=FILE names the certificates to trust, certificate=FILE that of this client"
+            hint = "-b oip:…,ca_file=FILE names the certificates to trust, certificate=FILE that of this client"
         elif code is codes.UNAVAILABLE and ("failed to connect" in said or "resolution failed" in said):
             what = f"no server answers at {server}"
             hint = "is it running, and is this the port of gRPC? Triton's is 8001, beside 8000 for HTTP"
@@ -158,9 +158,9 @@ class GrpcClient:
             hint += "; the request may have been carried out, so it is not sent again"
         elif code is codes.DEADLINE_EXCEEDED:
             what = f"{server} did not answer within {self._options.timeout:g} s"
-            hint = f"timeout={self._options.timeout * 10:g}, or {hint}"
+            hint = f"-b oip:…,timeout={self._options.timeout * 10:g}, or {hint}"
         elif code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-            hint = "header_env=[authorization:VARIABLE], where VARIABLE holds such as `Bearer TOKEN`"
+            hint = "-b oip:…,header_env=[authorization:VARIABLE], where VARIABLE holds such as `Bearer TOKEN`"
         return BackendError(what, why=f"{code.name}: {said}" if said else code.name, hint=hint)
 
 

@@ -165,7 +165,7 @@ class HttpClient:
             raise BackendError(
                 f"{self._address.server} sends requests on to {shown}",
                 why=f"status {response.status}; inputs and headers go nowhere but to the address that was given",
-                hint=f"url={shown.partition('/v2')[0]}",
+                hint=f"-b oip:url={shown.partition('/v2')[0]}",
             )
 
     def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
@@ -184,7 +184,9 @@ class HttpClient:
         why = self._credentials.hide(describe_exception(root if isinstance(root, BaseException) else cause))
         server, ready = self._address.server, self._curl(f"{self._address.prefix}/v2/health/ready")
         if isinstance(cause, exceptions.NameResolutionError):
-            return BackendError(f"there is no host {self._address.host!r}", why=why, hint="correct the address in url=")
+            return BackendError(
+                f"there is no host {self._address.host!r}", why=why, hint="-b oip:url=ADDRESS, of a host that there is"
+            )
         if isinstance(cause, exceptions.NewConnectionError):
             return BackendError(f"no server answers at {server}", why=why, hint=ready)
         if isinstance(cause, exceptions.ConnectTimeoutError):
@@ -193,16 +195,16 @@ class HttpClient:
             return BackendError(
                 f"no encrypted connection to {server}",
                 why=why,
-                hint="ca_file=FILE names the certificates to trust, certificate=FILE that of this client",
+                hint="-b oip:…,ca_file=FILE names the certificates to trust, certificate=FILE that of this client",
             )
         if isinstance(cause, exceptions.TimeoutError | TimeoutError):
             return BackendError(
                 f"{server} did not answer within {self._timeout:g} s",
                 why=why,
-                hint=f"timeout={self._timeout * 10:g}, or look into the server's log",
+                hint=f"-b oip:…,timeout={self._timeout * 10:g}, or look into the server's log",
             )
         if isinstance(root, BadStatusLine) and not isinstance(root, ConnectionError):
-            hint = "is this the port of gRPC? Then url=grpc://…; Triton's is 8001, beside 8000 for HTTP"
+            hint = "is this the port of gRPC? Then -b oip:url=grpc://…; Triton's is 8001, beside 8000 for HTTP"
             begins = f"its answer begins with {str(root)[:20]!a}"
             return BackendError(f"what answers at {server} does not speak HTTP", why=begins, hint=hint)
         return BackendError(
@@ -233,7 +235,7 @@ class HttpClient:
     def _fail(self, status: int, content: bytes, what: str, hint: str) -> NoReturn:
         """Raise the error for an answer other than 200, with the server's own text."""
         if status in _SIGN_IN:
-            hint = "header_env=[Authorization:VARIABLE], where VARIABLE holds such as `Bearer TOKEN`"
+            hint = "-b oip:…,header_env=[Authorization:VARIABLE], where VARIABLE holds such as `Bearer TOKEN`"
         raise BackendError(f"{self._address.server} {what}", why=self._said(status, content), hint=hint)
 
     def _said(self, status: int, content: bytes) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.errors import BackendError, PolycmpError, describe_exception
+from polycmp.errors import BackendError, describe_exception
 from polycmp.sentences import counted
 from polycmp.tensors import TensorMetadata, dtype_class, is_low_bit
 
@@ -124,16 +124,13 @@ class Neighbours:
 
     def _at_once(self, feeds: list[Arrays], place: int) -> Arrays:
         futures = [self._pool.submit(self._ask, feed) for feed in feeds]
-        refused = []
-        for number, future in enumerate(futures):
-            error = future.exception()
-            if error is None:
-                continue
-            if number == place or not isinstance(error, PolycmpError):
-                raise BackendError(
-                    "runs the request alone, and not among others", why=describe_exception(error)
-                ) from error
-            refused.append(describe_exception(error))
+        errors = [future.exception() for future in futures]
+        own = errors[place]
+        if own is not None:
+            raise BackendError(
+                "runs the request alone, and not among others", why=describe_exception(own), hint="leave among= out"
+            ) from own
+        refused = [describe_exception(error) for error in errors if error is not None]
         if refused:
             self._refused[AT_ONCE] = f"{counted(len(refused), 'neighbour')} failed: {refused[0]}"
         return futures[place].result()

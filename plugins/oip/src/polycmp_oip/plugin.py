@@ -21,6 +21,7 @@ class Options:
         help="Address of the server, or of a model on it: http://host:8000, grpc://host:8001, "
         "https://host/v2/models/NAME.",
         metavar="URL",
+        executes=True,  # inputs, headers and files of certificates go where it says: nobody else may choose that
     )
     model_name: str = opt("", help="Name of the model on the server, if the address does not say it.", metavar="NAME")
     model_version: str = opt("", help="Version of the model; by default the server's choice.", metavar="VERSION")
@@ -41,13 +42,11 @@ class Options:
         help="Headers of every request, each with the environment variable that holds its value: "
         "Authorization:TOKEN_VARIABLE.",
         metavar="HEADER:VARIABLE",
-        executes=True,  # it sends what the variable holds to a server
     )
     header_file: Mapping[str, str] = opt(
         {},
         help="Headers of every request, each with the file that holds its value: Authorization:token.txt.",
         metavar="HEADER:FILE",
-        executes=True,  # it sends what the file holds to a server
     )
     ca_file: str = opt("", help="Certificates to trust, in PEM, in place of the system's.", metavar="FILE")
     certificate: str = opt("", help="Certificate of this client, in PEM.", metavar="FILE")
@@ -96,12 +95,11 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
 
 @hookimpl
 def polycmp_loaders() -> Iterator[LoaderSpec]:
-    """Contribute the reader of files with the address of a served model."""
+    """Contribute the reader of files that stand for a served model."""
     yield LoaderSpec(
         name="oip",
-        summary="Address of a served model in a text file",
+        summary="Name of a served model in a text file",
         factory="polycmp_oip.served:make_loader",
         suffixes=(".oip",),
         produces="oip",
-        tools="polycmp_oip.served:ServedTools",
     )

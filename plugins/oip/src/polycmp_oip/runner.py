@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import BackendError, DataError, UsageError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
-from polycmp.tensors import ModelDescription, TensorMetadata, dtype_name, format_shape, to_numpy
+from polycmp.tensors import TensorMetadata, dtype_name, format_shape, to_numpy
 from polycmp_oip.address import Address, parse_address
 from polycmp_oip.client import Client
 from polycmp_oip.credentials import read_credentials
@@ -23,21 +23,19 @@ class OipRunner(Runner):
     """Runs a model that is behind an inference server.
 
     Args:
-        served: Address of the model, `http://host:8000/v2/models/NAME`, or a callable that returns it, as the loader of
-            a file does; empty where the options have it. What the options say of it comes first.
+        address: Address of the server, or of a model on it, `http://host:8000/v2/models/NAME`, or a callable that
+            returns it; empty where the options have it.
         name: The label in reports.
         options: Server, model, headers, certificates; by default those of the command line.
-
-    Attributes:
-        description: The server's description of the model's inputs and outputs, once the runner is active.
+        model: Name of the model where neither address nor options have it, or a callable that returns it, as the loader
+            of a file does.
     """
 
     outputs_stay_valid = True
 
-    def __init__(self, served: Any = "", name: str = "", options: Options | None = None) -> None:
+    def __init__(self, address: Any = "", name: str = "", options: Options | None = None, model: Any = "") -> None:
         super().__init__(name)
-        self.served = served
-        self.description = ModelDescription(TensorMetadata(), TensorMetadata())
+        self.address, self.model = address, model
         self._options = options or Options()
 
     def activate_impl(self) -> None:
@@ -53,32 +51,29 @@ class OipRunner(Runner):
         client = _open_client(address, self._options, self.name)
         try:
             server = client.server()
-            self.description = client.model()
+            self._description = client.model()
         except BaseException:
             client.close()
             raise
         self._client, self._server = client, address.server
         self._neighbours = (
-            Neighbours(self._options.among, self._ask, self.description.inputs) if self._options.among else None
+            Neighbours(self._options.among, self._ask, self._description.inputs) if self._options.among else None
         )
         self.backend_version = " ".join(filter(None, (server.name, server.version)))
         if self._options.insecure:
             self.notes.append("whose certificate the server has was not checked")
 
     def _address(self) -> Address:
-        served = resolve(self.served)
-        try:
-            given = parse_address(served) if isinstance(served, str) and served else served or None
-        except ValueError as error:
-            raise UsageError("no address of a served model", whose=self.name, why=str(error)) from None
         options = self._options
-        address = parse_address(options.url) if options.url else given
-        if address is None:
+        text = options.url or resolve(self.address)
+        if not text:
             raise UsageError("no server is named", whose=self.name, hint="-b oip:url=http://HOST:8000,model_name=NAME")
-        model, version = options.model_name, options.model_version
-        if given is not None and not address.model:
-            address = address.with_model(given.model, given.version)
-        address = address.with_model(model, version)
+        try:
+            address = parse_address(text)
+        except ValueError as error:
+            raise UsageError(f"{text!r} is no address of a server", whose=self.name, why=str(error)) from None
+        model = options.model_name or address.model or resolve(self.model)
+        address = address.with_model(model, options.model_version)
         if not address.model:
             raise UsageError(
                 f"no model on {address.server} is named",
@@ -89,7 +84,7 @@ class OipRunner(Runner):
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs that the server says the model takes."""
-        return self.description.inputs
+        return self._description.inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed.
@@ -106,7 +101,7 @@ class OipRunner(Runner):
         return self._neighbours.infer(arrays, alone)
 
     def _ask(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        declared = self.description.outputs
+        declared = self._description.outputs
         answered = self._client.infer(arrays, declared)
         missing = [name for name in declared if name not in answered]
         if missing:
@@ -159,4 +154,4 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Oi
         options: The backend's options.
         name: The label in reports.
     """
-    return OipRunner(model.load("oip") if model.kind == "oip" else "", name, options)
+    return OipRunner("", name, options, model.load("oip") if model.kind == "oip" else "")

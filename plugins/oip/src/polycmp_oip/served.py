@@ -1,18 +1,18 @@
-"""Files that stand for a served model: their text is its address."""
+"""Files that stand for a served model: they name it, and the command line says on which server it is.
+
+The address is not in the file, so that a file of a stranger's sends inputs nowhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader
-from polycmp.spec import LoaderTools
-from polycmp_oip.address import Address, parse_address
 
 
-class ServedModel(Loader[Address]):
-    """Reads the address of a served model: the first line of a text file that is neither empty nor begins with `#`.
+class ServedModel(Loader[str]):
+    """Reads the name of a served model: the text of a file, or in an empty one the file's own name without `.oip`.
 
     Args:
         path: The file.
@@ -23,34 +23,22 @@ class ServedModel(Loader[Address]):
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def call_impl(self) -> Address:
-        """Return the address.
+    def call_impl(self) -> str:
+        """Return the model's name on the server.
 
         Raises:
-            ModelError: The file cannot be read, or holds no address.
+            ModelError: The file cannot be read, or holds more than a name.
         """
-        hint = f"echo http://host:8000/v2/models/NAME > {self.path}"
+        path = Path(self.path)
+        hint = f"echo NAME > {self.path}, and -b oip:url=http://HOST:8000"
         try:
-            lines = [line.strip() for line in Path(self.path).read_text(encoding="utf-8").splitlines()]
-            return parse_address(next((line for line in lines if line and not line.startswith("#")), ""))
-        except (OSError, ValueError) as error:
-            why = describe_exception(error) if isinstance(error, (OSError, UnicodeError)) else str(error)
-            raise ModelError("holds no address of a served model", whose=self.path, why=why, hint=hint) from None
-
-
-class ServedTools(LoaderTools):
-    """What the server says of a served model."""
-
-    def inspect(self, loader: Loader[Address], show: Iterable[str]) -> str:
-        """Return server, inputs and outputs as text."""
-        from polycmp_oip.runner import OipRunner
-
-        with OipRunner(loader, loader().title) as runner:
-            described = runner.description
-            lines = [f"{runner.name} at {loader().server}, {runner.backend_version or 'a server that gives no name'}"]
-            for role, tensors in (("inputs", described.inputs), ("outputs", described.outputs)):
-                lines += [f"{role}:", *(f"  {name}: {entry}" for name, entry in tensors.items())]
-        return "\n".join(lines)
+            text = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError("cannot be read", whose=self.path, why=describe_exception(error), hint=hint) from error
+        if "\n" in text or "://" in text:
+            why = "the server stands on the command line" if "://" in text else "it holds several lines"
+            raise ModelError("does not hold the name of a served model", whose=self.path, why=why, hint=hint)
+        return text or path.stem
 
 
 def make_loader(source: str, options: None) -> ServedModel:
