@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -85,6 +86,23 @@ def test_slow(polycmp, server):
     assert f"{server.url} did not answer within 0.3 s" in said
     assert "next: -b oip:…,timeout=3, or" in said
     assert inferences(server) == 1
+
+
+def test_something_else_at_the_port_of_grpc(polycmp):
+    pytest.importorskip("grpc")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up():
+            with contextlib.suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        said = failing(polycmp, f"grpc://127.0.0.1:{listener.getsockname()[1]}/v2/models/m", "timeout=10")
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert "grpc://127.0.0.1" in said and "UNAVAILABLE" in said
 
 
 def test_slow_by_grpc(polycmp, grpc_state):
@@ -211,7 +229,7 @@ def test_a_server_that_wants_to_know_who_asks(polycmp, server, status):
     server.serve(network())
     server.respond = lambda handler: handler.wfile.write(http(status, b'{"error": "no token"}')) or True
     said = failing(polycmp, f"{server.url}/v2/models/m")
-    assert f"status {status}: no token" in said
+    assert f"{server.url} does not let this client ask for model 'm' (status {status}: no token)" in said
     assert "header_env=[Authorization:VARIABLE]" in said
 
 
@@ -246,6 +264,14 @@ def test_a_server_that_is_not_ready(polycmp, server):
     server.ready = False
     said = failing(polycmp, f"{server.url}/v2/models/m")
     assert f"{server.url} is not ready (status 503)" in said
+
+
+def test_a_gateway_that_leads_to_models_alone(polycmp, server):
+    server.serve(network())
+    server.respond = lambda handler: "/models/" not in handler.path and (handler.wfile.write(http(404, b"")) or True)
+    done = polycmp("run", save(), "-b", f"oip:url={server.url}/v2/models/m", "-b", "onnxrt")
+    assert (done.status, "PASSED" in done.out) == (0, True), done.out + done.err
+    assert "has no model 'other' that is ready" in failing(polycmp, f"{server.url}/v2/models/other")
 
 
 @pytest.mark.parametrize("answer", [http(200, b'{"name": "m", "ready": false}'), http(400, b"")])

@@ -115,6 +115,15 @@ def test_a_request_that_fails_among_others_alone(polycmp, server):
     assert "exceeds maximum queue size" in done.words
 
 
+def test_of_a_server_that_failed_nothing_is_said(polycmp, server):
+    def refuse(run, feed):
+        raise Refused(500, "out of memory")
+
+    server.serve(network(), answer=refuse)
+    done = compare(polycmp, server, "--among", 3)
+    assert (done.status, "change nothing" in done.words) == (3, False), done.out + done.err
+
+
 def test_neighbours_hold_the_values_of_the_request(server):
     """So that a model takes them: token ids stay token ids. Text and truth values move, too."""
     tensors = [("ids", "INT64", [-1, -1]), ("words", "BYTES", [-1]), ("flags", "BOOL", [-1]), ("one", "FP32", [])]

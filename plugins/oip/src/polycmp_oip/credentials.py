@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +23,8 @@ class Credentials:
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = dict(headers)
         parts = {part for value in headers.values() for part in (value, *value.split()) if len(part) >= _SHORTEST}
-        self._secrets = sorted(parts, key=len, reverse=True)
+        quoted = {json.dumps(part)[1:-1] for part in parts} | {repr(part)[1:-1] for part in parts}
+        self._secrets = sorted(parts | quoted, key=len, reverse=True)
 
     @property
     def headers(self) -> dict[str, str]:

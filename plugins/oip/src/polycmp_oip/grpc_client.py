@@ -114,7 +114,7 @@ class GrpcClient:
         except ValueError as error:
             raise BackendError(
                 f"the answer of {self._address.server} to {method} is none of the protocol",
-                why=self._credentials.hide(str(error)),
+                why=shortened(self._credentials.hide(str(error))),
                 hint="look into the server's log",
             ) from None
 

@@ -31,6 +31,8 @@ _HEADER_LENGTH = "Inference-Header-Content-Length"
 #: Only a connection that could not be made is tried again: nothing was sent on it.
 _RETRIES = urllib3.Retry(total=None, connect=2, read=0, redirect=0, status=0, other=0, backoff_factor=0.1)
 _CHUNK = 1 << 20
+#: Bytes of an answer that are looked at to quote it; far more than is shown, so that no value to hide is cut in two.
+_QUOTED = 100_000
 _SIGN_IN = (401, 403, 407)
 
 
@@ -78,7 +80,7 @@ class HttpClient:
             self._refuse_model(status, content)
         facts = self._facts(content, path)
         ready, answer, _ = self._request("GET", f"{path}/ready")
-        if ready != 200 or self._is_unready(answer):
+        if ready != 200 or _is_unready(answer):
             self._fail(ready, answer, f"has {self._address.title} not ready", self._curl(f"{path}/ready"))
         if not facts.get("inputs"):
             raise no_inputs(self._address)
@@ -127,7 +129,7 @@ class HttpClient:
         return [text, *data], headers
 
     def _request(
-        self, method: str, path: str, body: list[Any] | None = None, headers: Mapping[str, str] | None = None
+        self, method: str, path: str, body: bytes | list[Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, bytes, Mapping[str, str]]:
         """Return status, content and headers of the answer to one request, which is sent once.
 
@@ -183,7 +185,7 @@ class HttpClient:
         root = cause.args[-1] if isinstance(cause, exceptions.ProtocolError) else cause.__cause__
         why = self._credentials.hide(describe_exception(root if isinstance(root, BaseException) else cause))
         server, ready = self._address.server, self._curl(f"{self._address.prefix}/v2/health/ready")
-        if isinstance(cause, exceptions.NameResolutionError):
+        if isinstance(cause, exceptions.NameResolutionError | exceptions.LocationValueError):
             return BackendError(
                 f"there is no host {self._address.host!r}", why=why, hint="-b oip:url=ADDRESS, of a host that there is"
             )
@@ -215,9 +217,11 @@ class HttpClient:
 
     def _refuse_model(self, status: int, content: bytes) -> NoReturn:
         """Raise the error for a model that the server does not describe, with what it has instead."""
+        if status in _SIGN_IN:
+            self._fail(status, content, f"does not let this client ask for {self._address.title}", "")
         ready_path = f"{self._address.prefix}/v2/health/ready"
         ready, answer, _ = self._request("GET", ready_path)
-        if ready != 200:
+        if ready not in (200, 404):  # a gateway need not lead there
             self._fail(ready, answer, "is not ready", self._curl(ready_path))
         known = self._model_names()
         hint = other_names(self._address, known) or self._curl(self._model)
@@ -225,7 +229,7 @@ class HttpClient:
 
     def _model_names(self) -> list[str]:
         """Return the names of the server's models; none where it does not list them."""
-        status, content, _ = self._request("POST", f"{self._address.prefix}/v2/repository/index", [b"{}"])
+        status, content, _ = self._request("POST", f"{self._address.prefix}/v2/repository/index", b"{}")
         try:
             index = json.loads(content) if status == 200 else []
             return [str(item["name"]) for item in index]
@@ -249,14 +253,6 @@ class HttpClient:
             text = next((str(facts[key]) for key in ("error", "detail", "message") if facts.get(key)), text)
         return f"status {status}" + (f": {shortened(self._credentials.hide(text))}" if text.strip() else "")
 
-    def _is_unready(self, content: bytes) -> bool:
-        """Return whether an answer of status 200 says all the same that a model is not ready."""
-        try:
-            facts = json.loads(content)
-        except ValueError:
-            return False
-        return isinstance(facts, dict) and facts.get("ready") is False
-
     @contextmanager
     def _reading(self, path: str) -> Iterator[None]:
         """Turn a `ValueError` about an answer into the error that names its address."""
@@ -265,7 +261,7 @@ class HttpClient:
         except ValueError as error:
             raise BackendError(
                 f"the answer of {self._address.scheme}://{self._address.authority}{path} is none of the protocol",
-                why=self._credentials.hide(str(error)),
+                why=shortened(self._credentials.hide(str(error))),
                 hint=self._curl(f"{self._address.prefix}/v2"),
             ) from None
 
@@ -283,8 +279,16 @@ def _object(content: bytes) -> dict[str, Any]:
     except ValueError:
         facts = None
     if not isinstance(facts, dict):
-        raise ValueError(f"no object of JSON: {shortened(content[:1000].decode('utf-8', 'replace'))!r}")
+        raise ValueError(f"no object of JSON: '{content[:_QUOTED].decode('utf-8', 'replace')}'")
     return facts
+
+
+def _is_unready(content: bytes) -> bool:
+    """Return whether an answer of status 200 says all the same that a model is not ready."""
+    try:
+        return _object(content).get("ready") is False
+    except ValueError:
+        return False
 
 
 def _tensors(facts: Mapping[str, Any], role: str) -> TensorMetadata:
@@ -297,7 +301,7 @@ def _tensors(facts: Mapping[str, Any], role: str) -> TensorMetadata:
 def _decoded(content: bytes, header_length: str | None) -> dict[str, NDArray[Any]]:
     """Return the outputs of an answer, which begins with an object of JSON of a length where bytes follow it."""
     if header_length is not None and not header_length.isdecimal():
-        raise ValueError(f"the header {_HEADER_LENGTH} is {shortened(header_length)!r}")
+        raise ValueError(f"the header {_HEADER_LENGTH} is {header_length!r}")
     end = len(content) if header_length is None else int(header_length)
     tensors = _object(content[:end]).get("outputs")
     if not isinstance(tensors, list) or not all(isinstance(item, dict) for item in tensors):

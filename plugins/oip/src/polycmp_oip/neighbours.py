@@ -63,7 +63,7 @@ class Neighbours:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="polycmp-oip")
         self._moves: dict[tuple[str, str], Move] = {}
         self._refused: dict[str, str] = {}
-        self._stacked = False
+        self._stacked = self._asked = False
 
     def close(self) -> None:
         """End the threads."""
@@ -79,6 +79,7 @@ class Neighbours:
         Raises:
             BackendError: The request fails only among others.
         """
+        self._asked = True
         feeds = [_shifted(arrays, number, self._count) for number in range(self._count)]
         place = self._count // 2
         feeds.insert(place, feeds.pop(0))
@@ -102,7 +103,7 @@ class Neighbours:
         others = counted(self._count - 1, "neighbour")
         notes = [self._note(move, others) for move in self._moves.values()]
         notes += [f"{how} with {others}: {why}" for how, why in self._refused.items()]
-        if not self._moves:
+        if self._asked and not self._moves:
             ways = f"{AT_ONCE} or {STACKED}" if self._stacked else AT_ONCE
             notes.insert(0, f"{others} change nothing: {ways}, outputs are the same to the last bit")
         return notes

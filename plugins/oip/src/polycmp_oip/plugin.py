@@ -58,8 +58,8 @@ class Options:
             address = parse_address(self.url)
             if self.insecure and address.is_grpc:
                 raise ValueError("gRPC always checks certificates: give ca_file=FILE in place of insecure")
-        if not self.timeout > 0:
-            raise ValueError(f"timeout must be above 0, not {self.timeout}")
+        if not 0 < self.timeout < float("inf"):
+            raise ValueError(f"timeout must be a number of seconds above 0, not {self.timeout}")
         if self.among < 0 or self.among == 1:
             raise ValueError(f"among counts the request and its neighbours, so it is at least 2, not {self.among}")
         if self.key and not self.certificate:

@@ -71,7 +71,7 @@ class OipRunner(Runner):
         try:
             address = parse_address(text)
         except ValueError as error:
-            raise UsageError(f"{text!r} is no address of a server", whose=self.name, why=str(error)) from None
+            raise UsageError("no address of a server", whose=self.name, why=str(error)) from None
         model = options.model_name or address.model or resolve(self.model)
         address = address.with_model(model, options.model_version)
         if not address.model:
