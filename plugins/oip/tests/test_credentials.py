@@ -110,6 +110,7 @@ def test_an_answer_that_is_none_of_the_protocol_is_not_quoted_either(loud, secre
 
 def test_other_reports_and_commands_written_down_hold_names_alone(polycmp, secrets, server, tmp_path):
     pytest.importorskip("polycmp_report")
+    pytest.importorskip("polycmp_receipt")
     server.serve(network(scale=2.0))
     reports = ("--report", "r.html", "--report", "r.xml", "--report", "r.md", "--report", "r.json")
     done = polycmp(
@@ -117,6 +118,10 @@ def test_other_reports_and_commands_written_down_hold_names_alone(polycmp, secre
     )
     assert done.status == 1, done.out + done.err
     assert leaks(done, tmp_path) == []
+    for option, file in (("--receipt", "receipt.json"), ("--gen-script", "script.py")):
+        done = polycmp("run", "m.onnx", "-b", SPEC.format(url=server.url), "-b", "onnxrt", option, file)
+        assert leaks(done, tmp_path) == []
+        assert "OIP_TOKEN" in Path(file).read_text()
     done = polycmp("run", "--config", "c.toml")
     assert done.status == 1, done.out + done.err
     assert received(server)[-1]["x-api-key"] == KEY

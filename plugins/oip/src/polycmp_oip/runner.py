@@ -154,4 +154,6 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Oi
         options: The backend's options.
         name: The label in reports.
     """
-    return OipRunner("", name, options, model.load("oip") if model.kind == "oip" else "")
+    if model.kind == "oip":
+        return OipRunner(name=name, options=options, model=model.load("oip"))
+    return OipRunner(name=name, options=options)
