@@ -228,6 +228,7 @@ def test_encrypted_connections(polycmp, authority, transport):
         if transport == "https":
             done = run(",insecure")
             assert (done.status, "was not checked" in done.words) == (0, True), done.out + done.err
+            assert "Warning" not in done.err
     with encrypted(transport, authority, "elsewhere") as state:
         state.serve(network())
         done = run(f",ca_file={authority}/ca.pem")

@@ -56,6 +56,8 @@ class HttpClient:
         settings: dict[str, Any] = {"maxsize": max(options.among, 1), "block": True}
         if address.is_encrypted:
             settings["ssl_context"] = ssl_context(options)
+        if options.insecure:  # a note says it once; urllib3 would warn of each request, and has no other switch
+            urllib3.disable_warnings(exceptions.InsecureRequestWarning)
         make = urllib3.HTTPSConnectionPool if address.is_encrypted else urllib3.HTTPConnectionPool
         self._pool = make(address.host, address.port, **settings)
 
