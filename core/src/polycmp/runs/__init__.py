@@ -31,6 +31,7 @@ from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp.runs.input_readers import compare_readers
+    from polycmp.runs.jobs import Job, make_job, open_job, version_of
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
     from polycmp.runs.networks import CompareNetworks, NetworkDifferences
     from polycmp.runs.trial import Arrays, Trial, open_trial
@@ -47,6 +48,7 @@ __all__ = [
     "FeedbackContext",
     "FindEnvironment",
     "InputPairing",
+    "Job",
     "MakeEnvironments",
     "MakeSampleFinder",
     "MakeWindows",
@@ -83,9 +85,11 @@ __all__ = [
     "is_measured",
     "labels_called",
     "make_functions",
+    "make_job",
     "open_environments",
     "open_feedback",
     "open_feeds",
+    "open_job",
     "open_tolerances",
     "open_trial",
     "open_windows",
@@ -96,6 +100,7 @@ __all__ = [
     "run_steps",
     "sharing_memory",
     "unmatched_input_notes",
+    "version_of",
 ]
 
 if not TYPE_CHECKING:  # few runs need these
@@ -103,6 +108,7 @@ if not TYPE_CHECKING:  # few runs need these
         __name__,
         {
             "input_readers": ["compare_readers"],
+            "jobs": ["Job", "make_job", "open_job", "version_of"],
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
             "networks": ["CompareNetworks", "NetworkDifferences"],
             "trial": ["Arrays", "Trial", "open_trial"],
