@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
     from polycmp.runs.networks import CompareNetworks, NetworkDifferences
     from polycmp.runs.trial import Arrays, Trial, open_trial
+    from polycmp.runs.voting import odd_one_out
 
 __all__ = [
     "MANY_OUTPUTS",
@@ -86,6 +87,7 @@ __all__ = [
     "labels_called",
     "make_functions",
     "make_job",
+    "odd_one_out",
     "open_environments",
     "open_feedback",
     "open_feeds",
@@ -112,5 +114,6 @@ if not TYPE_CHECKING:  # few runs need these
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
             "networks": ["CompareNetworks", "NetworkDifferences"],
             "trial": ["Arrays", "Trial", "open_trial"],
+            "voting": ["odd_one_out"],
         },
     )
