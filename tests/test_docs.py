@@ -70,6 +70,7 @@ NOT_RUN = (
     "polycmp run load.py:Net --model-type torch",  # PyTorch
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
     "polycmp locate model.onnx -b onnxrt:python=",  # another environment
+    "polycmp locate model.onnx -b trt:fp16,ssh=",  # another machine
     "polycmp bisect ",  # environments are made from a package index
     "polycmp cache ",
     "polycmp run model.onnx -b onnxrt:version=",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "WorkerError",
     "describe_exception",
     "did_you_mean",
+    "error_from_json",
+    "error_to_json",
     "is_users_failure",
 ]
 
@@ -135,6 +137,22 @@ def _text_of(error: BaseException) -> str:
         return f"its text cannot be had, since that raises {type(second).__name__}"
     cut = f" … ({len(text)} characters)" if len(text) > _LONGEST else ""
     return " ".join(text[:_LONGEST].split()) + cut
+
+
+def error_to_json(error: BaseException) -> dict[str, str]:
+    """Return an exception as plain text fields, for another process to raise."""
+    if isinstance(error, PolycmpError):
+        fields = {"what": error.what, "whose": error.whose, "why": error.why, "hint": error.hint}
+        return {"kind": type(error).__name__, **fields}
+    return {"kind": "BackendError", "what": describe_exception(error), "whose": "", "why": "", "hint": ""}
+
+
+def error_from_json(fields: Mapping[str, str]) -> PolycmpError:
+    """Return the exception that `error_to_json` described; a kind unknown here becomes a `BackendError`."""
+    named = globals().get(fields.get("kind", ""))
+    kind = named if isinstance(named, type) and issubclass(named, PolycmpError) else BackendError
+    texts = {name: fields.get(name, "") for name in ("whose", "why", "hint")}
+    return kind(fields.get("what", "failed"), **texts)
 
 
 def is_users_failure(error: BaseException) -> bool:

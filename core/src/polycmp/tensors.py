@@ -339,6 +339,20 @@ class TensorMetadata(Mapping[str, TensorEntry]):
             metadata.add(name, dtype_of(array), tuple(array.shape))
         return metadata
 
+    def plain(self) -> list[dict[str, Any]]:
+        """Return keyword arguments of `add` for each tensor, as JSON can hold them."""
+        return [
+            {
+                "name": name,
+                "dtype": None if entry.dtype is None else dtype_name(entry.dtype),
+                "shape": entry.shape,
+                "min_shape": entry.min_shape,
+                "max_shape": entry.max_shape,
+                **({"optional": True} if entry.optional else {}),  # another release of polycmp may lack the word
+            }
+            for name, entry in self.items()
+        ]
+
     def __getitem__(self, name: str) -> TensorEntry:
         return self._entries[name]
 

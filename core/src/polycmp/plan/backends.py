@@ -16,7 +16,7 @@ from polycmp.plan.plan import BackendPlan
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-RESERVED = ("name", "model", "python")
+RESERVED = ("name", "model", "python", "ssh")
 #: A key that chooses an environment by what it has, unless the backend has an option of that name.
 VERSION = "version"
 
@@ -67,8 +67,13 @@ def parse_instance(text: str) -> Instance:
     _require_values(f"-b {text}", {key: instance.values[key] for key in RESERVED if key in instance.values})
     instance.label = unquote(instance.values.pop("name", text))
     instance.model = unquote(instance.values.pop("model", ""))
-    instance.python = unquote(instance.values.pop("python", ""))
+    instance.python = _place(unquote(instance.values.pop("ssh", "")), unquote(instance.values.pop("python", "")))
     return instance
+
+
+def _place(host: str, python: str) -> str:
+    """Return the interpreter of an instance, on another machine as a URL whose path it is."""
+    return f"ssh://{host}{'/' * bool(python)}{python}" if host else python
 
 
 def plan_backends(
@@ -116,10 +121,13 @@ def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
         )
     if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
         raise UsageError(
-            f"{dict(plain)!r} is not a backend", whose=whose, why="backend, name, model, python and version are texts"
+            f"{dict(plain)!r} is not a backend",
+            whose=whose,
+            why="backend, name, model, python, ssh and version are texts",
         )
-    backend, label, model, python, version = names
+    backend, label, model, python, host, version = names
     owner = f"{whose}: {backend}" if whose else f"-b {backend}"
+    python = _place(host, python)
     return Instance(owner, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python, version)
 
 

@@ -18,7 +18,8 @@ class BackendPlan:
         backend: The backend's name.
         options: An instance of its options dataclass, or None if it has none.
         model: Model file of this instance; empty means the plan's.
-        python: The interpreter of the environment it runs in; empty means this one.
+        python: The interpreter of the environment it runs in, `ssh://USER@HOST[/INTERPRETER]` on another machine; empty
+            means this one.
         version: The release of its runtime, in an environment that has it; empty for the one that is installed.
         texts: Options as typed, for a backend that only that other environment has.
     """
@@ -30,6 +31,11 @@ class BackendPlan:
     python: str = ""
     version: str = ""
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it runs on another machine."""
+        return "://" in self.python
 
     @property
     def elsewhere(self) -> str:

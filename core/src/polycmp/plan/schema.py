@@ -25,6 +25,7 @@ _HELP = {
     "name": "Label in reports.",
     "model": "Another model for this backend.",
     "python": "Another interpreter, whose environment this backend runs in.",
+    "ssh": "Another machine that this backend runs on, as ssh takes it: USER@HOST.",
     VERSION: "Release of the backend's runtime, in an environment that is made for it.",
 }
 

@@ -33,7 +33,7 @@ from polycmp.spec import (
 )
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
-RESERVED_KEYS = ("name", "model", "python")
+RESERVED_KEYS = ("name", "model", "python", "ssh")
 """Keys of an instance (`-b NAME:KEY=VALUE`) that belong to the core."""
 
 

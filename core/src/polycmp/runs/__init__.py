@@ -31,9 +31,11 @@ from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
     from polycmp.runs.input_readers import compare_readers
+    from polycmp.runs.jobs import Job, make_job, open_job, version_of
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
     from polycmp.runs.networks import CompareNetworks, NetworkDifferences
     from polycmp.runs.trial import Arrays, Trial, open_trial
+    from polycmp.runs.voting import odd_one_out
 
 __all__ = [
     "MANY_OUTPUTS",
@@ -47,6 +49,7 @@ __all__ = [
     "FeedbackContext",
     "FindEnvironment",
     "InputPairing",
+    "Job",
     "MakeEnvironments",
     "MakeSampleFinder",
     "MakeWindows",
@@ -83,9 +86,12 @@ __all__ = [
     "is_measured",
     "labels_called",
     "make_functions",
+    "make_job",
+    "odd_one_out",
     "open_environments",
     "open_feedback",
     "open_feeds",
+    "open_job",
     "open_tolerances",
     "open_trial",
     "open_windows",
@@ -96,6 +102,7 @@ __all__ = [
     "run_steps",
     "sharing_memory",
     "unmatched_input_notes",
+    "version_of",
 ]
 
 if not TYPE_CHECKING:  # few runs need these
@@ -103,8 +110,10 @@ if not TYPE_CHECKING:  # few runs need these
         __name__,
         {
             "input_readers": ["compare_readers"],
+            "jobs": ["Job", "make_job", "open_job", "version_of"],
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
             "networks": ["CompareNetworks", "NetworkDifferences"],
             "trial": ["Arrays", "Trial", "open_trial"],
+            "voting": ["odd_one_out"],
         },
     )

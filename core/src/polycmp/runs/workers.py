@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MakeWorkers(Protocol):
-    """The factory of the service `workers`."""
+    """The factory of the services `workers` and `remote`."""
 
     def __call__(self, data: DataPlan, timeout: float, /) -> MakeWorker:
         """Return a factory of runners that work in other processes.
@@ -56,7 +56,8 @@ def make_workers(plan: Plan, registry: Registry) -> Iterator[MakeWorker | None]:
     """Yield for each backend the factory of its runners in another process; None for those of this one."""
     for backend in plan.backends:
         option = backend.elsewhere or ("--use-subprocess" if plan.subprocess else "")
-        worker = open_workers(registry, plan.data, plan.timeout, option) if option else None
+        service = "remote" if backend.is_remote else "workers"
+        worker = open_workers(registry, plan.data, plan.timeout, option, service) if option else None
         yield _in_environment(worker, registry, option) if worker is not None and backend.version else worker
 
 
@@ -91,19 +92,22 @@ def _required(registry: Registry, name: str, option: str) -> Any:
         raise
 
 
-def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:
-    """Load the factory of runners in other processes.
+def open_workers(
+    registry: Registry, data: DataPlan, timeout: float, option: str, service: str = "workers"
+) -> MakeWorker:
+    """Load the factory of runners in other processes, here or on other machines.
 
     Args:
         registry: The plugins.
         data: The source of inputs.
         timeout: Seconds to wait for an answer.
         option: The option that the user asked for them with.
+        service: "workers" for processes of this machine, "remote" for those of others.
 
     Raises:
         PluginError: It is not there.
     """
-    make: MakeWorkers = _required(registry, "workers", option)
+    make: MakeWorkers = _required(registry, service, option)
     return make(data, timeout)
 
 

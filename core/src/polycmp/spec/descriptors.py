@@ -359,6 +359,7 @@ class PairingSpec:
 SERVICES: Mapping[str, str] = {
     "windows": "a way through models whose outputs may not fit the memory all at once",
     "workers": "backends in processes of their own, for `--use-subprocess` and `-b NAME:python=PATH`",
+    "remote": "backends on other machines, for `-b NAME:ssh=USER@HOST`",
     "environments": "environments with other releases of a backend's runtime, for `-b NAME:version=VERSION`",
     "networks": "what two model files differ by, told without a run, for `compare NEW OLD`",
 }

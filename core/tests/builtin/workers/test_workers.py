@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from polycmp.builtin.workers.protocol import PROTOCOL
+from polycmp.builtin.workers.child import PROTOCOL
 
 HERE = f"python={sys.executable}"
 

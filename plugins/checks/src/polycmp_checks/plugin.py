@@ -9,6 +9,7 @@ from polycmp.spec import (
     CommandSpec,
     DataLoaderSpec,
     DataLoaderTools,
+    ObserverSpec,
     RunnerSpec,
     ToleranceSpec,
     hookimpl,
@@ -76,6 +77,23 @@ class StepsOptions:
         metavar="INPUT=RULE",
         executes=names_script,
     )
+
+
+@dataclass(frozen=True)
+class VoteOptions:
+    """A vote among three runs or more."""
+
+    asked: bool = opt(
+        False,
+        help="Compare each two runs, of three or more, and name the one that disagrees with all others.",
+        alias="--vote",
+    )
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute a vote among runs."""
+    yield ObserverSpec("vote", "Names the run that is alone", "polycmp_checks.vote:make_vote", options=VoteOptions)
 
 
 @hookimpl

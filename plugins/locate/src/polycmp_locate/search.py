@@ -32,7 +32,7 @@ from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
 from polycmp_locate.trials.inside import enter
-from polycmp_locate.trials.vote import odd_one_out
+from polycmp_locate.trials.vote import vote
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import Judged
 from polycmp_locate.values.located import Located
@@ -155,7 +155,7 @@ def locate(
             whose = "the saved run" if record is not None else "the data loader"
             raise UsageError(f"{whose} gave no inputs", hint="give them with --load-inputs FILE")
         if record is None and len(partitioned_runs) > 2:
-            located.odd_one_out, remark = odd_one_out(partitioned_runs, located.inputs, functions)
+            located.odd_one_out, remark = vote(partitioned_runs, located.inputs, functions)
             located.notes += [remark] if remark else []
         observers.finish(seen)
     located.looks, located.errors = seen.looks, seen.errors

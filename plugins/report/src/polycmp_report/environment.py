@@ -69,6 +69,8 @@ def _describe(python: str, modules: Iterable[str]) -> Mapping[str, str]:
         return {"not known": f"there is no environment with {python}"}
     if not python or python == sys.executable:
         return machine.describe(modules)
+    if "://" in python:
+        return {"not known": f"it ran on {python}"}
     words = [python, "-I", machine.__file__, *modules]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE, check=True)

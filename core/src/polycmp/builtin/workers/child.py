@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from polycmp import __version__
 from polycmp.builtin.workers.memory import Arena
-from polycmp.builtin.workers.protocol import PROTOCOL, error_to_json
-from polycmp.errors import is_users_failure
-from polycmp.model import Model, ModelSettings
-from polycmp.plan import from_values
+from polycmp.errors import error_to_json, is_users_failure
 from polycmp.plugins import Registry
 from polycmp.process import Connection, abandon_threads
 from polycmp.runner import Runner, infer, input_metadata
-from polycmp.runs import PlanSource, asked_shapes
-from polycmp.tensors import DataSource, Feed, TensorMetadata, dtype_name
+from polycmp.runs import open_job, version_of
+
+#: Raised when either side learns a message that the other must know; sides of different number do not talk.
+PROTOCOL = 3
 
 
 class _Relay(logging.Handler):
@@ -82,19 +81,7 @@ class Worker:
 
     def make(self, job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
         """Return the runner of a job, and the modules whose version tells which backend it is."""
-        registry = self._registry
-        plan = from_values(job["plan"], registry)
-        [backend] = plan.backends
-        contribution = registry.find_runner(backend.backend)
-        source, data = _SessionsInputs(job["inputs"], registry), plan.data
-        model = Model(plan.model, registry, ModelSettings(plan.loader_options, {}, source, plan.model_kind))
-        if data.input_shapes or data.dimensions:
-            model.input_shapes = asked_shapes(data, model.describe())
-        if job["part"]:
-            model = model.part(model.load(model.kind), same_inputs=bool(model.input_shapes))
-        registry.require(contribution)
-        runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
-        return runner, contribution.spec.needs
+        return open_job(job, self._registry)
 
     def _activate(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make and activate the runner of a job."""
@@ -103,8 +90,8 @@ class Worker:
         runner, needs = self.make(message["job"])
         runner.activate()
         self._runner = runner
-        version = runner.backend_version or _version(needs)
-        return {"inputs": _metadata(input_metadata(runner)), "version": version}
+        version = runner.backend_version or version_of(needs)
+        return {"inputs": input_metadata(runner).plain(), "version": version}
 
     def _infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run once on the tensors in shared memory."""
@@ -117,50 +104,3 @@ class Worker:
         runner, self._runner = self._runner, None
         runner.deactivate()
         return {"notes": [str(note) for note in runner.notes]}
-
-
-class _SessionsInputs(DataSource):
-    """The inputs of the session, made here only if a backend asks for them, which one that calibrates does.
-
-    What makes them may be a plugin that this environment need not have.
-
-    Args:
-        values: A plan of the inputs, as plain values.
-        registry: The plugins.
-    """
-
-    def __init__(self, values: Mapping[str, Any], registry: Registry) -> None:
-        self._values = values
-        self._registry = registry
-
-    @property
-    def synthetic(self) -> bool:  # type: ignore[override]
-        """Whether the numbers are made up."""
-        return self._source.synthetic
-
-    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return the feeds for a model's inputs."""
-        return self._source(inputs)
-
-    @cached_property
-    def _source(self) -> DataSource:
-        return PlanSource(from_values(self._values, self._registry).data, self._registry)
-
-
-def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "dtype": None if entry.dtype is None else dtype_name(entry.dtype),
-            "shape": entry.shape,
-            "min_shape": entry.min_shape,
-            "max_shape": entry.max_shape,
-            **({"optional": True} if entry.optional else {}),  # another release of polycmp may lack the word
-        }
-        for name, entry in inputs.items()
-    ]
-
-
-def _version(needs: tuple[str, ...]) -> str:
-    versions = [getattr(sys.modules.get(name), "__version__", "") for name in needs]
-    return str(next((version for version in versions if version), ""))

@@ -13,11 +13,11 @@ from typing import Any
 
 from polycmp.builtin.workers.child import Worker
 from polycmp.builtin.workers.memory import Arena
-from polycmp.builtin.workers.protocol import Job
 from polycmp.builtin.workers.runner import WorkerRunner
 from polycmp.errors import InvalidValueError
 from polycmp.process import ChildProcess, Connection, CopiedProcess
 from polycmp.runner import Runner
+from polycmp.runs import Job
 
 
 class ForkedRunner(WorkerRunner):

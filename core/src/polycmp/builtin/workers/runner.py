@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polycmp import __version__
+from polycmp.builtin.workers.child import PROTOCOL
 from polycmp.builtin.workers.memory import Arena, create
-from polycmp.builtin.workers.protocol import PROTOCOL, Job, error_from_json, make_job
-from polycmp.errors import BackendError, PluginError, PolycmpError, WorkerError
+from polycmp.errors import BackendError, PluginError, PolycmpError, WorkerError, error_from_json
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
 from polycmp.process import ChildProcess
 from polycmp.runner import Runner
-from polycmp.runs import MakeWorker, ResolvedBackend
+from polycmp.runs import Job, MakeWorker, ResolvedBackend, make_job
 from polycmp.tensors import TensorMetadata
 
 log: logging.Logger = logging.getLogger("polycmp.workers")

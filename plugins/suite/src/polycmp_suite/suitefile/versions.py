@@ -28,8 +28,11 @@ class Versions:
     def of(self, backend: BackendPlan) -> Iterator[str]:
         """Yield names and versions of the packages that a backend is made of.
 
-        Of a backend in another environment these are all packages there.
+        Of a backend in another environment these are all packages there, of one on another machine the machine.
         """
+        if backend.is_remote:
+            yield backend.python
+            return
         if backend.python:
             if backend.python not in self._elsewhere:
                 self._elsewhere[backend.python] = tuple(_installed_beside(backend.python))

@@ -1,0 +1,1 @@
+"""polycmp's backends on other machines, through ssh."""
