@@ -52,6 +52,11 @@ NOT_RUN = (
     "polycmp run model.xml -b openvino",  # OpenVINO
     "polycmp locate model.onnx -b openvino",  # OpenVINO
     "polycmp convert model.onnx -o model.xml",  # OpenVINO
+    "polycmp run model.onnx -b oip:",  # an inference server, as all until the next comment
+    'polycmp run model.onnx -b "oip:',
+    "polycmp run resnet50.oip ",
+    "touch resnet50.oip",
+    "export TRITON_TOKEN=",
     "polycmp run model.onnx -b torch",  # PyTorch
     "polycmp run model.pt",  # PyTorch
     "polycmp locate model.onnx -b onnxrt -b torch",  # PyTorch
