@@ -65,6 +65,11 @@ _PRODUCTS: Mapping[str, tuple[str, frozenset[str]]] = {
     "ConvTranspose": ("ConvTranspose", _OF_WINDOWS | {"output_padding", "output_shape"}),
     "Einsum": ("Einsum", frozenset({"equation"})),
 }
+#: Operators that subtract the mean of what they read and divide by what is left: where that is little, the rounding of
+#: the mean, which is as large as one of what is read, is much of the result.
+_CENTRING = frozenset(
+    {"LayerNormalization", "InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization"}
+)
 #: Activations behind a product that make no error of it larger, and leave its size as it is.
 _STRAIGHT = frozenset({"", "Relu", "Clip", "LeakyRelu"})
 
@@ -140,8 +145,10 @@ def _move_graph(
         name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
         if name not in fed and _move_weight(written, name, kind, item, version):
             item.name = f"{name}/exact"
-    follows = {*outside, *fed}
+    follows, moving = {*outside, *fed}, set[str]()
     for node in graph.node:
+        if node.op_type in _CENTRING and node.input[0] in follows and node.input[0] not in moving:
+            _move_reading(written, node, kinds, types)
         # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
         written.keep(node)
         bodies = list(subgraphs(node))
@@ -156,18 +163,39 @@ def _move_graph(
             continue
         follows.update(node.output)
         if bodies:
+            moving.update(node.output)
             continue  # what they make has moved in them
+        if node.op_type in HANDING_ON and not moving.isdisjoint(node.input):
+            moving.update(node.output)
         for place, name in enumerate(node.output):
             kind, element = kinds.get(name, kinds.get("", "")), _element(types.get(name))
             moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
             if name and kind and moves and element in _REAL:
                 node.output[place] = f"{name}/exact"
+                moving.add(name)
                 before = written.places
                 terms = _write_terms(written, node, name, kind, element)
                 _write_moved(written, _Tensor(name, kind, element, node.op_type in BESIDE_ONE, terms=terms), before)
     nodes = written.nodes
     del graph.node[:]
     graph.node.extend(nodes)
+
+
+def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding], types: Mapping[str, Any]) -> None:
+    """Have an operator read moved numbers where no operator before it moves them.
+
+    Args:
+        written: Where to write what moves them.
+        node: The operator, whose first input is changed.
+        kinds: Types that tensors are rounded to, by name.
+        types: Types of the tensors as far as they are known, by name.
+    """
+    read, name = node.input[0], f"{node.output[0]}/read"
+    kind, element = kinds.get(read, kinds.get("", "")), _element(types.get(read))
+    if kind and element in _REAL:
+        written.add("Identity", (read,), f"{name}/exact")
+        _write_moved(written, _Tensor(name, kind, element), written.places)
+        node.input[0] = name
 
 
 class _Written:

@@ -20,7 +20,7 @@ from polycmp_locate.measure.requantised import requantised
 from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rounds_to_steps, uncut_name
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.figures import figures
-from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
+from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, NORMALISING, SUMMING
 from polycmp_locate.rounding.perturbing import one_ulp_apart, randomly_moved, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
@@ -367,11 +367,13 @@ class OperatorTester:
         own, expected, truth = tensors
         least = least_scale(row.node.op_type, row.type)
         of_candidate, of_reference = distance(own, truth, least), distance(expected, truth, least)
-        floor = of_reference
-        if of_reference > worth_running(row.unit) and self.precise is not None:
+        floor, normalises = of_reference, row.node.op_type in NORMALISING
+        if (of_reference > worth_running(row.unit) or normalises) and self.precise is not None:
             outputs = self.precise.run_part(one_ulp_apart(inputs), [row.tensor])
             moved = distance(outputs[row.tensor], truth, least) if outputs is not None else 0.0
-            floor = bounded_floor(of_reference, moved if math.isfinite(moved) else 0.0, row.unit)
+            moved = moved if math.isfinite(moved) else 0.0
+            # A reference may find the mean of what it divides by without rounding it, by chance.
+            floor = max(bounded_floor(of_reference, moved, row.unit), moved if normalises else 0.0)
         return replace(
             result,
             floor=floor,
