@@ -1,4 +1,4 @@
-"""Whose failure an exception is, and arrays at the border between the core and a backend."""
+"""Arrays at the border between the core and a backend."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from polycmp._arrays import checked_outputs, copied, read_only
-from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, is_users_failure
-from polycmp.runs.buffer_reuse import sharing_memory
 
 ARRAYS = [
     np.ones((2, 3), np.float32),
@@ -26,59 +24,6 @@ ARRAYS = [
     np.ones((3, 2), ml_dtypes.int4).T,
     np.ones(2, ml_dtypes.float8_e5m2),
 ]
-
-
-def raised(function):
-    try:
-        function()
-    except BaseException as error:
-        return error
-    raise AssertionError("nothing was raised")
-
-
-def raise_it(error):
-    raise error
-
-
-class TestFailures:
-    @pytest.mark.parametrize("kind", [Exception, SystemExit, GeneratorExit, BaseException, MemoryError])
-    def test_what_called_code_raises_is_its_failure(self, kind):
-        assert is_users_failure(raised(lambda: raise_it(kind())))
-
-    def test_an_interrupt_is_nobodys_failure(self):
-        assert not is_users_failure(raised(lambda: raise_it(KeyboardInterrupt())))
-
-    def test_closing_a_generator_is_nobodys_failure(self):
-        seen = []
-
-        def generator():
-            with OthersCode(DataError, "failed"):
-                try:
-                    yield 1
-                except BaseException as error:
-                    seen.append(is_users_failure(error))
-                    raise
-
-        running = generator()
-        next(running)
-        running.close()
-        assert seen == [False]
-
-    @pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), RuntimeError("x")])
-    def test_a_block_names_whose_code_failed(self, error):
-        with pytest.raises(DataError, match="it failed") as caught, OthersCode(DataError, "it failed", whose="me"):
-            raise_it(error)
-        assert caught.value.whose == "me"
-        assert type(error).__name__ in caught.value.why
-
-    def test_errors_of_ours_pass_through_a_block(self):
-        with pytest.raises(BackendError, match="mine"), OthersCode(DataError, "it failed"):
-            raise_it(BackendError("mine"))
-
-    def test_a_long_text_is_cut(self):
-        text = describe_exception(ValueError("word " * 1_000_000))
-        assert len(text) < 5000
-        assert text.endswith("(5000000 characters)")
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}-{array.shape}"[:40])
@@ -102,23 +47,6 @@ class TestReadOnly:
         assert made.flags.writeable
         assert not np.shares_memory(made, array)
         assert array.flags.writeable == before
-
-
-class TestSharing:
-    def test_of_memory_that_somebody_can_write(self):
-        buffer = np.zeros(10)
-        assert sharing_memory({"y": buffer[2:5]}, {"one": {"a": buffer[4:6]}, "two": {"a": buffer[5:]}}) == ["one"]
-        assert sharing_memory({"y": buffer[::-1]}, {"one": {"a": buffer[:1]}}) == ["one"]
-
-    def test_views_of_inputs_and_constants_may_be_shared(self):
-        given = read_only(np.zeros(10))
-        assert not sharing_memory({"y": given[:5]}, {"one": {"y": given[:5]}})
-        constant = np.frombuffer(bytes(40), np.float32)
-        assert not sharing_memory({"y": constant.reshape(2, 5)}, {"one": {"y": constant}})
-
-    def test_nothing_is_shared_where_there_is_nothing(self):
-        empty = np.zeros((0, 3))
-        assert not sharing_memory({"y": empty}, {"one": {"y": empty}})
 
 
 class TestOutputs:

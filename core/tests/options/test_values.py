@@ -7,7 +7,7 @@ import pytest
 from polycmp.errors import UsageError
 from polycmp.options import Key, OptionValues
 from polycmp.options.text import read_plain, words_of
-from polycmp.options.values import is_empty_value
+from polycmp.options.values import is_empty_value, parse_shape
 from polycmp.plan.build import make_plan
 from polycmp.plan.flags import build_table
 from polycmp.plan.sections import SECTIONS
@@ -85,3 +85,9 @@ def test_what_says_nothing_is_empty(value):
 @pytest.mark.parametrize("value", ["a", " a", 0, False, None, 0.0, ["a"], [0], {"x": False}, {"": "a"}])
 def test_what_says_something_is_not_empty(value):
     assert not is_empty_value(value)
+
+
+def test_values_as_typed():
+    assert parse_shape("[1,8]") == (1, 8)
+    with pytest.raises(UsageError, match="is not a shape"):
+        parse_shape("[1,a]")
