@@ -117,8 +117,17 @@ def test_under_github_only_our_own_annotations_are_commands(polycmp, tmp_path, m
     assert all(line.count("::") == 2 or COMMAND in line for line in commands)
 
 
-@pytest.mark.parametrize("mode", ["escapes", "lines", "surrogate", "long"])
-@pytest.mark.parametrize("how", [(), ("--use-subprocess",)])
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [
+        *((mode, ()) for mode in ("escapes", "lines", "surrogate", "long")),
+        ("escapes", ("--use-subprocess",)),
+        *(
+            pytest.param(mode, ("--use-subprocess",), marks=pytest.mark.corpus)
+            for mode in ("lines", "surrogate", "long")
+        ),
+    ],
+)
 def test_errors_of_a_library_reach_the_terminal_in_visible_characters_and_every_report(model, tmp_path, mode, how):
     site = odd_site(tmp_path / "site", FakeSite)
     reports = ("--report", "r.json", "r.html", "r.xml", "--save-accuracy-results", "m.json")
