@@ -52,12 +52,13 @@ def test_pickled_objects_are_never_read(tmp_path):
 
 def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path):
     path = tmp_path / "a.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("y.npy", "w", force_zip64=True) as y:
+    packing = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)  # in half the time
+    with packing as archive, archive.open("y.npy", "w", force_zip64=True) as y:
         header = {"descr": "<f4", "fortran_order": False, "shape": (2**28 + 2**20,)}
         np.lib.format.write_array_header_1_0(y, header)
         for _ in range(257):
             y.write(bytes(4 << 20))
-    assert path.stat().st_size < 2 << 20
+    assert path.stat().st_size < 6 << 20
     with pytest.raises(FileError, match="would unpack to") as refused:
         open_runs(path)
     assert "numpy.savez" in refused.value.hint
