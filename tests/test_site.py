@@ -57,10 +57,11 @@ def test_every_picture_is_shown(modules):
 def test_an_error_that_a_user_meets_is_in_the_index(modules, tmp_path, capsys):
     assert main(["run", str(tmp_path / "missing.onnx"), "-b", "onnxrt"]) == 3
     met = capsys.readouterr().err.splitlines()[0].removeprefix("polycmp: ")
-    found = {entry.message: entry.status for entry in modules[1].entries()}
-    matching = [message for message in found if re.fullmatch(re.escape(message).replace("…", ".*"), met)]
-    assert {found[message] for message in matching} == {3}
-    assert {"polycmp", "polycmp-locate", "polycmp-trt"} <= {entry.package for entry in modules[1].entries()}
+    entries = modules[1].entries()
+    statuses = {entry.message: entry.status for entry in entries}
+    matching = [message for message in statuses if re.fullmatch(re.escape(message).replace("…", ".*"), met)]
+    assert {statuses[message] for message in matching} == {3}
+    assert {"polycmp", "polycmp-locate", "polycmp-trt"} <= {entry.package for entry in entries}
 
 
 def test_the_page_of_errors_is_a_table_without_loose_ends(modules):

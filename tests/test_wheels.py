@@ -199,7 +199,9 @@ def test_the_core_works_alone(core_alone):
     assert core_alone("polycmp", "run", "--help").returncode == 0
 
 
-@pytest.mark.parametrize("backend", ["onnxrt", "onnx", "trt", "pluginref"])
+@pytest.mark.parametrize(
+    "backend", ["onnxrt", *(pytest.param(name, marks=pytest.mark.corpus) for name in ("onnx", "trt", "pluginref"))]
+)
 def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, backend):
     done = core_alone("polycmp", "run", "model.onnx", "-b", backend)
     assert done.returncode == 3
@@ -212,16 +214,21 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
     [
         ("locate", "polycmp-locate"),
         ("check lint", "polycmp-onnx"),
-        ("invariants", "polycmp-checks"),
-        ("selftest", "polycmp-checks"),
         ("suite", "polycmp-suite"),
-        ("mcp", "polycmp-mcp"),
-        ("record", "polycmp-record"),
-        ("decide", "polycmp-decide"),
-        ("tune", "polycmp-tune"),
-        ("pipeline", "polycmp-pipeline"),
-        ("generate", "polycmp-generate"),
-        ("check receipt", "polycmp-receipt"),
+        *(
+            pytest.param(command, package, marks=pytest.mark.corpus)
+            for command, package in (
+                ("invariants", "polycmp-checks"),
+                ("selftest", "polycmp-checks"),
+                ("mcp", "polycmp-mcp"),
+                ("record", "polycmp-record"),
+                ("decide", "polycmp-decide"),
+                ("tune", "polycmp-tune"),
+                ("pipeline", "polycmp-pipeline"),
+                ("generate", "polycmp-generate"),
+                ("check receipt", "polycmp-receipt"),
+            )
+        ),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
@@ -234,9 +241,10 @@ def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, comm
 @pytest.mark.parametrize(
     "words",
     [
+        ("run", "--load-outputs", "saved.json", "--report", "r.html"),
         *(
-            ("run", "--load-outputs", "saved.json", "--report", f"r.{suffix}")
-            for suffix in ("html", "xml", "md", "sarif")
+            pytest.param(("run", "--load-outputs", "saved.json", "--report", f"r.{suffix}"), marks=pytest.mark.corpus)
+            for suffix in ("xml", "md", "sarif")
         ),
         ("run", "model.onnx", "--save-heatmaps", "maps"),
     ],

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from polycmp.results.files import InputsWriter
 
 #: Data loader scripts as such tutorials write them, without their comments.
-SCRIPTS = Path(__file__).parent / "data" / "seed_scripts"
+SCRIPTS = Path(__file__).parent / "data" / "tutorial_scripts"
 
 #: `data_loader.py` for a model with the input X, as such tutorials write it.
 X_LOADER = """

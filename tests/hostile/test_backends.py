@@ -144,8 +144,16 @@ def test_what_ends_a_call_is_the_backends_failure(versus, mode, stage):
     assert len(said) < 20_000
 
 
-@pytest.mark.parametrize("stage", ["make", "infer", "deactivate"])
-@pytest.mark.parametrize("mode", ["exit", "panic"])
+@pytest.mark.parametrize(
+    ("mode", "stage"),
+    [
+        *(("exit", "make"), ("panic", "infer"), ("exit", "deactivate")),
+        *(
+            pytest.param(*ending, marks=pytest.mark.corpus)
+            for ending in (("panic", "make"), ("exit", "infer"), ("panic", "deactivate"))
+        ),
+    ],
+)
 def test_what_ends_a_call_in_a_worker_is_the_backends_failure(versus, mode, stage):
     status, said = versus(f"{mode},when={stage},python={sys.executable}")
     assert status == 3
@@ -345,7 +353,13 @@ class TestProcesses:
         assert "garbage on" not in done.out
         assert "raw garbage" not in done.out
 
-    @pytest.mark.parametrize("mode", ["close_descriptors", "chdir", "monkeypatch", "os_exit", "recursion"])
+    @pytest.mark.parametrize(
+        "mode",
+        [
+            *("close_descriptors", "os_exit", "recursion"),
+            *(pytest.param(mode, marks=pytest.mark.corpus) for mode in ("chdir", "monkeypatch")),
+        ],
+    )
     def test_a_worker_keeps_damage_to_itself(self, polycmp, hostile, mode):
         words = ("-b", f"hostile:mode={mode},python={sys.executable}", "-b", "hostile:mode=off", "-b", "onnx")
         done = polycmp("run", hostile, *words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 
 from onnx import defs
 
@@ -61,6 +62,11 @@ def by_operator() -> dict[str, tuple[Case, ...]]:
 def cases(most: int) -> list[Case]:
     """Return at most so many cases of each operator."""
     return [case for of in by_operator().values() for case in sample(of, most)]
+
+
+def first_cases(most: int) -> list[Case]:
+    """Return at most so many cases of each family, those that it begins with; no others are made."""
+    return [case for family in _FAMILIES for case in islice(family(), most)]
 
 
 def left_out() -> list[str]:

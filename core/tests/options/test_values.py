@@ -6,43 +6,15 @@ import pytest
 
 from polycmp.errors import UsageError
 from polycmp.options import Key, OptionValues
-from polycmp.options.text import read_plain, words_of
-from polycmp.options.values import is_empty_value
-from polycmp.plan.build import make_plan
+from polycmp.options.text import read_plain
+from polycmp.options.values import is_empty_value, parse_shape
 from polycmp.plan.flags import build_table
 from polycmp.plan.sections import SECTIONS
 from polycmp.plugins import Registry
 
 REGISTRY = Registry.discover()
 TABLE = build_table(REGISTRY)
-#: Options of the command and not of the run, and one that means something beside another alone.
-BESIDE_THE_PLAN = {"config", "write_config", "data_loader_func_name"}
 RTOL = Key("compare_func", "simple", "rtol")
-
-CORE = [
-    key
-    for key in TABLE.targets
-    if key.kind == "core" and key.owner in SECTIONS and key.owner != "log" and key.field not in BESIDE_THE_PLAN
-]
-#: Words for options that take no arbitrary text.
-WORDS = {
-    "input_shapes": "x:[1,2]",
-    "map_input": "a=b",
-    "map_output": "a=b",
-    "compare": "l2",
-    "data_loader": "ramp",
-    "max_memory": "1M",
-    "tolerance": "auto",
-}
-
-
-@pytest.mark.parametrize("key", CORE, ids=lambda key: key.field)
-def test_each_option_of_the_core_makes_another_plan(toybox, key):
-    field = TABLE.targets[key].field
-    word = "true" if field.kind == "flag" else WORDS.get(key.field, "7" if field.item in {int, float} else "text")
-    registry = Registry.discover()
-    given = OptionValues({key: TABLE.targets[key].convert([[word]])}, TABLE.classes)
-    assert make_plan(given, registry) != make_plan(OptionValues({}, TABLE.classes), registry)
 
 
 def test_what_is_typed_wins_over_a_run_file():
@@ -58,11 +30,6 @@ def test_backends_that_are_typed_take_the_place_of_all_of_a_run_file():
     file = read_plain({"backend": [{"backend": "onnx", "name": "a"}]}, TABLE, "run.toml")
     merged = OptionValues({}, TABLE.classes, backends=("openvino",)).over(file)
     assert (merged.backends, merged.whose) == (("openvino",), "")
-
-
-def test_words_of_values_are_read_back():
-    values = {RTOL: {"": 0.5, "y": 0.25}, Key("core", "run", "warm_up"): 3}
-    assert words_of(values, TABLE) == ["--rtol", "0.5", "y:0.25", "--warm-up", "3"]
 
 
 def test_a_section_has_what_was_given_and_defaults():
@@ -85,3 +52,9 @@ def test_what_says_nothing_is_empty(value):
 @pytest.mark.parametrize("value", ["a", " a", 0, False, None, 0.0, ["a"], [0], {"x": False}, {"": "a"}])
 def test_what_says_something_is_not_empty(value):
     assert not is_empty_value(value)
+
+
+def test_values_as_typed():
+    assert parse_shape("[1,8]") == (1, 8)
+    with pytest.raises(UsageError, match="is not a shape"):
+        parse_shape("[1,a]")

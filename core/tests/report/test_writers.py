@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from toymodels import residual, small
+
+from polycmp.report import Result
+from polycmp.report.writers import write_json
 
 
 @pytest.fixture
@@ -16,9 +21,9 @@ def outcome(polycmp, tmp_path):
 
 def test_the_report_tells_what_the_exit_status_does(outcome):
     assert outcome.status == 3
-    found = outcome.report()
-    assert (found["verdict"], found["exit_code"]) == ("error", 3)
-    passed = {pair["candidate"]: pair["passed"] for pair in found["comparison_results"] if pair["outputs"]}
+    report = outcome.report()
+    assert (report["verdict"], report["exit_code"]) == ("error", 3)
+    passed = {pair["candidate"]: pair["passed"] for pair in report["comparison_results"] if pair["outputs"]}
     assert passed["<good>"]
     assert not passed["bad"]
 
@@ -45,3 +50,11 @@ def test_figures_of_every_tensor_inside(polycmp, tmp_path):
     assert done.status == 1
     assert all(f"'{name}'" in done.out or f" {name} " in done.out for name in ("ww", "left", "sf", "y"))
     assert {"ww", "left", "sf", "y"} <= set(done.report()["comparison_results"][0]["outputs"])
+
+
+def test_the_document_is_written_as_it_is(tmp_path):
+    document = {"schema": 1, "verdict": "passed", "seconds": float("nan"), "names": ("a", "b")}
+    write_json(Result("run", "passed", "PASSED", "fine", document=document), str(tmp_path / "r.json"))
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert list(report) == list(document)
+    assert (report["seconds"], report["names"]) == ("nan", ["a", "b"])

@@ -1,6 +1,6 @@
 """Runners that are deliberately wrong, each in one way, and one that is right.
 
-`test_conformance_mutants.py` collects this file in a session of its own and looks at which tests fail.
+`test_runners.py` collects this file in a session of its own and looks at which tests fail.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -45,23 +48,27 @@ def test_marks_are_strict_and_say_whose_turn_it_is(kind):
     assert mark.kwargs == {"reason": f"{kind.__name__}: because", "raises": OSError, "strict": True}
 
 
-def run(source, tmp_path):
-    """Return outcome and reason of each test of a module, by name."""
-    found = {}
+def run(folder, *sources):
+    """Return outcome and reason of each test of some modules, by name; one session runs all of them."""
+    outcomes = defaultdict(dict)
 
     class Collect:
         def pytest_runtest_logreport(self, report):
             if report.when == "call" or report.outcome != "passed":
                 reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
-                found[report.nodeid.rpartition("::")[2]] = (report.outcome, getattr(report, "wasxfail", reason))
+                file, _, test = report.nodeid.partition("::")
+                outcome = (report.outcome, getattr(report, "wasxfail", reason))
+                outcomes[Path(file).name][test.rpartition("::")[2]] = outcome
 
-    path = tmp_path / f"test_inner_{tmp_path.name}.py"  # a module of one name is imported once
-    path.write_text("from polycmp.testing import *\nfrom polycmp.testing import Contract\n" + source)
+    # A module of one name is imported once.
+    paths = [folder / f"test_inner_{folder.name}_{number}.py" for number in range(len(sources))]
+    for path, source in zip(paths, sources, strict=True):
+        path.write_text("from polycmp.testing import *\nfrom polycmp.testing import Contract\n" + source)
     quiet = ["-qq", "-p", "no:xdist", "-p", "no:timeout", "-p", "no:faulthandler", "-p", "no:logging"]
-    where = ["-o", "addopts=--import-mode=importlib", "--rootdir", str(tmp_path), "-c", str(tmp_path / "none.ini")]
-    (tmp_path / "none.ini").write_text("[pytest]\n")
-    pytest.main([str(path), "-s", *quiet, *where], [Collect()])
-    return found
+    where = ["-o", "addopts=--import-mode=importlib", "--rootdir", str(folder), "-c", str(folder / "none.ini")]
+    (folder / "none.ini").write_text("[pytest]\n")
+    pytest.main([*map(str, paths), "-s", *quiet, *where], [Collect()])
+    return [outcomes[path.name] for path in paths]
 
 
 INNER = """
@@ -84,13 +91,13 @@ class TestMine(Contract):
 
 
 def test_capabilities_are_closed_and_expected_failures_strict(tmp_path):
-    found = run(INNER, tmp_path)
-    assert found["test_declared"][0] == "passed"
-    assert found["test_not_declared"] == ("skipped", "Skipped: capability not declared: slow (is slow)")
-    assert found["test_fails"] == ("skipped", "notyet: their bug")
-    assert found["test_passes_meanwhile"][0] == "failed"
-    assert "we thought" in found["test_passes_meanwhile"][1]
-    assert found["test_fails_otherwise"][0] == "failed"
+    [outcomes] = run(tmp_path, INNER)
+    assert outcomes["test_declared"][0] == "passed"
+    assert outcomes["test_not_declared"] == ("skipped", "Skipped: capability not declared: slow (is slow)")
+    assert outcomes["test_fails"] == ("skipped", "notyet: their bug")
+    assert outcomes["test_passes_meanwhile"][0] == "failed"
+    assert "we thought" in outcomes["test_passes_meanwhile"][1]
+    assert outcomes["test_fails_otherwise"][0] == "failed"
 
 
 def test_needs_marks_only_its_own_test():
@@ -168,27 +175,34 @@ from polycmp.spec import Verdict
 """
 
 
-@pytest.mark.parametrize(
-    ("body", "caught_by"),
-    [
-        ("", ()),
-        ("passed = True", ("test_different_outputs_fail_with_a_reason", "test_nan_beside_numbers_never_passes")),
-        ("return Verdict(passed)", ("test_different_outputs_fail_with_a_reason",)),
-        ("return passed", ("test_it_returns_a_verdict_with_named_figures",)),
-        ("candidate[...] = 0", ("test_it_does_not_write_to_its_arguments",)),
-        ("reference.setflags(write=True); reference[...] = candidate", ("test_it_does_not_write_to_its_arguments",)),
-        ("with suppress(ValueError): reference[...] = candidate", ("test_it_does_not_write_to_its_arguments",)),
-        ("passed = not (abs(candidate - reference) > 1e-5).any()", ("test_nan_beside_numbers_never_passes",)),
-        ("passed = bool(np.nanmax(abs(candidate - reference)) < 1e-5)", ("test_nan_beside_numbers_never_passes",)),
-        (
-            "passed = bool(np.allclose(candidate[~np.isnan(reference)], reference[~np.isnan(reference)]))",
-            ("test_nan_beside_numbers_never_passes",),
-        ),
-    ],
-)
-def test_wrong_compare_functions_are_caught(body, caught_by, tmp_path):
-    found = run(COMPARE.replace("BODY", body), tmp_path)
-    failed = {name.partition("[")[0] for name, (outcome, _) in found.items() if outcome == "failed"}
+#: What a wrong compare function does before it answers, and the tests that catch it.
+WRONG = [
+    ("", ()),
+    ("passed = True", ("test_different_outputs_fail_with_a_reason", "test_nan_beside_numbers_never_passes")),
+    ("return Verdict(passed)", ("test_different_outputs_fail_with_a_reason",)),
+    ("return passed", ("test_it_returns_a_verdict_with_named_figures",)),
+    ("candidate[...] = 0", ("test_it_does_not_write_to_its_arguments",)),
+    ("reference.setflags(write=True); reference[...] = candidate", ("test_it_does_not_write_to_its_arguments",)),
+    ("with suppress(ValueError): reference[...] = candidate", ("test_it_does_not_write_to_its_arguments",)),
+    ("passed = not (abs(candidate - reference) > 1e-5).any()", ("test_nan_beside_numbers_never_passes",)),
+    ("passed = bool(np.nanmax(abs(candidate - reference)) < 1e-5)", ("test_nan_beside_numbers_never_passes",)),
+    (
+        "passed = bool(np.allclose(candidate[~np.isnan(reference)], reference[~np.isnan(reference)]))",
+        ("test_nan_beside_numbers_never_passes",),
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes_by_body(tmp_path_factory):
+    sources = [COMPARE.replace("BODY", body) for body, _ in WRONG]
+    return dict(zip((body for body, _ in WRONG), run(tmp_path_factory.mktemp("wrong"), *sources), strict=True))
+
+
+@pytest.mark.parametrize(("body", "caught_by"), WRONG)
+def test_wrong_compare_functions_are_caught(outcomes_by_body, body, caught_by):
+    failed = {name.partition("[")[0] for name, (outcome, _) in outcomes_by_body[body].items() if outcome == "failed"}
+    assert outcomes_by_body[body]
     assert failed >= set(caught_by)
     assert bool(failed) == bool(caught_by)
 

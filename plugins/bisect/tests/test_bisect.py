@@ -439,16 +439,12 @@ class TestFindLinks:
         again, _ = place.over_toyrt("--find-links", folder, *self.WORDS)
         assert "environment" not in again.stdout  # none had to be made: they are what they were
 
-    def test_what_is_to_be_typed_next_runs_those_wheels(self, place, wheels):
+    def test_what_is_to_be_typed_next_runs_those_wheels_and_nobody_who_does_not_name_them(self, place, wheels):
         words = ("--over", "toyrt", "--find-links", wheels(3.2), *self.WORDS)
         done = place.polycmp("bisect", "m.onnx", "-b", "toy", "-b", "onnx", *words)
         assert done.returncode == 1, done.stdout + done.stderr
         (line,) = (line.partition("next: polycmp ")[2] for line in done.stdout.splitlines() if "next: " in line)
         assert place.polycmp("run", *shlex.split(line)[1:]).returncode == 1
-
-    def test_they_are_used_by_nobody_who_does_not_name_them(self, place, wheels):
-        done, _ = place.over_toyrt("--find-links", wheels(3.2), *self.WORDS)
-        assert done.returncode == 1
         assert "toyrt-3.2" in place.made()
         done = place.polycmp("run", "m.onnx", "-b", "toy:version=3.2", "-b", "onnx")
         assert done.returncode == 3

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,12 +39,32 @@ async def client_in(folder: Path, *words: str) -> AsyncIterator[Any]:
 
 def talk(folder: Path, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...] = ()) -> list[Any]:
     """Start the server in a folder, make calls, and return their results."""
+    return asyncio.run(results_of(client_in(folder, *words), calls))
 
-    async def session() -> list[Any]:
-        async with client_in(folder, *words) as client:
-            return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    return asyncio.run(session())
+def talk_here(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Make calls of a server in this process, which works in a folder; return their results.
+
+    What a call starts is a process as everywhere: only the start of the server, a second, is saved.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return asyncio.run(results_of(client_here(), calls))
+
+
+def client_here() -> Any:
+    """Return a client of a server in this process, which works in the current folder."""
+    from mcp import Client
+
+    from polycmp_mcp.calling import Caller
+    from polycmp_mcp.server import make_server
+
+    return Client(make_server(Caller()))
+
+
+async def results_of(connecting: Any, calls: Iterable[tuple[str, dict[str, Any]]]) -> list[Any]:
+    async with connecting as client:
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
 
 
 def answer(result: Any) -> dict[str, Any]:
@@ -119,7 +139,7 @@ def test_compare_answers_with_the_report_shortened_and_backends_with_what_is_ins
 
 def test_run_locate_and_reduce_work_on_a_model(models):
     pair = {"model": "other.onnx", "reference_model": "model.onnx", "backends": ["onnxrt"]}
-    same, differs, located, reduced, missing, slow = talk(
+    same, differs, located, reduced, missing, slow = talk_here(
         models,
         ("run", {"model": "model.onnx", "backends": ["onnxrt", "onnx"]}),
         ("run", pair),
@@ -144,7 +164,9 @@ def test_run_locate_and_reduce_work_on_a_model(models):
 
 def test_bisect_is_the_command(folder):
     pytest.importorskip("polycmp_bisect")
-    [result] = talk(folder, ("bisect", {"model": "nowhere.onnx", "backends": ["onnxrt", "onnx"], "over": "passes"}))
+    [result] = talk_here(
+        folder, ("bisect", {"model": "nowhere.onnx", "backends": ["onnxrt", "onnx"], "over": "passes"})
+    )
     assert "nowhere.onnx" in refusal(result)
 
 
@@ -204,7 +226,7 @@ def test_a_call_runs_no_code_and_installs_nothing_that_it_names(models, names):
     (models / "list.txt").write_text("inputs.py\n")
     (models / "run.toml").write_text('data-loader-script = "inputs.py"\n')
     (models / "evil.bin").write_bytes(b"")
-    results = talk(models, *(CODE[name] for name in names))
+    results = talk_here(models, *(CODE[name] for name in names))
     wrong = {
         what: refusal(found) for what, found in zip(names, results, strict=True) if "names code" not in refusal(found)
     }
@@ -215,7 +237,7 @@ def test_a_call_runs_no_code_and_installs_nothing_that_it_names(models, names):
 def test_words_without_dashes_are_no_command(models):
     pytest.importorskip("polycmp_bisect")
     words = ["touch", "ran", "model.onnx", "{passes}", "--passes", "a"]
-    [found] = talk(models, ("bisect", {**PAIR, "over": "passes", "options": words}))
+    [found] = talk_here(models, ("bisect", {**PAIR, "over": "passes", "options": words}))
     assert "follows --" in refusal(found)
     assert not (models / "ran").exists()
 
@@ -227,7 +249,7 @@ def test_what_chooses_how_a_model_is_computed_is_passed_on(models):
         {"backends": ["onnxrt:providers=cpu", "onnx"]},
         {"options": ["--compare", "l2", "--l2-tolerance", "1e-3", "--seed", "3"]},
     ]
-    for found in talk(models, *(("run", {**PAIR, **item}) for item in harmless)):
+    for found in talk_here(models, *(("run", {**PAIR, **item}) for item in harmless)):
         assert answer(found)["exit_status"] == 0
 
 
@@ -266,7 +288,7 @@ def test_a_call_writes_new_files_below_its_folder_only(models, elsewhere, names)
     refused = {name: refused[name] for name in names or refused}
     (models / "to_mine").symlink_to(mine)
     before = {path: path.read_bytes() for path in models.rglob("*") if path.is_file()}
-    results = talk(models, *(("run", {**PAIR, "options": words}) for words in refused.values()))
+    results = talk_here(models, *(("run", {**PAIR, "options": words}) for words in refused.values()))
     known = ("writes outside", "would write over", "hidden place", "does not name", "openvino", "overwrite")
     wrong = {
         what: refusal(found)
@@ -278,11 +300,12 @@ def test_a_call_writes_new_files_below_its_folder_only(models, elsewhere, names)
     assert not list(elsewhere.iterdir())
 
 
-def test_a_call_may_write_over_what_an_earlier_call_left_until_somebody_changes_it(models):
+def test_a_call_may_write_over_what_an_earlier_call_left_until_somebody_changes_it(models, monkeypatch):
+    monkeypatch.chdir(models)
     call = ("run", {**PAIR, "options": ["--log-file", "log.txt", "--save-outputs", "runs"]})
 
     async def session() -> list[Any]:
-        async with client_in(models) as client:
+        async with client_here() as client:
             found = [await client.call_tool(*call), await client.call_tool(*call)]
             (models / "log.txt").write_text("a remark of mine")
             return [*found, await client.call_tool(*call)]
@@ -296,7 +319,7 @@ def test_a_call_may_write_over_what_an_earlier_call_left_until_somebody_changes_
 def test_the_small_model_is_written_over_nothing(models):
     (models / "other_reduced.onnx").write_bytes(b"mine")
     pair = {"model": "other.onnx", "backends": ["onnxrt", "onnxrt:model=model.onnx"]}
-    [found] = talk(models, ("reduce", pair))
+    [found] = talk_here(models, ("reduce", pair))
     assert "would write over" in refusal(found)
     assert (models / "other_reduced.onnx").read_bytes() == b"mine"
 
@@ -311,7 +334,7 @@ def test_folders_to_write_to_may_be_named_and_then_are_the_only_ones(models, els
 
 def test_what_no_process_can_be_given_is_answered_in_words(folder):
     pair = {"new": "new.npz", "old": "old.npz"}
-    results = talk(
+    results = talk_here(
         folder,
         ("compare", {**pair, "new": "a\0b.npz"}),
         ("compare", {**pair, "options": ["--map-output", "a\0=b"]}),
@@ -367,7 +390,7 @@ def is_running(pid: int) -> bool:
 def test_scripts_run_where_the_server_allows_them(models):
     (models / "inputs.py").write_text("import numpy as np\ndef load_data():\n    yield {}\n", encoding="utf-8")
     arguments = {"model": "model.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script", "inputs.py"]}
-    [refused] = talk(models, ("run", arguments))
+    [refused] = talk_here(models, ("run", arguments))
     assert "--allow-scripts" in refusal(refused)
     [allowed] = talk(models, ("run", arguments), words=("--allow-scripts",))
     text = allowed.content[0].text

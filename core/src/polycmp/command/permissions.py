@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packaging.utils import canonicalize_name
 
 from polycmp.options import FlagTable, OptionField, changed_options, find_field, names_script
+from polycmp.plugins import packages_of_modules
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan
@@ -109,7 +109,7 @@ def _is_runtime(text: str, registry: Registry) -> bool:
 
 def _runtimes(registry: Registry) -> set[str]:
     """Return the packages that installed backends need."""
-    owners = metadata.packages_distributions()
     needed = (module for item in registry.runners.values() for each in item.spec.needs for module in each.split("|"))
     tops = {module.partition(".")[0] for module in needed}
-    return {canonicalize_name(name) for top in tops for name in owners.get(top, [top])}
+    packages = packages_of_modules(tops)
+    return {canonicalize_name(name) for top in tops for name in packages.get(top, [top])}

@@ -21,6 +21,7 @@ from polycmp.plugins.validation import validate
 from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
+    from polycmp.plugins.installed import packages_of_modules
     from polycmp.plugins.known import explain_kind, explain_suffix, known_names
 
 __all__ = [
@@ -41,8 +42,12 @@ __all__ = [
     "flag_of",
     "known_names",
     "missing_modules",
+    "packages_of_modules",
     "validate",
 ]
 
-if not TYPE_CHECKING:  # only answers to those who lack something need them
-    __getattr__, __dir__ = lazy_names(__name__, {"known": ["explain_kind", "explain_suffix", "known_names"]})
+if not TYPE_CHECKING:  # few runs need them
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {"known": ["explain_kind", "explain_suffix", "known_names"], "installed": ["packages_of_modules"]},
+    )

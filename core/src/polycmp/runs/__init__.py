@@ -5,37 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polycmp._inputs import PlanSource, RenamedFeeds, SampleFeeds, SampleFinder, Silent, asked_shapes, renamed_source
-from polycmp.runs.backend_run import BackendRun, copy_outputs
-from polycmp.runs.buffer_reuse import sharing_memory
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.comparers import Comparer, comparer_maker
-from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
-from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
-from polycmp.runs.observers import Observers, Outputs, RunStep
-from polycmp.runs.pairing import (
-    InputPairing,
-    Structure,
-    ambiguous_inputs,
-    check_given,
-    renamed_input_notes,
-    unmatched_input_notes,
-)
-from polycmp.runs.reference import choose_reference, labels_called
-from polycmp.runs.resolution import MakeSampleFinder, Resolved, resolve
-from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
-from polycmp.runs.sizes import ShapeSearch
-from polycmp.runs.tolerances import Tolerances, is_measured, open_tolerances
-from polycmp.runs.windows import MANY_OUTPUTS, MakeWindows, Windows, all_in_memory_note, open_windows
-from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments
 from polycmp.spec import lazy_names
 
 if TYPE_CHECKING:
+    from polycmp.runs.backend_run import BackendRun, copy_outputs
+    from polycmp.runs.buffer_reuse import sharing_memory
+    from polycmp.runs.compare_functions import make_functions
+    from polycmp.runs.comparers import Comparer, comparer_maker
+    from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
     from polycmp.runs.input_readers import compare_readers
     from polycmp.runs.jobs import Job, make_job, open_job, version_of
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
+    from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
     from polycmp.runs.networks import CompareNetworks, NetworkDifferences
+    from polycmp.runs.observers import Observers, Outputs, RunStep
+    from polycmp.runs.pairing import (
+        InputPairing,
+        Structure,
+        ambiguous_inputs,
+        check_given,
+        renamed_input_notes,
+        unmatched_input_notes,
+    )
+    from polycmp.runs.reference import choose_reference, labels_called
+    from polycmp.runs.resolution import MakeSampleFinder, Resolved, resolve
+    from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
+    from polycmp.runs.sizes import ShapeSearch
+    from polycmp.runs.tolerances import Tolerances, is_measured, open_tolerances
     from polycmp.runs.trial import Arrays, Trial, open_trial
     from polycmp.runs.voting import odd_one_out
+    from polycmp.runs.windows import MANY_OUTPUTS, MakeWindows, Windows, all_in_memory_note, open_windows
+    from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments
 
 __all__ = [
     "MANY_OUTPUTS",
@@ -105,15 +105,37 @@ __all__ = [
     "version_of",
 ]
 
-if not TYPE_CHECKING:  # few runs need these
+if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of the rest
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "backend_run": ["BackendRun", "copy_outputs"],
+            "buffer_reuse": ["sharing_memory"],
+            "compare_functions": ["make_functions"],
+            "comparers": ["Comparer", "comparer_maker"],
+            "feedback": ["Feedback", "FeedbackContext", "open_feedback"],
             "input_readers": ["compare_readers"],
             "jobs": ["Job", "make_job", "open_job", "version_of"],
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
+            "loop": ["Schedule", "Step", "copy_feed", "open_feeds", "run_steps"],
             "networks": ["CompareNetworks", "NetworkDifferences"],
+            "observers": ["Observers", "Outputs", "RunStep"],
+            "pairing": [
+                "InputPairing",
+                "Structure",
+                "ambiguous_inputs",
+                "check_given",
+                "renamed_input_notes",
+                "unmatched_input_notes",
+            ],
+            "reference": ["choose_reference", "labels_called"],
+            "resolution": ["MakeSampleFinder", "Resolved", "resolve"],
+            "resolved_backend": ["MakeWorker", "ResolvedBackend"],
+            "sizes": ["ShapeSearch"],
+            "tolerances": ["Tolerances", "is_measured", "open_tolerances"],
             "trial": ["Arrays", "Trial", "open_trial"],
             "voting": ["odd_one_out"],
+            "windows": ["MANY_OUTPUTS", "MakeWindows", "Windows", "all_in_memory_note", "open_windows"],
+            "workers": ["FindEnvironment", "MakeEnvironments", "MakeWorkers", "open_environments"],
         },
     )

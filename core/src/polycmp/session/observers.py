@@ -12,6 +12,7 @@ from polycmp.runs.observers import RunStep
 from polycmp.spec import RunObserver
 
 if TYPE_CHECKING:
+    from polycmp.plugins import Registry
     from polycmp.results.files import InputsWriter, OutputsWriter
     from polycmp.runs.resolution import Resolved
 
@@ -20,7 +21,7 @@ def save(resolved: Resolved) -> Saving | None:
     """Make the observer that saves a run's inputs and outputs; None unless that is asked for."""
     files = resolved.plan.files
     wanted = files.save_inputs or files.save_outputs or files.save_input_blob is not None
-    return Saving(files) if wanted else None
+    return Saving(files, resolved.registry) if wanted else None
 
 
 class Saving(RunObserver):
@@ -30,10 +31,11 @@ class Saving(RunObserver):
 
     Args:
         files: The part of the plan on files that are written.
+        registry: The plugins, which bring formats; by default those that are found then.
     """
 
-    def __init__(self, files: FilesPlan) -> None:
-        self._files = files
+    def __init__(self, files: FilesPlan, registry: Registry | None = None) -> None:
+        self._files, self._registry = files, registry
         self._stack = ExitStack()
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
@@ -52,9 +54,9 @@ class Saving(RunObserver):
         from polycmp.results.files import InputsWriter, OutputsWriter  # few runs save anything
 
         if self._files.save_inputs:
-            self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs))
+            self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs, self._registry))
         if self._files.save_outputs:
-            self._outputs = self._stack.enter_context(OutputsWriter(self._files.save_outputs))
+            self._outputs = self._stack.enter_context(OutputsWriter(self._files.save_outputs, self._registry))
         self._labels = [result.label for result in outcome.backends if result.backend != "saved"]
 
     def on_step(self, step: RunStep) -> None:

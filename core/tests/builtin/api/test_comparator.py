@@ -7,11 +7,13 @@ import pytest
 from commandline import TOYDIST
 from toymodels import small
 
-from polycmp.comparator import Comparator, CompareFunc, DataLoader, PostprocessFunc, RunResults
-from polycmp.errors import BackendError, DataError, UsageError
+from polycmp.builtin.api.accuracy import AccuracyResult
+from polycmp.comparator import Comparator, CompareFunc, DataLoader, IterationResult, PostprocessFunc, RunResults
+from polycmp.errors import BackendError, DataError, InvalidValueError
 from polycmp.func import extend
 from polycmp.json import load_json, save_json
-from polycmp.options.values import parse_shape
+from polycmp.runner import Runner
+from polycmp.tensors import TensorMetadata
 
 with pytest.MonkeyPatch.context() as path:  # its metadata is not to be found by the tests of other files
     path.syspath_prepend(str(TOYDIST))
@@ -84,7 +86,55 @@ def test_a_loader_is_extended(tmp_path):
     assert count() == 3
 
 
-def test_values_as_typed():
-    assert parse_shape("[1,8]") == (1, 8)
-    with pytest.raises(UsageError, match="is not a shape"):
-        parse_shape("[1,a]")
+def two_runs(*errors: float) -> RunResults:
+    expected = [IterationResult({"y": np.ones(4)}) for _ in errors]
+    made = [IterationResult({"y": np.ones(4) + error}) for error in errors]
+    return RunResults([("candidate", made), ("reference", expected)])
+
+
+class Half(Runner):
+    """Halves its input."""
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        return TensorMetadata().add("x", "float32", (-1, 2))
+
+    def infer_impl(self, feed_dict):
+        return {"y": np.asarray(feed_dict["x"]) / 2}
+
+
+def test_the_mean_over_iterations_is_judged():
+    function = CompareFunc.simple("max", atol=1e-3, rtol=0)
+    results = two_runs(0.0, 1.6e-3)
+    assert not Comparator.compare_accuracy(results, compare_func=function)
+    averaged = Comparator.compare_accuracy(results, compare_func=function, check_average=True)
+    assert averaged
+    assert averaged.stats() == (1, 0, 1)
+    assert averaged.output_names() == ["y"]
+    assert isinstance(averaged, AccuracyResult)
+    assert not AccuracyResult()  # where nothing was compared nothing agreed
+    assert not Comparator.compare_accuracy(two_runs(0.0, 2.6e-3), compare_func=function, check_average=True)
+
+
+def test_the_mean_of_an_error_over_iterations_is_not_rounded_to_nothing():
+    made = [IterationResult({"y": np.array([error])}) for error in (5e-324, 0.0)]
+    results = RunResults([("candidate", made), ("reference", [IterationResult({"y": np.zeros(1)})] * 2)])
+    function = CompareFunc.simple("max", atol=0, rtol=0)
+    assert not Comparator.compare_accuracy(results, compare_func=function, check_average=True)
+
+
+@pytest.mark.parametrize("function", [None, CompareFunc.indices(), lambda a, b, *, output: True])
+def test_a_mean_that_does_not_exist_is_refused(function):
+    with pytest.raises(InvalidValueError, match="check_average"):
+        Comparator.compare_accuracy(two_runs(0.0), compare_func=function, check_average=True)
+
+
+def test_the_default_pairs_compare_every_run_with_the_last():
+    runs = RunResults((name, [IterationResult({"y": np.zeros(1)})]) for name in "abc")
+    assert Comparator.default_comparisons(runs) == [(0, 2), (1, 2)]
+
+
+def test_inputs_are_saved_as_bare_bytes(tmp_path):
+    feed = {"x": np.array([[1.0, 2.0]], np.float32)}
+    Comparator.run([Half("half")], [feed], save_input_blob_path=str(tmp_path))
+    (written,) = tmp_path.rglob("*.bin")
+    assert np.frombuffer(written.read_bytes(), np.float32).tolist() == [1.0, 2.0]

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from polycmp.errors import FileError, PolycmpError, UsageError
-from polycmp.logger import G_LOGGER
+from polycmp.logger import G_LOGGER, LogMode
 from polycmp.messages import only_errors, setup_logging
 
 
@@ -238,3 +238,61 @@ def test_a_plain_program_sees_messages_on_stderr_once_it_asks_and_stdout_stays_c
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["cannot go on"]
     assert done.stderr.splitlines() == ["[V] asked", "cannot go on", "[I] from now on"]
+
+
+@pytest.fixture
+def logger():
+    names = ("polycmp", "polycmp.onnxrt")
+    before = {name: logging.getLogger(name).level for name in names}
+    handlers = list(logging.getLogger("polycmp").handlers)
+    yield G_LOGGER
+    G_LOGGER.log_file = None
+    G_LOGGER.module_severity = logging.WARNING
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+    logging.getLogger("polycmp").handlers[:] = handlers
+
+
+def test_severities_are_set_by_module(logger):
+    logger.module_severity = {"": logger.ERROR, "onnxrt": logger.VERBOSE}
+    assert logger.severity == logger.ERROR
+    assert logging.getLogger("polycmp.onnxrt").isEnabledFor(logging.DEBUG)
+    assert logger.module_severity == {"onnxrt": logger.VERBOSE, "": logger.ERROR}
+    with logger.verbosity({"": logger.INFO, "onnxrt": logger.CRITICAL}):
+        assert not logging.getLogger("polycmp.onnxrt").isEnabledFor(logging.ERROR)
+        assert logger.severity == logger.INFO
+    assert logging.getLogger("polycmp.onnxrt").isEnabledFor(logging.DEBUG)
+    logger.module_severity = logger.WARNING
+    assert not logging.getLogger("polycmp.onnxrt").isEnabledFor(logging.INFO)
+
+
+def test_messages_go_to_the_log_file(logger, tmp_path):
+    logger.log_file = str(tmp_path / "a.log")
+    logger.module_severity = logger.INFO
+    logger.info("to the file")
+    assert logger.log_file == str(tmp_path / "a.log")
+    logger.log_file = None
+    logger.info("not any more")
+    assert (tmp_path / "a.log").read_text() == "[I] to the file\n"
+
+
+def test_a_message_is_shown_once_where_that_is_asked_for(logger, tmp_path):
+    logger.log_file = str(tmp_path / "a.log")
+    logger.module_severity = logger.INFO
+    for _ in range(2):
+        logger.warning("once: a message of this test alone", mode=LogMode.ONCE)
+        logger.warning("each")
+    text = (tmp_path / "a.log").read_text()
+    assert (text.count("once"), text.count("each")) == (1, 2)
+
+
+def test_callbacks_see_the_severity(logger):
+    seen = []
+    logger.register_callback(lambda severity: seen.append(severity[""]))
+    logger.module_severity = logger.ERROR
+    assert seen[-1] == logger.ERROR
+
+
+def test_an_unknown_attribute_of_the_logger_is_an_error(logger):
+    with pytest.raises(AttributeError):
+        logger.module_severities = 1

@@ -9,64 +9,21 @@ import signal
 import subprocess
 import sys
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
+from saved_data import FEED, NEEDS_SAFETENSORS, read_everything, same, write_inputs, write_outputs
 from toymodels import small
 
 from polycmp.builtin.formats.run_results import RunResults
-from polycmp.errors import FileError, PluginError, UsageError
+from polycmp.errors import FileError, UsageError
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 from polycmp.results.runs import IterationResult
 
-NEEDS_SAFETENSORS = pytest.mark.skipif(find_spec("safetensors") is None, reason="safetensors is not installed")
 SAFETENSORS = pytest.param("a.safetensors", marks=NEEDS_SAFETENSORS)
 PATHS = ["a.json", "a.npz", SAFETENSORS, "folder"]
-FEED = {
-    "x": np.arange(6, dtype=np.float32).reshape(2, 3),
-    "fortran": np.asfortranarray(np.arange(12.0).reshape(3, 4)),
-    "strided": np.arange(20, dtype=np.int16)[::3],
-    "rank 0": np.array(3.5),
-    "empty": np.zeros((0, 3), np.int64),
-    "not numbers": np.array([np.nan, np.inf, -np.inf, -0.0], np.float16),
-    "bool": np.array([True, False]),
-    "uint64": np.array([2**64 - 1], np.uint64),
-    "complex": np.array([1 + 2j], np.complex64),
-    "complex128": np.array([[1 + 2j, 3]], np.complex128),
-    "big-endian": np.arange(3, dtype=">f4"),
-    "bfloat16": np.array([1.5, np.nan, -np.inf], ml_dtypes.bfloat16),
-    "fp8": np.arange(5).astype(ml_dtypes.float8_e4m3fn),
-    "int4": np.array([[1, -8], [7, 0]], ml_dtypes.int4),
-    "strings": np.array([["a", "ä\0"], ["", "\ud800"]], dtype=object),
-    "bytes": np.array([b"\0\xff", "text"], dtype=object),
-    "/encoder/../é:0\n": np.array([1], np.int8),
-    "../../escape": np.array([2], np.int8),
-    "polygraphy_class": np.array([3], np.int8),
-}
-
-
-def same(one, other):
-    if one.dtype == object:
-        return other.dtype == object and one.shape == other.shape and one.tolist() == other.tolist()
-    if one.dtype.name != other.dtype.name or one.shape != other.shape:
-        return False
-    return one.tobytes() == other.astype(one.dtype, copy=False).tobytes()  # the byte order itself need not survive
-
-
-def write_inputs(path, count=3):
-    with InputsWriter(path) as writer:
-        for i in range(count):
-            writer.add({**FEED, "i": np.array([i])})
-
-
-def write_outputs(path, labels=("one", "two"), count=3):
-    with OutputsWriter(path) as writer:
-        for i in range(count):
-            for label in labels:
-                writer.add(label, {**FEED, "i": np.array([i])}, 0.25 + i)
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -223,36 +180,6 @@ def test_opening_many_files_keeps_none_of_them_open(tmp_path, suffix):
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
 
 
-def test_numpy_reads_our_npz_without_us(tmp_path):
-    write_outputs(tmp_path / "a.npz")
-    with np.load(tmp_path / "a.npz", allow_pickle=False) as archive:
-        assert np.array_equal(archive["1/2/x"], FEED["x"])
-        assert archive["0/1/i"].tolist() == [1]
-
-
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_archives_that_numpy_made_are_one_iteration(tmp_path, save):
-    save(tmp_path / "golden.npz", y=FEED["x"], s=np.array(["a", "bc"]))
-    [feed] = open_inputs([tmp_path / "golden.npz"])
-    [run] = open_runs(tmp_path / "golden.npz")
-    [result] = run.iterations
-    assert run.label == "golden"
-    for arrays in (feed, result):
-        assert list(arrays) == ["y", "s"]
-        assert same(arrays["y"], FEED["x"])
-        assert arrays["s"].tolist() == ["a", "bc"]
-
-
-@NEEDS_SAFETENSORS
-def test_safetensors_that_others_made_are_one_iteration(tmp_path):
-    from safetensors.numpy import save_file
-
-    tensors = {"w": FEED["x"], "b": FEED["bfloat16"]}
-    save_file(tensors, tmp_path / "w.safetensors")
-    [feed] = open_inputs([tmp_path / "w.safetensors"])
-    assert [key for key in tensors if not same(tensors[key], feed[key])] == []
-
-
 @pytest.mark.parametrize("name", PATHS)
 def test_inputs_and_outputs_are_not_taken_for_one_another(tmp_path, name):
     write_inputs(tmp_path / name, 1)
@@ -267,13 +194,6 @@ def test_inputs_and_outputs_are_not_taken_for_one_another(tmp_path, name):
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------
-
-
-def read_everything(path):
-    for run in open_runs(path):
-        for iteration in run.iterations:
-            for array in iteration.values():
-                array.tobytes()
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.npz", SAFETENSORS])
@@ -300,24 +220,6 @@ def test_a_foreign_file_is_a_file_error_with_its_name(tmp_path, name, content):
         assert name in str(caught.value)
 
 
-def test_a_changed_byte_in_an_npz_is_noticed(tmp_path):
-    write_outputs(tmp_path / "a.npz", count=1)
-    data = bytearray((tmp_path / "a.npz").read_bytes())
-    position = data.index(FEED["x"].tobytes())
-    data[position] ^= 1
-    (tmp_path / "a.npz").write_bytes(data)
-    with pytest.raises(FileError, match="'0/0/x' is damaged") as caught:
-        read_everything(tmp_path / "a.npz")
-    assert "a.npz" in str(caught.value)
-
-
-def test_pickled_objects_are_never_read(tmp_path):
-    np.savez(tmp_path / "evil.npz", x=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(FileError, match="damaged") as caught:
-        list(open_inputs([tmp_path / "evil.npz"]))
-    assert "pickle" in str(caught.value).lower()
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("name", ["a.npz", "a.json", "folder/0.npz"])
 def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path, polycmp, name):
@@ -332,26 +234,6 @@ def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path, polycmp, name):
         assert "next:" in done.err
 
 
-def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path):
-    path = tmp_path / "a.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("y.npy", "w", force_zip64=True) as y:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (2**28 + 2**20,)}
-        np.lib.format.write_array_header_1_0(y, header)
-        for _ in range(257):
-            y.write(bytes(4 << 20))
-    assert path.stat().st_size < 2 << 20
-    with pytest.raises(FileError, match="would unpack to") as refused:
-        open_runs(path)
-    assert "numpy.savez" in refused.value.hint
-
-
-def test_arrays_that_others_compressed_are_read(tmp_path):
-    np.savez_compressed(tmp_path / "a.npz", y=np.zeros((1000, 1000)))
-    (run,) = open_runs(tmp_path / "a.npz")
-    (iteration,) = run.iterations
-    assert iteration["y"].shape == (1000, 1000)
-
-
 @pytest.mark.parametrize("name", [*PATHS, "a.txt"])
 def test_a_missing_path_is_a_file_error_that_suggests_the_near_one(tmp_path, name):
     (tmp_path / "a.jsom").touch()
@@ -359,12 +241,6 @@ def test_a_missing_path_is_a_file_error_that_suggests_the_near_one(tmp_path, nam
         with pytest.raises(FileError, match="no such file") as caught:
             read(tmp_path / name)
         assert name in str(caught.value)
-
-
-def test_an_unknown_class_in_json_is_named(tmp_path):
-    (tmp_path / "a.json").write_text(json.dumps([{"x": {"polygraphy_class": "TacticReplayData"}}]))
-    with pytest.raises(FileError, match="TacticReplayData"):
-        open_inputs([tmp_path / "a.json"])
 
 
 def test_a_folder_without_iterations_and_an_unknown_suffix_are_errors(tmp_path):
@@ -464,28 +340,6 @@ def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, cou
     assert [file for file in tmp_path.rglob("*") if not file.is_dir()] == []
 
 
-@NEEDS_SAFETENSORS
-@NEEDS_SAFETENSORS
-def test_safetensors_are_read_in_the_order_of_the_numbers_in_their_names(tmp_path):
-    from safetensors.numpy import save_file
-
-    names = [f"round_{number}.layer_{layer}.hidden" for number in (2, 10) for layer in (0, 9, 10)]
-    save_file({name: np.zeros(1, np.float32) for name in reversed(names)}, tmp_path / "w.safetensors")
-    [feed] = open_inputs([tmp_path / "w.safetensors"])
-    assert list(feed) == names
-
-
-def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_path, monkeypatch):
-    write_inputs(tmp_path / "a.safetensors", 1)
-    monkeypatch.setattr("polycmp.plugins.registry._exists", lambda name: name != "safetensors")
-    for use in (lambda: open_inputs([tmp_path / "a.safetensors"]), lambda: write_inputs(tmp_path / "b.safetensors")):
-        with pytest.raises(PluginError, match="safetensors") as caught:
-            use()
-        assert caught.value.hint == "pip install 'polycmp[safetensors]' (or its extra [full])"
-        assert "safetensors" in caught.value.whose
-    assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
-
-
 def test_a_writer_outside_its_block_says_so(tmp_path):
     with pytest.raises(FileError, match="with block"):
         InputsWriter(tmp_path / "a.npz").add(FEED)
@@ -536,49 +390,9 @@ def test_results_in_python_are_saved_and_loaded(tmp_path, name):
         twice.save(tmp_path / name)
 
 
-def test_a_folder_of_json_files_is_read_one_by_one(tmp_path):
-    for index in range(3):
-        with InputsWriter(tmp_path / "folder" / f"{index:010d}.json") as writer:
-            writer.add({"i": np.array([index])})
-    assert [int(feed["i"][0]) for feed in open_inputs([tmp_path / "folder"])] == [0, 1, 2]
-
-
 def test_a_suffix_that_nothing_has_is_wrong_usage_and_lists_those_there_are(tmp_path):
     with pytest.raises(UsageError, match=r"'\.nzp'; known are \.json, .*\.npz"):
         OutputsWriter(tmp_path / "results.nzp")
     (tmp_path / "a.bin").touch()
     with pytest.raises(FileError, match=r"'\.bin'"):
         open_runs(tmp_path / "a.bin")
-
-
-def test_an_array_alone_is_called_output(tmp_path, polycmp):
-    for name, array in (("new", np.arange(6.0) + 1), ("old", np.arange(6.0))):
-        np.save(tmp_path / f"{name}.npy", array)
-    done = polycmp("compare", "new.npy", "old.npy")
-    assert done.status == 1
-    assert "new against old" in done.out
-    assert "output   float64[6]" in done.out
-    assert polycmp("compare", "old.npy", "old.npy").status == 0
-
-
-@pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01\x00v\x00{", b"\x93NUMPY junk", b"no array"])
-def test_a_damaged_array_is_an_error_of_the_file(tmp_path, polycmp, content):
-    (tmp_path / "a.npy").write_bytes(content)
-    done = polycmp("compare", "a.npy", "a.npy")
-    assert done.status == 3
-    assert "a.npy: this is not an npy file, or only a part of one" in done.err
-
-
-def test_objects_are_not_unpickled(tmp_path, polycmp):
-    np.save(tmp_path / "a.npy", np.array([{}], dtype=object), allow_pickle=True)
-    done = polycmp("compare", "a.npy", "a.npy")
-    assert done.status == 3
-    assert "Python objects" in done.err
-
-
-def test_json_in_a_file_of_a_type_that_is_only_read_is_told_and_read_again(tmp_path, polycmp):
-    np.save(tmp_path / "a.npy", np.arange(3.0))
-    done = polycmp("data", "concat", "a.npy", "-o", "b.npy")
-    assert done.status == 0
-    assert "b.npy holds JSON, not what its suffix says" in done.err
-    assert polycmp("inspect", "data", "b.npy").status == 0

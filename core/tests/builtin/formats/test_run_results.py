@@ -14,7 +14,7 @@ import pytest
 
 from polycmp.builtin.formats.run_results import RunResults
 from polycmp.errors import DataError, FileError
-from polycmp.json import load_json, save_json
+from polycmp.json import from_json, load_json, save_json, to_json
 from polycmp.results.runs import IterationResult
 
 
@@ -175,3 +175,39 @@ def test_a_torch_tensor_without_torch_names_the_command_to_install_it(tmp_path, 
 def test_missing_json_is_a_file_error(tmp_path):
     with pytest.raises(FileError, match=r"missing\.json|cannot read"):
         load_json(tmp_path / "missing.json")
+
+
+def two_runs(*errors: float) -> RunResults:
+    expected = [IterationResult({"y": np.ones(4)}) for _ in errors]
+    made = [IterationResult({"y": np.ones(4) + error}) for error in errors]
+    return RunResults([("candidate", made), ("reference", expected)])
+
+
+def test_results_are_read_from_the_handle_just_written():
+    results = two_runs(0.5)
+    for handle in (io.StringIO(), io.BytesIO()):
+        results.save(handle)
+        assert RunResults.load(handle) == results
+        assert load_json(handle) == results
+
+
+def test_results_turn_into_json_text_and_back():
+    results = two_runs(0.5)
+    assert RunResults.from_json(results.to_json()) == results
+    assert from_json(to_json({"runs": results, "n": [1, None]}))["runs"] == results
+    with pytest.raises(FileError, match="no run results"):
+        RunResults.from_json("[]")
+
+
+def test_results_are_streamed_an_iteration_at_a_time(tmp_path):
+    results = two_runs(0.5, 0.25)
+    results.save(tmp_path / "runs.json")
+    pieces = list(RunResults.load_streaming([tmp_path / "runs.json", tmp_path / "runs.json"]))
+    assert [len(piece["candidate"]) for piece in pieces] == [1, 1, 1, 1]
+    assert RunResults.concat(pieces[:2]) == results
+
+
+def test_results_are_extended_with_pairs():
+    results = RunResults()
+    results.extend(two_runs(0.5).items())
+    assert list(results.keys()) == ["candidate", "reference"]

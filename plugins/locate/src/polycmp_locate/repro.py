@@ -126,9 +126,9 @@ class _Saver:
         part = self.candidate.part(tensors, [row.tensor])
         model.save_verified(part, str(self.folder / f"model{Path(model.path).suffix}"))
         self.model = f"model{Path(model.path).suffix}"
-        with InputsWriter(str(self.folder / "inputs.npz")) as writer:
+        with InputsWriter(str(self.folder / "inputs.npz"), self.registry) as writer:
             writer.add(tensors)
-        with OutputsWriter(str(self.folder / "expected.npz")) as outputs:
+        with OutputsWriter(str(self.folder / "expected.npz"), self.registry) as outputs:
             outputs.add(self.located.reference, expected, 0.0)
         with atomic_write(str(self.folder / "run.sh")) as file:
             file.write(to_bytes(self._script()))

@@ -11,6 +11,7 @@ import click
 from polycmp.command import BackendCommand, examples
 
 if TYPE_CHECKING:
+    from polycmp.plugins import Registry
     from polycmp.results.files import SavedInputs, SavedRun
 
 
@@ -41,8 +42,12 @@ def output_option(text: str) -> click.Parameter:
     return click.Option(["-o", "--output"], required=True, metavar="PATH", help=text)
 
 
-def open_saved(path: str) -> SavedInputs | list[SavedRun]:
+def open_saved(path: str, registry: Registry) -> SavedInputs | list[SavedRun]:
     """Open saved inputs, or saved outputs, whichever a file or folder holds.
+
+    Args:
+        path: The file or folder.
+        registry: The plugins, which bring formats.
 
     Raises:
         FileError: It is missing, damaged, or neither.
@@ -51,10 +56,10 @@ def open_saved(path: str) -> SavedInputs | list[SavedRun]:
     from polycmp.results.files import open_inputs, open_runs
 
     try:
-        return open_inputs([path])
+        return open_inputs([path], registry)
     except FileError as no_inputs:
         try:
-            return open_runs(path)
+            return open_runs(path, registry)
         except FileError:
             raise no_inputs from None
 

@@ -14,6 +14,7 @@ from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
     from polycmp.command import BackendCommand, Invocation
+    from polycmp.plugins import Registry
     from polycmp.results.files import SavedInputs, SavedRun
 
     Saved = SavedInputs | list[SavedRun]
@@ -23,7 +24,7 @@ def _concat(call: Invocation) -> int:
     paths, output = call.params["files"], call.params["output"]
     call.begin()
     refuse_own_folder(output, paths)
-    saved = [(path, open_saved(path)) for path in paths]
+    saved = [(path, open_saved(path, call.registry)) for path in paths]
     runs = [(path, item) for path, item in saved if isinstance(item, list)]
     if not runs:
         count = _concat_inputs(call, [(path, item) for path, item in saved if not isinstance(item, list)], output)
@@ -47,7 +48,7 @@ def _concat(call: Invocation) -> int:
 def _concat_inputs(call: Invocation, saved: Iterable[tuple[str, SavedInputs]], output: str) -> int:
     from polycmp.results.files import InputsWriter
 
-    with InputsWriter(output) as writer:
+    with InputsWriter(output, call.registry) as writer:
         check = _NameWarnings(call)
         count = 0
         for path, feeds in saved:
@@ -61,7 +62,7 @@ def _concat_inputs(call: Invocation, saved: Iterable[tuple[str, SavedInputs]], o
 def _concat_outputs(call: Invocation, saved: Iterable[tuple[str, list[SavedRun]]], output: str) -> dict[str, int]:
     from polycmp.results.files import OutputsWriter
 
-    with OutputsWriter(output) as writer:
+    with OutputsWriter(output, call.registry) as writer:
         check = _NameWarnings(call)
         for path, runs in saved:
             for run in runs:
@@ -97,12 +98,12 @@ def _merge(call: Invocation) -> int:
     paths, output = call.params["files"], call.params["output"]
     call.begin()
     refuse_own_folder(output, paths)
-    streams = [(path, _feeds(path)) for path in paths]
+    streams = [(path, _feeds(path, call.registry)) for path in paths]
     count, tensors = 0, 0
     with ExitStack() as stack:
         for feed in _merged(call, streams):
             if not count:
-                writer = stack.enter_context(InputsWriter(output))
+                writer = stack.enter_context(InputsWriter(output, call.registry))
             writer.add(feed)
             count, tensors = count + 1, len(feed)
     echo(visible(f"wrote {output}: {count} iteration{'' if count == 1 else 's'} of {tensors} inputs"))
@@ -115,9 +116,9 @@ def _to_input(call: Invocation) -> int:
     return status
 
 
-def _feeds(path: str) -> Iterator[Mapping[str, Any]]:
+def _feeds(path: str, registry: Registry) -> Iterator[Mapping[str, Any]]:
     """Return the iterations of a file of inputs, or of outputs: those of all its runs at once."""
-    saved = open_saved(path)
+    saved = open_saved(path, registry)
     if not isinstance(saved, list):
         return iter(saved)
     return _of_all_runs(saved)

@@ -236,7 +236,7 @@ def _write(call: Invocation, feeds: Iterable[dict[str, Any]]) -> int:
 
     output, count = call.params["output"], 0
     shown: Any = ""
-    with InputsWriter(output) as writer:
+    with InputsWriter(output, call.registry) as writer:
         for feed in feeds:
             writer.add(feed)
             shown = shown or TensorMetadata.from_feed_dict(feed)

@@ -31,7 +31,7 @@ def _show(call: Invocation) -> int:
     call.begin(reads=[("PATH", params["path"])])
     values = params["values"] or section.show_values
     view = DataView(params["every"], values, section.histogram, params["num_items"], section.line_width)
-    for line in describe_data(params["path"], view):
+    for line in describe_data(params["path"], view, call.registry):
         echo(line)
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from polycmp.errors import FileError
 from polycmp.results.files import open_inputs, open_runs
 from polycmp.tensors import dtype_class, dtype_name, format_shape, is_low_bit, to_numpy
 from polycmp.terminal import visible
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 BAR = 40
 BINS = 10
@@ -36,17 +39,22 @@ class DataView:
     width: int = 75
 
 
-def describe_data(path: str, view: DataView) -> Iterator[str]:
+def describe_data(path: str, view: DataView, registry: Registry) -> Iterator[str]:
     """Yield lines about a file or folder of inputs or outputs.
+
+    Args:
+        path: The file or folder.
+        view: Amount of detail to show.
+        registry: The plugins, which bring formats.
 
     Raises:
         FileError: It is missing, damaged, or neither.
     """
     try:
-        runs = open_runs(path)
+        runs = open_runs(path, registry)
     except FileError as not_outputs:
         try:
-            feeds = open_inputs([path])
+            feeds = open_inputs([path], registry)
         except FileError:
             raise not_outputs from None
         yield "==== Inputs ===="

@@ -42,7 +42,7 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
     tensors, expected = judge.tensors(part.inputs) or {}, judge.expected(part)
     name = f"model{Path(model.path).suffix}"
     model.save(failure.candidate.part(tensors, part.outputs), str(place / name))  # what was written was verified
-    _write_tensors(place, tensors, failure.reference.label, expected)
+    _write_tensors(place, registry, tensors, failure.reference.label, expected)
     words = _words(plan, registry, judge, part, name)
     status = EXIT_FAILED if failure.error else EXIT_DIFFERENT
     remake = remaking(plan, registry, failure.reference.label, name)
@@ -68,10 +68,12 @@ def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str
     return ["polycmp", *to_words(without_other_files, registry)]
 
 
-def _write_tensors(place: Path, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]) -> None:
-    with InputsWriter(str(place / INPUTS)) as writer:
+def _write_tensors(
+    place: Path, registry: Registry, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]
+) -> None:
+    with InputsWriter(str(place / INPUTS), registry) as writer:
         writer.add(tensors)
-    with OutputsWriter(str(place / EXPECTED)) as outputs:
+    with OutputsWriter(str(place / EXPECTED), registry) as outputs:
         outputs.add(label, expected, 0.0)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from polycmp.plugins import packages_of_modules
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan
@@ -24,6 +25,7 @@ class Versions:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._elsewhere: dict[str, tuple[str, ...]] = {}
+        self._packages: dict[str, Sequence[str]] = {}
 
     def of(self, backend: BackendPlan) -> Iterator[str]:
         """Yield names and versions of the packages that a backend is made of.
@@ -43,14 +45,15 @@ class Versions:
         contribution = self._registry.find_runner(backend.backend)
         yield f"{contribution.distribution} {contribution.version}"
         for module in contribution.spec.needs:
-            for name in self._packages.get(module.partition(".")[0], ()):
+            for name in self._packages_of(module.partition(".")[0]):
                 with suppress(importlib.metadata.PackageNotFoundError):
                     yield f"{name} {importlib.metadata.version(name)}"
 
-    @cached_property
-    def _packages(self) -> Mapping[str, Sequence[str]]:
-        """The names of the packages that bring each importable module."""
-        return importlib.metadata.packages_distributions()
+    def _packages_of(self, module: str) -> Sequence[str]:
+        """Return the names of the packages that bring a top-level module."""
+        if module not in self._packages:
+            self._packages[module] = packages_of_modules([module]).get(module, ())
+        return self._packages[module]
 
 
 def _installed_beside(python: str) -> Iterator[str]:

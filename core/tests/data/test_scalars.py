@@ -1,52 +1,13 @@
-"""Outputs that tell nothing of a model, and single whole numbers with which models work."""
+"""Single whole numbers with which models work."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from polycmp._builtin_options import RandomOptions, SimpleOptions
-from polycmp.compare.blindness import silent_outputs
-from polycmp.compare.pair import PairComparer
-from polycmp.compare.simple import Simple
+from polycmp._builtin_options import RandomOptions
 from polycmp.data.random import make_random, remarks
 from polycmp.tensors import TensorEntry, TensorMetadata
-
-NAN, INF = float("nan"), float("inf")
-OUTPUTS = [
-    ("next to nothing", np.linspace(-9e-8, 9e-8, 50, dtype=np.float32), True),
-    ("the same everywhere", np.full(50, 0.5), True),
-    ("the same whole number everywhere", np.full(50, 3), True),
-    ("all false", np.zeros(3, bool), True),
-    ("one that is next to nothing", np.array([1e-9]), True),
-    ("real numbers", np.linspace(0, 1, 50), False),
-    ("one element of many differs", np.r_[np.zeros(99_999), 1.0], False),
-    ("one number", np.array([0.7]), False),
-    ("one whole number", np.array(0), False),
-    ("nothing at all", np.zeros((0, 3)), False),
-    ("NaN", np.full(5, NAN), False),
-    ("infinite", np.full(5, INF), False),
-    ("text", np.array(["a", "a"], object), False),
-]
-
-
-@pytest.mark.parametrize("case", OUTPUTS, ids=[case[0] for case in OUTPUTS])
-def test_which_outputs_say_nothing(case):
-    _, array, silent = case
-    functions = {"simple": Simple(SimpleOptions())}
-    assert silent_outputs({"y": array}, functions) == (["y"] if silent else [])
-    assert silent_outputs({"y": array}, functions, ["y"]) == []
-
-
-@pytest.mark.parametrize(("atol", "silent"), [(1e-5, False), (0.5, True), (1e-12, False)])
-def test_what_says_nothing_hangs_on_the_tolerance_as_the_verdict_does(atol, silent):
-    outputs = {"y": np.random.default_rng(0).uniform(0.1, 0.4, (1, 64, 64)).astype(np.float32)}
-    functions = {"simple": Simple(SimpleOptions(atol={"": atol}))}
-    assert bool(silent_outputs(outputs, functions)) is silent
-    comparer = PairComparer("a", "b", functions, accepted=())
-    comparer.add(outputs, outputs)
-    assert (comparer.result().inconclusive == "blind") is silent
-
 
 WHOLE, REAL = np.dtype("i8"), np.dtype("f4")
 NUMBERS = [

@@ -18,7 +18,7 @@ from tutorial_folders import image_model, make_images, make_scene, script, token
 from polycmp.json import load_json
 from polycmp.results.files import open_inputs, open_runs
 
-TEXT = (Path(__file__).parent / "data" / "seed_commands.txt").read_text()
+TEXT = (Path(__file__).parent / "data" / "tutorial_commands.txt").read_text()
 GROUPS = [
     group for group in ([line for line in part.splitlines() if line[:1] != "#"] for part in TEXT.split("\n\n")) if group
 ]

@@ -22,7 +22,7 @@ def model(tmp_path):
     ("words", "status"),
     [
         ((), 1),
-        (("--atol", "0.6"), 3),
+        pytest.param(("--atol", "0.6"), 3, marks=pytest.mark.corpus),
         (
             (
                 "--atol",
@@ -38,11 +38,19 @@ def model(tmp_path):
             ),
             0,
         ),
-        (("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--cosine-similarity-threshold", "0.5"), 3),
-        (("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--allow-blind"), 0),
+        pytest.param(
+            ("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--cosine-similarity-threshold", "0.5"),
+            3,
+            marks=pytest.mark.corpus,
+        ),
+        pytest.param(
+            ("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--allow-blind"),
+            0,
+            marks=pytest.mark.corpus,
+        ),
         (("--postprocess", "top-1", "--validate", "--sequential-runners", "--warm-up", "1"), 0),
         (("--load-inputs", "i.json", "--load-outputs", "good.json", "--reference", "plain"), 1),
-        (("--reference", "toy"), 1),
+        pytest.param(("--reference", "toy"), 1, marks=pytest.mark.corpus),
     ],
 )
 def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, status):

@@ -75,8 +75,8 @@ while True:
     [
         ('sys.stdout.write(json.dumps({"log": [10, "polycmp", "again"]}) + "\\n")', "hung: no answer for 2 s"),
         ('sys.stdout.write("x" * 100_000)', "it wrote a line of more than 64 MiB"),
-        ('sys.stderr.write("x" * 100_000)', "hung: no answer for 2 s"),
-        ('sys.stdout.write("\\n")', "hung: no answer for 2 s"),
+        pytest.param('sys.stderr.write("x" * 100_000)', "hung: no answer for 2 s", marks=pytest.mark.corpus),
+        pytest.param('sys.stdout.write("\\n")', "hung: no answer for 2 s", marks=pytest.mark.corpus),
     ],
     ids=["messages", "one line", "one line of standard error", "empty lines"],
 )
