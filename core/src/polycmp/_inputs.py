@@ -134,6 +134,15 @@ class PlanSource(DataSource):
         other._notes = []  # noqa: SLF001 - its own
         return other
 
+    def take(self, feeds: Iterable[Feed]) -> None:
+        """Give these feeds in place of what the data loader draws; those of files and scripts stay.
+
+        Args:
+            feeds: The feeds; can be passed over again.
+        """
+        if self._free:
+            self._make, self._free, self.synthetic = (lambda _: feeds), False, False
+
     @property
     def notes(self) -> Sequence[str]:
         """Notes on the shapes that were chosen and the values that were drawn, with the reasons."""

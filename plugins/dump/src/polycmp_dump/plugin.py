@@ -1,0 +1,33 @@
+"""Contributions of this package. Light: only the standard library and `polycmp.spec` are imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polycmp.spec import RunnerSpec, hookimpl, opt
+
+
+@dataclass(frozen=True)
+class DumpOptions:
+    """Options of the backend `dump`."""
+
+    folder: str = opt("", help="Folder of the dump; by default the one that the map names.", metavar="DIR")
+    map: str = opt("", help="Map of the dump: which file holds which tensor, and how.", metavar="FILE")
+
+    def __post_init__(self) -> None:
+        if not (self.folder or self.map):
+            raise ValueError("a folder or a map is missing: -b dump:folder=DIR,map=dump.toml")
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Contribute the backend `dump`."""
+    yield RunnerSpec(
+        name="dump",
+        summary="Tensors that another program dumped: a phone, an NPU, a program in C++",
+        factory="polycmp_dump.runner:make_runner",
+        options=DumpOptions,
+        accepts=("onnx", "tflite", "torch"),
+        tools="polycmp_dump.tools:DumpTools",
+    )
