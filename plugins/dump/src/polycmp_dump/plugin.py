@@ -12,8 +12,10 @@ from polycmp.spec import RunnerSpec, hookimpl, opt
 class DumpOptions:
     """Options of the backend `dump`."""
 
-    folder: str = opt("", help="Folder of the dump; by default the one that the map names.", metavar="DIR")
-    map: str = opt("", help="Map of the dump: which file holds which tensor, and how.", metavar="FILE")
+    folder: str = opt(
+        "", help="Folder of the dump; by default the one that the map names.", alias="--dump", metavar="DIR"
+    )
+    map: str = opt("", help="Map of the dump: which file holds which tensor, and how.", alias="--map", metavar="FILE")
 
     def __post_init__(self) -> None:
         if not (self.folder or self.map):
