@@ -93,8 +93,21 @@ class Dump:
 
     @cached_property
     def graph(self) -> DumpGraph:
-        """The model between the tensors that were dumped."""
-        return DumpGraph(self, self._model_graph, frozenset(self.tensors))
+        """The model between the tensors that were dumped.
+
+        Raises:
+            FileError: None of the model's outputs is among them.
+        """
+        graph = DumpGraph(self, self._model_graph, frozenset(self.tensors))
+        if not graph.outputs:
+            raise FileError(
+                f"no file in {self._map.folder} is known to hold an output of {self._model.path}: "
+                f"{_some(self._model_graph.outputs)}",
+                whose=self._map.path,
+                why=f"files: {_some(list(self._folder.paths))}",
+                hint=f"polycmp template dump {self._model.path} {self._map.folder} -b onnxrt -o dump.toml",
+            )
+        return graph
 
     @cached_property
     def tensors(self) -> Mapping[str, RecordedTensor]:
@@ -104,18 +117,14 @@ class Dump:
             UsageError: The map names a tensor that the model does not have, or two files hold one tensor.
             FileError: No file belongs to the model.
         """
-        graph = self._model_graph
-        static = static_tensors(graph)
-        computed = [name for node in graph.nodes for name in node.outputs if name and name not in static]
-        known = list(dict.fromkeys([*graph.inputs, *computed]))
+        known = list(dict.fromkeys([*self.inputs, *self.computed]))
         self._check_rules(known)
         claimed: dict[str, list[DumpFile]] = {}
         for rule in self._map.rules:
             if rule.file is not None:
                 claimed[rule.name] = self._files_of(rule)
         taken = {file.path for files in claimed.values() for file in files}
-        patterns = [FilePattern(text, self._map.path) for text in self._map.files]
-        found = [file for file in self._folder.find(patterns) if file.path not in taken]
+        found = [file for file in self.files if file.path not in taken]
         pairs = self._pair(found, [name for name in known if name not in claimed])
         for file in found:
             if file.name in pairs:
@@ -125,12 +134,38 @@ class Dump:
             raise FileError(
                 f"no file in {self._map.folder} belongs to a tensor of {self._model.path}",
                 why=f"files: {_some(list(self._folder.paths))}; tensors: {_some(known)}",
-                hint="say in a map which is which: polycmp template dump",
+                hint=f"polycmp template dump {self._model.path} {self._map.folder} -b onnxrt -o dump.toml",
             )
         if unused:
             self.notes.append(f"{counted(len(unused), 'tensor')} of the dump not known in the model: {_some(unused)}")
         tensors = {name: self._recorded(name, claimed[name]) for name in known if name in claimed}
         return self._complete(tensors)
+
+    @cached_property
+    def computed(self) -> Sequence[str]:
+        """The tensors that the model's operators make of its inputs."""
+        graph = self._model_graph
+        static = static_tensors(graph) | graph.opaque
+        return [name for node in graph.nodes for name in node.outputs if name and name not in static]
+
+    @cached_property
+    def files(self) -> Sequence[DumpFile]:
+        """The files of the dump, but for those that the map gives to single tensors and no pattern matches."""
+        patterns = [FilePattern(text, self._map.path) for text in self._map.files]
+        return list(self._folder.find(patterns))
+
+    def is_raw(self, file: DumpFile) -> bool:
+        """Return whether a file does not say what type its numbers have."""
+        return not _tells_shape(file)
+
+    def read_file(self, file: DumpFile, dtype: str) -> Array:
+        """Return what a file holds, as it lies there.
+
+        Args:
+            file: The file.
+            dtype: Element type, where the file does not say it.
+        """
+        return self._folder.read(file, dtype, self._map.common.byte_order or "little")
 
     def _check_rules(self, known: Sequence[str]) -> None:
         from fnmatch import filter as matching
@@ -170,7 +205,29 @@ class Dump:
         self._tell("by the spelling of their names", {a: b for a, b in pairs.items() if a != b})
         self._tell("by the names of their operators", by_operator)
         pairs.update({name: operators[operator] for name, operator in by_operator.items()})
-        return pairs
+        inputs = [name for name in self.inputs if name in known and name not in pairs.values()]
+        by_size = dict(self._fitting(found, inputs, pairs))
+        self._tell("as the only ones of their size", by_size)
+        return {**pairs, **by_size}
+
+    def _fitting(
+        self, found: Sequence[DumpFile], inputs: Sequence[str], pairs: Mapping[str, str]
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the tensors of a dump which alone have the size of an input, with the input."""
+        first = {file.name: file for file in reversed(found) if file.name not in pairs}
+        sizes = {name: self._size(file) for name, file in first.items()} if inputs else {}
+        wanted = {name: _elements(self.inputs[name]) for name in inputs}
+        for name, size in wanted.items():
+            fitting = [file_name for file_name, count in sizes.items() if count == size]
+            if size and len(fitting) == 1 and list(wanted.values()).count(size) == 1:
+                yield fitting[0], name
+
+    def _size(self, file: DumpFile) -> int:
+        """Return the number of elements in a file, of float32 where it does not say its type."""
+        try:
+            return int(self.read_file(file, "float32").size)
+        except FileError:  # of another type; it tells nothing
+            return 0
 
     def _tell(self, how: str, pairs: Mapping[str, str]) -> None:
         if pairs:
@@ -498,6 +555,11 @@ class RecordedFeeds:
 def _iterations_of(tensors: Iterable[RecordedTensor]) -> list[int]:
     numbers = {index for tensor in tensors for index in tensor.files if index is not None}
     return sorted(numbers) or [0]
+
+
+def _elements(entry: TensorEntry) -> int:
+    """Return the number of elements of a tensor; 0 where dimensions are open."""
+    return 0 if entry.shape is None or entry.is_dynamic() else math.prod(map(int, entry.shape))
 
 
 def _tells_shape(file: DumpFile) -> bool:

@@ -27,6 +27,7 @@ _ONNX = frozenset({".pb", ".tensorproto"})
 #: Formats of the core whose files hold several arrays by name.
 _ARCHIVES = frozenset({".npz", ".safetensors", ".json"})
 _PLACEHOLDER = re.compile(r"\{(tensor|node|iteration)\}|(\*)")
+_ITERATION = "{iteration}"
 _EXPRESSIONS = {"tensor": "(?P<tensor>.+)", "node": "(?P<node>.+)", "iteration": r"(?P<iteration>\d+)"}
 
 
@@ -40,6 +41,7 @@ class DumpFile:
         iteration: Iteration that the array belongs to; None where it is the same in all.
         member: Name of the array in a file of several; empty for a file of one.
         is_node: Whether the name is that of the operator that made the tensor.
+        pattern: Path in the folder, with `{iteration}` in place of its number.
     """
 
     path: Path
@@ -47,6 +49,7 @@ class DumpFile:
     iteration: int | None = None
     member: str = ""
     is_node: bool = False
+    pattern: str = ""
 
     def __str__(self) -> str:
         return f"{self.path}[{self.member}]" if self.member else str(self.path)
@@ -66,7 +69,7 @@ class FilePattern:
     def __init__(self, text: str, whose: str) -> None:
         parts, end = [], 0
         for match in _PLACEHOLDER.finditer(text):
-            parts += [re.escape(text[end : match.start()]), "[^/]*" if match[2] else _EXPRESSIONS[match[1]]]
+            parts += [re.escape(text[end : match.start()]), "[^/]*?" if match[2] else _EXPRESSIONS[match[1]]]
             end = match.end()
         try:
             self._expression = re.compile("".join([*parts, re.escape(text[end:])]))
@@ -81,9 +84,13 @@ class FilePattern:
             )
 
     def match(self, path: str) -> Mapping[str, str] | None:
-        """Return what the names in braces stand for in a path; None if it does not match."""
+        """Return what the names in braces stand for in a path, and the path without its number; None if it is other."""
         found = self._expression.fullmatch(path)
-        return None if found is None else {key: value for key, value in found.groupdict().items() if value}
+        if found is None:
+            return None
+        named = {key: value for key, value in found.groupdict().items() if value}
+        start, end = found.span("iteration") if "iteration" in named else (0, 0)
+        return {**named, "pattern": f"{path[:start]}{_ITERATION}{path[end:]}" if end else path}
 
 
 class DumpFolder:
@@ -126,9 +133,9 @@ class DumpFolder:
             name = match.get("tensor") or match.get("node") or ""
             if path.suffix.lower() in _ARCHIVES:
                 for member in self._members(path):
-                    yield DumpFile(path, member, iteration, member)
+                    yield DumpFile(path, member, iteration, member, pattern=match["pattern"])
             elif name:
-                yield DumpFile(path, name, iteration, is_node="node" in match)
+                yield DumpFile(path, name, iteration, is_node="node" in match, pattern=match["pattern"])
 
     def find_named(self, pattern: FilePattern, name: str) -> list[DumpFile]:
         """Return the files of one tensor."""
@@ -137,7 +144,7 @@ class DumpFolder:
             match = pattern.match(path_name)
             if match is not None:
                 iteration = int(match["iteration"]) if "iteration" in match else None
-                found.append(DumpFile(path, name, iteration))
+                found.append(DumpFile(path, name, iteration, pattern=match["pattern"]))
         return found
 
     def _members(self, path: Path) -> dict[str, Callable[[], Array]]:
@@ -257,9 +264,12 @@ def _named(name: str, depth: int | None) -> dict[str, str]:
     parts = name.split("/")
     last = Path(parts[-1])
     parts[-1] = last.stem if last.suffix.lower() in known_suffixes() else last.name
-    found = {} if depth is None else {"iteration": re.findall(r"\d+", parts[depth])[-1]}
-    kept = [part for at, part in enumerate(parts) if depth is None or at > depth]
-    return {**found, "tensor": "/".join(kept)}
+    if depth is None:
+        return {"tensor": "/".join(parts), "pattern": name}
+    number = re.findall(r"\d+", parts[depth])[-1]
+    whole = name.split("/")
+    whole[depth] = f"{whole[depth][: -len(number)]}{_ITERATION}"
+    return {"iteration": number, "tensor": "/".join(parts[depth + 1 :]), "pattern": "/".join(whole)}
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from polycmp.spec import RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, RunnerSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -32,4 +32,12 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=DumpOptions,
         accepts=("onnx", "tflite", "torch"),
         tools="polycmp_dump.tools:DumpTools",
+    )
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the command that writes a map."""
+    yield CommandSpec(
+        ("template", "dump"), "Write a map of a dump, paired by names and values.", "polycmp_dump.template:dump_map"
     )
