@@ -116,14 +116,14 @@ class Codes:
         low, high = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
         scale = (high - low) / 255 or 1.0
         scale, zero = self.scales.setdefault(name, (scale, round(-low / scale)))
-        return np.clip(np.rint(array / scale) + zero, 0, 255).astype(np.uint8)
+        return np.asarray(np.clip(np.rint(array / scale) + zero, 0, 255), np.uint8)
 
     def __call__(self, name: str, array: np.ndarray) -> np.ndarray:
         if array.dtype != np.float32:
             return array
         codes = self.encode(name, array)
         scale, zero = self.scales[name]
-        return ((codes.astype(np.float32) - zero) * np.float32(scale)).astype(np.float32)
+        return np.asarray((codes.astype(np.float32) - zero) * np.float32(scale), np.float32)
 
 
 def run_on_device(
@@ -178,3 +178,18 @@ def write_raw(folder: Path | str, iterations: Iterable[Tensors], *, last: bool =
 
 #: A map for such a folder.
 NHWC = 'folder = "out"\nfiles = "Result_{iteration}/{tensor}.raw"\nlayout = "NHWC"\n'
+
+
+def write_codes(folder: Path | str, iterations: Iterable[Tensors], codes: Codes) -> None:
+    """Write tensors as codes of 8 bits with channels last, and a map with the scales."""
+    lines = [NHWC]
+    for number, tensors in enumerate(iterations):
+        place = Path(folder, f"Result_{number}")
+        place.mkdir(parents=True)
+        for name, array in tensors.items():
+            coded = codes.encode(name, array) if name in codes.scales else array
+            np.ascontiguousarray(channels_last(coded)).tofile(place / f"{underscored(name)}.raw")
+    for name in tensors.keys() & codes.scales.keys():
+        scale, zero = codes.scales[name]
+        lines.append(f'[tensors."{name}"]\ndtype = "uint8"\nscale = {scale:.9g}\nzero_point = {zero}\n')
+    Path("dump.toml").write_text("\n".join(lines))
