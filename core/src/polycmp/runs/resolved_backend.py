@@ -79,7 +79,7 @@ class ResolvedBackend:
         with self.model.registry.explained(self.contribution):
             return self.tools.precision(self.model, self.plan.options)
 
-    @property
+    @cached_property
     def recorded_inputs(self) -> Iterable[Feed] | None:
         """The inputs of a run that is over, where the backend shows one and knows them."""
         if self.contribution is None:

@@ -98,7 +98,7 @@ class Dump:
         Raises:
             FileError: None of the model's outputs is among them.
         """
-        graph = DumpGraph(self, self._model_graph, frozenset(self.tensors))
+        graph = DumpGraph(self, self._model_graph, self.readable)
         if not graph.outputs:
             raise FileError(
                 f"no file in {self._map.folder} is known to hold an output of {self._model.path}: "
@@ -125,9 +125,9 @@ class Dump:
                 claimed[rule.name] = self._files_of(rule)
         taken = {file.path for files in claimed.values() for file in files}
         found = [file for file in self.files if file.path not in taken]
-        pairs = self._pair(found, [name for name in known if name not in claimed])
+        pairs, given = self._pair(found, known), set(claimed)
         for file in found:
-            if file.name in pairs:
+            if file.name in pairs and pairs[file.name] not in given:
                 claimed.setdefault(pairs[file.name], []).append(file)
         unused = list(dict.fromkeys(file.name for file in found if file.name not in pairs))
         if not claimed:
@@ -166,6 +166,35 @@ class Dump:
             dtype: Element type, where the file does not say it.
         """
         return self._folder.read(file, dtype, self._map.common.byte_order or "little")
+
+    @cached_property
+    def readable(self) -> frozenset[str]:
+        """The names of the tensors whose files fit the model; others inside it are left out, with a note.
+
+        Raises:
+            FileError: A file of an output does not fit.
+            UsageError: The map says of a tensor what cannot be.
+        """
+        errors = {name: error for name in self.tensors if (error := self._misfit(name)) is not None}
+        self.notes.extend(f"left out: {error.what}" for error in list(errors.values())[:_SHOWN])
+        if len(errors) > _SHOWN:
+            self.notes.append(f"left out: {len(errors) - _SHOWN} more, whose files do not fit the model either")
+        return frozenset(self.tensors) - errors.keys()
+
+    def _misfit(self, name: str) -> FileError | None:
+        """Return what is wrong with the files of a tensor inside the model; None if nothing is.
+
+        Of inner tensors the first iteration is looked at. Errors are those of `readable`.
+        """
+        is_end = name in self.inputs or name in self._model_graph.outputs
+        try:
+            for iteration in self.iterations if is_end else self.iterations[:1]:
+                self._lie(name, iteration)
+        except FileError as error:
+            if is_end:
+                raise
+            return error
+        return None
 
     def _check_rules(self, known: Sequence[str]) -> None:
         from fnmatch import filter as matching
@@ -231,7 +260,7 @@ class Dump:
 
     def _tell(self, how: str, pairs: Mapping[str, str]) -> None:
         if pairs:
-            shown = listed([f"{one} = {two}" for one, two in pairs.items()], _SHOWN)
+            shown = listed([f"{one} = {two}" for one, two in pairs.items()], 2)
             self.notes.append(f"{counted(len(pairs), 'tensor')} of the dump paired {how}: {shown}")
 
     def _recorded(self, name: str, files: Sequence[DumpFile]) -> RecordedTensor:
@@ -379,6 +408,19 @@ class Dump:
             FileError: Its file is missing, damaged, or holds another number of elements.
             UsageError: The map says what does not fit the tensor.
         """
+        array, order, shape = self._lie(name, iteration)
+        recorded = self.tensors[name]
+        if recorded.rule.scale is not None:
+            scale, zero = self._steps(array, recorded.rule, recorded.file_of(iteration))
+            array = ((array.astype(np.float64) - zero) * scale).astype(np.float32)
+        array = array.reshape(shape) if order is None else transposed(array, order)
+        return _as_model(array, self._entry(name, iteration))
+
+    def _lie(self, name: str, iteration: int) -> tuple[Array, tuple[int, ...] | None, tuple[int, ...]]:
+        """Return a tensor as it lies in its file, the order of its axes there, and its shape in the model.
+
+        Errors are those of `read`.
+        """
         recorded, entry = self.tensors[name], self._entry(name, iteration)
         rule, file = recorded.rule, recorded.file_of(iteration)
         assert file is not None
@@ -387,12 +429,8 @@ class Dump:
         shape = self._shape(entry, array, recorded, file)
         order, array = self._in_file(array, shape, recorded, file)
         if rule.scale is not None:
-            array = self._dequantised(array, rule, file)
-        if order is not None:
-            array = transposed(array, order)
-        elif array.shape != shape:
-            array = array.reshape(shape)
-        return _as_model(array, entry)
+            self._steps(array, rule, file)
+        return array, order, shape
 
     def _shape(self, entry: TensorEntry, array: Array, recorded: RecordedTensor, file: DumpFile) -> tuple[int, ...]:
         """Return the shape of a tensor in the model, its open dimensions as the file has them.
@@ -499,8 +537,8 @@ class Dump:
             else "another file, another type, or other shapes of inputs? say it in the map",
         )
 
-    def _dequantised(self, array: Array, rule: TensorRule, file: DumpFile) -> Array:
-        """Return the real numbers that codes represent."""
+    def _steps(self, array: Array, rule: TensorRule, file: DumpFile | None) -> tuple[Array, Array]:
+        """Return scale and zero point of codes, in shapes that can be broadcast to theirs."""
         if is_floating(array.dtype):
             raise UsageError(
                 f"{file} holds {dtype_name(array.dtype)}, and the map gives a scale, as for codes",
@@ -508,10 +546,7 @@ class Dump:
                 hint=f'[tensors."{rule.name}"] dtype = "uint8", or leave the scale out',
             )
         scale = self._along(self._values(rule.scale), rule, array, "scale")
-        zero = self._along(
-            self._values(rule.zero_point if rule.zero_point is not None else 0.0), rule, array, "zero_point"
-        )
-        return ((array.astype(np.float64) - zero) * scale).astype(np.float32)
+        return scale, self._along(self._values(rule.zero_point or 0.0), rule, array, "zero_point")
 
     def _values(self, numbers: Numbers | None) -> Array:
         if isinstance(numbers, str):

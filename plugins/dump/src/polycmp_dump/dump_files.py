@@ -246,12 +246,8 @@ def _by_folders(names: Sequence[str]) -> dict[str, Mapping[str, str]]:
             folder: {name.split("/", depth + 1)[-1] for name in names if name.split("/")[depth : depth + 1] == [folder]}
             for folder in numbers
         }
-        is_counted = all(re.search(r"\d$", folder) for folder in numbers)
-        if (
-            is_counted
-            and len(set(map(frozenset, held.values()))) == 1
-            and all(name.count("/") > depth for name in names)
-        ):
+        is_counted = all(re.search(r"\d$", folder) for folder in numbers) and min(map(_depth, names)) > depth
+        if is_counted and frozenset.intersection(*map(frozenset, held.values())):
             return {name: _named(name, depth) for name in names}
     return {name: _named(name, None) for name in names}
 
