@@ -24,6 +24,7 @@ Array = NDArray[Any]
 RAW = frozenset({".raw", ".bin", ".dat", ".data"})
 _TEXT = frozenset({".txt", ".csv", ".tsv"})
 _ONNX = frozenset({".pb", ".tensorproto"})
+_TELLING = _ONNX | {".npy"}
 #: Formats of the core whose files hold several arrays by name.
 _ARCHIVES = frozenset({".npz", ".safetensors", ".json"})
 _PLACEHOLDER = re.compile(r"\{(tensor|node|iteration)\}|(\*)")
@@ -50,6 +51,11 @@ class DumpFile:
     member: str = ""
     is_node: bool = False
     pattern: str = ""
+
+    @property
+    def tells_shape(self) -> bool:
+        """Whether the file says the type and shape of what it holds."""
+        return bool(self.member) or self.path.suffix.lower() in _TELLING
 
     def __str__(self) -> str:
         return f"{self.path}[{self.member}]" if self.member else str(self.path)

@@ -75,7 +75,7 @@ class DumpGraph(OwnGraph):
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[DumpPart]:
         """Return a loader of the tensors that were made of others."""
-        return _PartLoader(self._dump, inputs, tuple(outputs))
+        return DumpPartLoader(self._dump, inputs, tuple(outputs))
 
     def mark(self, outputs: Sequence[str]) -> Loader[DumpPart]:
         """Return a loader of these tensors, made of the model's inputs."""
@@ -95,7 +95,7 @@ class DumpPart:
         self.dump, self.inputs, self.outputs = dump, inputs, outputs
 
 
-class _PartLoader(Loader[DumpPart]):
+class DumpPartLoader(Loader[DumpPart]):
     """Makes a part of a dump; arguments as of `DumpPart`."""
 
     def __init__(self, dump: Dump, inputs: TensorMetadata, outputs: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from polycmp.graph import GraphNode
 
@@ -56,8 +56,3 @@ def _unique(spell: Callable[[str], str], names: Iterable[str]) -> dict[str, str]
 def operator_outputs(nodes: Iterable[GraphNode]) -> Mapping[str, str]:
     """Return what operators make by their names, those of one result alone."""
     return {node.name: node.outputs[0] for node in nodes if node.name and len(node.outputs) == 1}
-
-
-def is_same_but_case(names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names of a dump that are spelled otherwise than in the model."""
-    yield from (name for name, tensor in names.items() if name != tensor)

@@ -11,7 +11,7 @@ from polycmp.sentences import listed
 from polycmp.tensors import TensorMetadata
 from polycmp_dump.dump import Dump
 from polycmp_dump.dump_map import read_map
-from polycmp_dump.graph import DumpPart, _PartLoader
+from polycmp_dump.graph import DumpPart, DumpPartLoader
 
 if TYPE_CHECKING:
     from polycmp.loader import Loader
@@ -51,8 +51,9 @@ class DumpRunner(Runner):
         return {name: dump.read(name, iteration) for name in self._part.outputs}
 
     def deactivate_impl(self) -> None:
-        """Take over the remarks on the dump."""
+        """Take over the remarks on the dump, and let go of it."""
         self.notes.extend(note for note in self._part.dump.notes if note not in self.notes)
+        del self._part
 
 
 def open_dump(model: ModelHandle, options: DumpOptions) -> Dump:
@@ -74,7 +75,7 @@ def make_runner(model: ModelHandle, options: DumpOptions, *, name: str) -> DumpR
     """Return a runner of the model's outputs, or of the part of the dump that takes the model's place."""
     assert isinstance(model, Model)
     loader = model.load(model.kind)
-    if isinstance(loader, _PartLoader):
+    if isinstance(loader, DumpPartLoader):
         return DumpRunner(loader, name)
     dump = open_dump(model, options)
     return DumpRunner(dump.graph.mark(dump.graph.outputs), name)
