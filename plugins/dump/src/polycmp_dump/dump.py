@@ -277,9 +277,19 @@ class Dump:
         return self._reader.read(self.tensors[name], iteration, entry, channels_last=self.has_channels_last)
 
     def _look(self, name: str, iteration: int) -> None:
-        """See that the file of a tensor fits the model; errors as of `read`."""
-        entry = self._entry(name, iteration)
-        self._reader.look(self.tensors[name], iteration, entry, channels_last=self.has_channels_last)
+        """See that the file of a tensor fits the model; errors as of `read`.
+
+        An input may be fed with whole numbers, as pictures are; those of a tensor inside are codes.
+        """
+        recorded, entry = self.tensors[name], self._entry(name, iteration)
+        dtype = self._reader.look(recorded, iteration, entry, channels_last=self.has_channels_last).array.dtype
+        is_real = entry.dtype is not None and is_floating(entry.dtype)
+        if is_real and not is_floating(dtype) and recorded.rule.scale is None and name not in self.inputs:
+            raise FileError(
+                f"{recorded.file_of(iteration)} holds {dtype_name(dtype)}, and {name!r} is {entry} in the model",
+                whose=self._map.path,
+                hint=f'codes have a scale: [tensors."{name}"] scale = …, zero_point = …',
+            )
 
     @cached_property
     def has_channels_last(self) -> bool:

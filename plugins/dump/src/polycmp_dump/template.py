@@ -69,7 +69,8 @@ def map_text(dump: Dump, found: list[FoundTensor], folder: str, output: Path) ->
         lines += [f"[tensors.{json.dumps(item.name)}]  # {item.how}", f"file = {json.dumps(item.file.pattern)}"]
         lines += [f"dtype = {json.dumps(item.dtype)}"] if item.dtype else []
         lines += [f"layout = {json.dumps(item.layout)}"] if item.layout and not common else []
-        lines += [f"scale = {item.scale:.9g}", f"zero_point = {item.zero_point}"] if item.scale else []
+        guess = "  # estimated: put the program's own in its place"
+        lines += [f"scale = {item.scale:.9g}{guess}", f"zero_point = {item.zero_point}"] if item.scale else []
         lines += [""]
     named = {item.file.name for item in found}
     unknown = dict.fromkeys(file.pattern for file in dump.files if file.name not in named)

@@ -26,8 +26,8 @@ Array = NDArray[Any]
 #: Types that a file of bare numbers may hold, by the bytes of a number.
 _TYPES = {8: ("float64", "int64"), 4: ("float32", "int32"), 2: ("float16", "uint16", "int16"), 1: ("uint8", "int8")}
 #: Correlation from which a tensor is taken for another one. A choice: rounding to 8 bits leaves 0.999, two different
-#: tensors of one network, one before and one after an activation, rarely reach 0.95.
-_ALIKE = 0.98
+#: tensors of one network, one before and one after an activation, rarely reach 0.95. Few numbers are alike by chance.
+_ALIKE, _FEW, _FEW_ALIKE = 0.98, 32, 0.995
 #: How inputs may lie that do not lie as the model has them.
 _LAST = "NHWC"
 #: Factors that real numbers may be off by, which are none of a scale.
@@ -99,7 +99,7 @@ def find_tensors(dump_map: DumpMap, model: Model, resolved: Resolved) -> tuple[D
     if any(len(shape) == len(_LAST) for item in bare if (shape := dump.inputs[item.name].shape) is not None):
         other = Dump(replace(dump_map, common=TensorRule(layout=_LAST)), model)
         found_so = _find(other, resolved)
-        if sum(map(_agrees, found_so)) > sum(map(_agrees, found)):
+        if _count(found_so) > _count(found):
             return other, found_so
     return dump, found
 
@@ -123,8 +123,9 @@ def held_precision(dump: Dump, found: Sequence[FoundTensor]) -> str:
     return ""
 
 
-def _agrees(item: FoundTensor) -> bool:
-    return item.correlation >= _ALIKE
+def _count(found: Sequence[FoundTensor]) -> int:
+    """Return how many tensors are what the backend makes."""
+    return sum(item.correlation > 0 for item in found)
 
 
 def _find(dump: Dump, resolved: Resolved) -> list[FoundTensor]:
@@ -136,7 +137,7 @@ def _find(dump: Dump, resolved: Resolved) -> list[FoundTensor]:
     for file_name, name in paired.items():
         reading = max(_readings(dump, first[file_name], tensors[name]), key=_merit, default=Reading(0.0))
         how = "by its name" if file_name == name else f"called {file_name!r}"
-        found[name] = _found(name, first[file_name], reading if reading.correlation >= _ALIKE else Reading(0.0), how)
+        found[name] = _found(name, first[file_name], reading, how)
     left = [file for name, file in first.items() if name not in paired]
     rest = {name: array for name, array in tensors.items() if name not in found}
     for name, file, reading in _by_value(dump, left, rest):
@@ -146,8 +147,9 @@ def _find(dump: Dump, resolved: Resolved) -> list[FoundTensor]:
 
 def _run(dump: Dump, resolved: Resolved) -> dict[str, Array]:
     """Return all tensors of the model, the inputs first."""
-    given = dump.feeds or open_feeds(resolved.source, dump.inputs)
-    feed = next(iter(given), None)
+    data = resolved.plan.data
+    recorded = None if data.files or data.script else dump.feeds
+    feed = next(iter(open_feeds(resolved.source, dump.inputs) if recorded is None else recorded), None)
     if feed is None:
         raise DataError("there are no inputs to run the model on", hint="--load-inputs PATH")
     run = open_partitioned_runs(resolved)[-1]
@@ -168,7 +170,6 @@ def _by_value(
         for file in files
         for name, array in tensors.items()
         for reading in _readings(dump, file, array)
-        if reading.correlation >= _ALIKE
     ]
     taken: set[str] = set()
     for reading, name, file in sorted(readings, key=lambda item: _merit(item[0]), reverse=True):
@@ -183,7 +184,7 @@ def _merit(reading: Reading) -> tuple[float, bool]:
 
 
 def _readings(dump: Dump, file: DumpFile, expected: Array) -> Iterator[Reading]:
-    """Yield the ways to read a file that give as many numbers as a tensor has."""
+    """Yield the ways to read a file in which it is like a tensor."""
     if expected.size < 2 or not (is_floating(expected.dtype) or expected.dtype.kind in "iu"):
         return
     size = file.path.stat().st_size
@@ -209,6 +210,8 @@ def _readings(dump: Dump, file: DumpFile, expected: Array) -> Iterator[Reading]:
             correlation, slope, offset = _fit(array, expected)
             dtype = "" if kind in ("", "float32") else kind
             layout = None if order is None else "NHWC" if rank == 4 else "N" + "DHW"[3 - rank + 2 :] + "C"
+            if correlation < (_ALIKE if expected.size >= _FEW else _FEW_ALIKE):
+                continue
             if is_code and slope > 0:
                 yield Reading(correlation, dtype, layout, slope, round(-offset / slope))
             elif not is_code and _FACTORS[0] < slope < _FACTORS[1]:
