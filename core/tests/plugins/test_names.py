@@ -118,3 +118,5 @@ def test_the_value_of_an_option_that_has_the_backends_own_flag_follows_it():
     assert refused == {}
     assert begin_instance(tape) == "tape:reel="
     assert begin_instance(brought(RunnerSpec, "rt", "rt", threads="--threads")) == "rt"
+    loader = brought(DataLoaderSpec, "steps", "s", number="--steps")
+    assert assign_flags([loader])[0]["--steps"] == FlagOwner(loader, "number")

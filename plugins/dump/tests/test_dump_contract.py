@@ -13,6 +13,7 @@ from polycmp.plugins import Registry
 from polycmp.testing import RunnerContract
 from polycmp_dump.dump import Dump
 from polycmp_dump.dump_map import read_map
+from polycmp_dump.graph import DumpGraph
 from polycmp_dump.runner import DumpRunner
 
 
@@ -34,11 +35,12 @@ class TestDump(RunnerContract):
 
     def load(self):
         dump = Dump(read_map("", str(self.folder / "dump.toml")), Model(str(self.folder / "model.onnx"), self.registry))
-        return dump.graph.mark(dump.graph.outputs)()
+        graph = DumpGraph(dump)
+        return graph.mark(graph.outputs)()
 
     def load_broken(self):
         dump = Dump(read_map("", str(self.folder / "dump.toml")), Model(str(self.folder / "model.onnx"), self.registry))
-        return dump.graph.mark(["not dumped"])()
+        return DumpGraph(dump).mark(["not dumped"])()
 
     def make_runner(self, load):
         return DumpRunner(load, name="phone")

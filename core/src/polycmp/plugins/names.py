@@ -82,7 +82,8 @@ def _aliases(items: Iterable[Contribution]) -> Iterator[tuple[str, FlagOwner]]:
     for item in items:
         for field in _fields(item):
             for alias in dict.fromkeys(field.metadata.get("alias") or ()):
-                if alias not in (flag_of(item.name, field.name), flag_of(item.name)):
+                own = flag_of(item.name) if item.kind == "runner" else ""
+                if alias not in (flag_of(item.name, field.name), own):
                     yield alias, FlagOwner(item, field.name)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import BackendError, FileError, ModelError
+from polycmp.graph import ModelGraph
 from polycmp.layerwise import static_tensors
 from polycmp.model import Model
 from polycmp.precision import UNITS
@@ -26,7 +27,6 @@ from polycmp.tensors import (
 )
 from polycmp_dump.dump_files import DumpFile, DumpFolder
 from polycmp_dump.dump_map import DumpMap
-from polycmp_dump.graph import DumpGraph
 from polycmp_dump.layouts import file_shape, last_channel_order
 from polycmp_dump.pairing import SHOWN, DumpPairing, iterations_of, some
 from polycmp_dump.reading import RecordedTensor, TensorReader
@@ -60,7 +60,8 @@ class Dump:
     # --- which tensors there are
 
     @cached_property
-    def _model_graph(self) -> Any:
+    def model_graph(self) -> ModelGraph:
+        """The whole model."""
         graph = self._model.graph()
         if graph is None:
             raise ModelError(
@@ -69,26 +70,8 @@ class Dump:
         return graph
 
     @cached_property
-    def graph(self) -> DumpGraph:
-        """The model between the tensors that were dumped.
-
-        Raises:
-            FileError: None of the model's outputs is among them.
-        """
-        graph = DumpGraph(self, self._model_graph, self.readable)
-        if not graph.outputs:
-            raise FileError(
-                f"no file in {self._map.folder} is known to hold an output of {self._model.path}: "
-                f"{some(self._model_graph.outputs)}",
-                whose=self._map.path,
-                why=f"files: {some(list(self._folder.paths))}",
-                hint=f"polycmp template dump {self._model.path} {self._map.folder} -b onnxrt -o dump.toml",
-            )
-        return graph
-
-    @cached_property
     def _pairing(self) -> DumpPairing:
-        return DumpPairing(self._map, self._folder, self._model_graph, self.computed, self._model.path)
+        return DumpPairing(self._map, self._folder, self.model_graph, self.computed, self._model.path)
 
     @cached_property
     def tensors(self) -> Mapping[str, RecordedTensor]:
@@ -105,7 +88,7 @@ class Dump:
     @cached_property
     def computed(self) -> Sequence[str]:
         """The tensors that the model's operators make of its inputs."""
-        graph = self._model_graph
+        graph = self.model_graph
         static = static_tensors(graph) | graph.opaque
         return [name for node in graph.nodes for name in node.outputs if name and name not in static]
 
@@ -127,9 +110,17 @@ class Dump:
         """The names of the tensors whose files fit the model; others inside it are left out, with a note.
 
         Raises:
-            FileError: A file of an output does not fit.
+            FileError: A file of an output does not fit, or none of them is known.
             UsageError: The map says of a tensor what cannot be.
         """
+        if not any(name in self.tensors for name in self.model_graph.outputs):
+            raise FileError(
+                f"no file in {self._map.folder} is known to hold an output of {self._model.path}: "
+                f"{some(self.model_graph.outputs)}",
+                whose=self._map.path,
+                why=f"files: {some(list(self._folder.paths))}",
+                hint=f"polycmp template dump {self._model.path} {self._map.folder} -b onnxrt -o dump.toml",
+            )
         errors = {name: error for name in self.tensors if (error := self._misfit(name)) is not None}
         self.notes.extend(f"left out: {error.what}" for error in list(errors.values())[:SHOWN])
         if len(errors) > SHOWN:
@@ -141,7 +132,7 @@ class Dump:
 
         Of inner tensors the first iteration is looked at. Errors are those of `readable`.
         """
-        is_end = name in self.inputs or name in self._model_graph.outputs
+        is_end = name in self.inputs or name in self.model_graph.outputs
         try:
             for iteration in self.iterations if is_end else self.iterations[:1]:
                 self._look(name, iteration)
@@ -165,7 +156,7 @@ class Dump:
         if self._map.precision:
             return self._map.precision
         made = [tensor for name, tensor in self.tensors.items() if name not in self.inputs]
-        has_codes = any(node.op_type == _DECODING for node in self._model_graph.nodes)
+        has_codes = any(node.op_type == _DECODING for node in self.model_graph.nodes)
         names = {_CODES for tensor in made if tensor.rule.scale is not None and not has_codes}
         dtypes = {tensor.rule.dtype for tensor in made if tensor.rule.scale is None} - {None}
         told = [file for tensor in made if tensor.rule.scale is None and (file := self._first_file(tensor)).tells_shape]
@@ -183,8 +174,7 @@ class Dump:
     @property
     def inputs(self) -> TensorMetadata:
         """The inputs of the model."""
-        inputs: TensorMetadata = self._model_graph.inputs
-        return inputs
+        return self.model_graph.inputs
 
     @property
     def feeds(self) -> RecordedFeeds | None:
@@ -248,8 +238,7 @@ class Dump:
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return the types and shapes of the model's tensors for inputs of these shapes."""
-        types: TensorMetadata = self._model_graph.types(inputs)
-        return types
+        return self.model_graph.types(inputs)
 
     def _entry(self, name: str, iteration: int) -> TensorEntry:
         """Return type and shape of a tensor as the model has it in an iteration."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from polycmp.graph import GraphNode, ModelGraph, OwnGraph
+from polycmp.graph import GraphNode, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
-
-if TYPE_CHECKING:
-    from polycmp_dump.dump import Dump
+from polycmp_dump.dump import Dump
 
 
 class DumpGraph(OwnGraph):
@@ -22,12 +19,14 @@ class DumpGraph(OwnGraph):
 
     Args:
         dump: The dump.
-        model: The whole model.
-        recorded: Names of the tensors that the dump holds.
+
+    Raises:
+        FileError: A file of an output does not fit the model, or none of them is known.
+        UsageError: The map says what cannot be.
     """
 
-    def __init__(self, dump: Dump, model: ModelGraph, recorded: frozenset[str]) -> None:
-        self._dump, self._model, self._recorded = dump, model, recorded
+    def __init__(self, dump: Dump) -> None:
+        self._dump, self._model, self._recorded = dump, dump.model_graph, dump.readable
 
     @property
     def inputs(self) -> TensorMetadata:

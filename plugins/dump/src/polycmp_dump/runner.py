@@ -11,7 +11,7 @@ from polycmp.sentences import listed
 from polycmp.tensors import TensorMetadata
 from polycmp_dump.dump import Dump
 from polycmp_dump.dump_map import read_map
-from polycmp_dump.graph import DumpPart, DumpPartLoader
+from polycmp_dump.graph import DumpGraph, DumpPart, DumpPartLoader
 
 if TYPE_CHECKING:
     from polycmp.loader import Loader
@@ -77,5 +77,5 @@ def make_runner(model: ModelHandle, options: DumpOptions, *, name: str) -> DumpR
     loader = model.load(model.kind)
     if isinstance(loader, DumpPartLoader):
         return DumpRunner(loader, name)
-    dump = open_dump(model, options)
-    return DumpRunner(dump.graph.mark(dump.graph.outputs), name)
+    graph = DumpGraph(open_dump(model, options))
+    return DumpRunner(graph.mark(graph.outputs), name)

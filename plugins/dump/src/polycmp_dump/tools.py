@@ -25,9 +25,10 @@ class DumpTools(RunnerTools):
 
     def inside(self, model: ModelHandle, options: DumpOptions) -> ModelGraph:
         """Return the model between the tensors that were dumped."""
+        from polycmp_dump.graph import DumpGraph
         from polycmp_dump.runner import open_dump
 
-        return open_dump(model, options).graph
+        return DumpGraph(open_dump(model, options))
 
     def recorded_inputs(self, model: ModelHandle, options: DumpOptions) -> Iterable[Feed] | None:
         """Return the inputs that were dumped; None where some are missing."""
