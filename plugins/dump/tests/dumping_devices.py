@@ -139,7 +139,7 @@ def run_on_device(
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for name, array in read.items()
         ]
-        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in node.output]
+        made = [onnx.ValueInfoProto(name=name) for name in node.output]
         graph = helper.make_graph([node], "one", declared, made)
         alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=8)
         session = ort.InferenceSession(alone.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -45,6 +45,7 @@ def test_the_operator_that_is_wrong_on_the_device_is_named(polycmp):
     done = polycmp("locate", "model.onnx", "-b", "dump:map=dump.toml,name=phone", "-b", "onnxrt")
     assert done.status == 1
     assert "FOUND: wrong: Conv '/layer2/conv2/Conv' computes '/layer2/conv2/Conv_output_0'" in done.out
+    assert "from what phone read there, onnxrt computes something else" in " ".join(done.out.split())
 
 
 def test_without_the_layout_in_the_map_the_first_convolution_is_blamed(polycmp):

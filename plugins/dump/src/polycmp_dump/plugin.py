@@ -30,7 +30,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         summary="Tensors that another program dumped: a phone, an NPU, a program in C++",
         factory="polycmp_dump.runner:make_runner",
         options=DumpOptions,
-        accepts=("onnx", "tflite", "torch"),
+        accepts=("onnx",),
         tools="polycmp_dump.tools:DumpTools",
     )
 

@@ -139,6 +139,7 @@ class _Tester:
             inputs, expected = own_inputs, self._setting.reference.run_part(own_inputs, [row.tensor])
             if expected is not None:
                 alone = self._tester.standalone_error(row, inputs, expected[row.tensor], kinds, passes)
+                alone = replace(alone, on_own=True) if alone is not None else None
         # Where a part rounds to steps, numbers that came to differ on the way are clipped elsewhere: no fault of it.
         in_place = not rounds_to_steps(row.node, row.unit) and own_inputs is not None and row.tensor in own
         if alone is not None and own_inputs is not None and in_place:
