@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class DumpTools(RunnerTools):
     """A run that is over: it shows the tensors that there are, and calculates nothing."""
 
+    runs_parts = False
+
     def precision(self, model: ModelHandle, options: DumpOptions) -> str:
         """Return the coarsest type in which the program calculated, as far as the map and the files say."""
         from polycmp_dump.runner import open_dump
