@@ -10,6 +10,8 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+import polycmp as polycmp_package
+
 
 def change(model: onnx.ModelProto, name: str, factor: float) -> onnx.ModelProto:
     """Return a model with one weight multiplied."""
@@ -67,3 +69,25 @@ def test_a_dump_without_some_tensors_names_the_part_between(polycmp, lacking):
     assert done.status == 1, done.out
     assert "FOUND: wrong" in done.out
     assert ("with Conv, Add" if lacking == "Conv" else "Conv '/layer2/conv2/Conv'") in done.out
+
+
+def test_suites_and_programs_take_a_dump_like_any_backend(polycmp):
+    pytest.importorskip("polycmp_suite")
+    model = onnx.load(devices.resnet())
+    dump(model, 1)
+    Path("dump.toml").write_text(devices.NHWC + 'precision = "float16"\n')
+    Path("suite.toml").write_text(
+        '[[case]]\nname = "phone"\nmodel = "model.onnx"\nbackends = ["dump:map=dump.toml", "onnxrt"]\n'
+    )
+    done = polycmp("suite", "suite.toml")
+    assert (done.status, "PASSED: 1 case" in done.out) == (0, True), done.out + done.err
+    answer = polycmp_package.run("model.onnx", "dump:map=dump.toml", "onnxrt")
+    assert answer.passed
+    assert answer["logits"].max_abs > 0
+
+
+def test_backends_in_processes_of_their_own_are_fed_with_the_dump(polycmp):
+    dump(onnx.load(devices.resnet()))
+    Path("dump.toml").write_text(devices.NHWC + 'precision = "float16"\n')
+    done = polycmp("run", "model.onnx", "-b", "dump:map=dump.toml", "-b", "onnxrt", "--use-subprocess")
+    assert (done.status, "PASSED: 1 output" in done.out) == (0, True), done.out + done.err
