@@ -66,7 +66,7 @@ MORE = (
     "surgeon sanitize MODEL --fold-constants -o OUT.onnx",
 )
 #: Commands that need TensorRT, whose argument is no model of ONNX, or that need a decoder and prompts.
-ELSEWHERE = {"build", "debug build", "inspect capability", "generate"}
+ELSEWHERE = {"build", "debug build", "inspect capability", "generate", "template dump"}
 WEIGHTS = {"W": (8, 16), "V": (16, 4), "b": (16,), "num_batches_tracked": ()}
 
 

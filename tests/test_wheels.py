@@ -223,6 +223,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
                 ("mcp", "polycmp-mcp"),
                 ("record", "polycmp-record"),
                 ("decide", "polycmp-decide"),
+                ("template dump", "polycmp-dump"),
                 ("tune", "polycmp-tune"),
                 ("pipeline", "polycmp-pipeline"),
                 ("generate", "polycmp-generate"),

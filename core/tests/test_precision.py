@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.precision import UNITS, allowed_precision, operator_rounding
+from polycmp.precision import UNITS, operator_rounding
+from polycmp.spec import RunnerTools
 
 REAL_TYPES = {
     "float64": np.float64,
@@ -65,4 +66,6 @@ def test_what_one_operator_may_be_off(unit, error):
     ],
 )
 def test_the_coarsest_type_that_options_allow(narrows, options, allowed):
-    assert allowed_precision(narrows, SimpleNamespace(**options)) == allowed
+    tools = RunnerTools()
+    tools.narrows = tuple(narrows.items())
+    assert tools.precision(None, SimpleNamespace(**options)) == allowed

@@ -131,8 +131,19 @@ class PlanSource(DataSource):
         other._choose = choose or self._choose  # noqa: SLF001 - its own
         other._reach = reach if self._may_give_way() else None  # noqa: SLF001 - its own
         other._silent = silent  # noqa: SLF001 - its own
-        other._notes = []  # noqa: SLF001 - its own
+        other._notes = [*self._notes]  # noqa: SLF001 - its own
         return other
+
+    def take(self, feeds: Iterable[Feed], label: str) -> None:
+        """Give recorded feeds in place of what the data loader draws; those of files and scripts stay.
+
+        Args:
+            feeds: The feeds; can be passed over again.
+            label: Label of the backend that shows the run in which they were recorded.
+        """
+        if self._free:
+            self._make, self._free, self.synthetic = (lambda _: feeds), False, False
+            self._note(f"those that were recorded with {label}")
 
     @property
     def notes(self) -> Sequence[str]:

@@ -1,9 +1,8 @@
-"""Precision of the types of real numbers, and the types that a backend may calculate in."""
+"""Precision of the types of real numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 __all__ = [
     "BESIDE_ONE",
@@ -11,7 +10,6 @@ __all__ = [
     "HANDING_ON",
     "STEPS",
     "UNITS",
-    "allowed_precision",
     "is_steps",
     "operator_rounding",
     "unit_of",
@@ -57,18 +55,6 @@ def unit_of(kind: str) -> float:
 def is_steps(kind: str) -> bool:
     """Return whether a type holds steps of a scale."""
     return kind in STEPS
-
-
-def allowed_precision(narrows: Mapping[str, str], options: Any) -> str:
-    """Return the coarsest type that a backend's options let it calculate in; empty if they say nothing of it.
-
-    Args:
-        narrows: Option field -> the type that it allows, or an empty text where the field's value is the type.
-        options: The backend's options.
-    """
-    values = {field: getattr(options, field, None) for field in narrows}
-    allowed = [narrows[field] or str(value) for field, value in values.items() if value]
-    return max((name for name in allowed if name in UNITS), key=UNITS.__getitem__, default="")
 
 
 def operator_rounding(unit: float) -> float:

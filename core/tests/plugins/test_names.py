@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import make_dataclass
 
-from polycmp.plugins import Contribution, FlagOwner, assign_flags, flag_of
+from polycmp.plugins import Contribution, FlagOwner, assign_flags, begin_instance, flag_of
 from polycmp.spec import DataLoaderSpec, LoaderSpec, RunnerSpec, opt
 
 
@@ -108,3 +108,15 @@ def test_order_of_installation_does_not_matter():
     assert {flag: set(claims) for flag, claims in forwards[1].items()} == {
         flag: set(claims) for flag, claims in backwards[1].items()
     }
+
+
+def test_the_value_of_an_option_that_has_the_backends_own_flag_follows_it():
+    """`--tape reel` is `-b tape:reel=reel`; a flag without such an option stands for the backend alone."""
+    tape = brought(RunnerSpec, "tape", "tape", reel="--tape", speed="--speed")
+    assigned, refused = assign_flags([tape])
+    assert (assigned["--tape"], assigned["--speed"]) == (FlagOwner(tape, ""), FlagOwner(tape, "speed"))
+    assert refused == {}
+    assert begin_instance(tape) == "tape:reel="
+    assert begin_instance(brought(RunnerSpec, "rt", "rt", threads="--threads")) == "rt"
+    loader = brought(DataLoaderSpec, "steps", "s", number="--steps")
+    assert assign_flags([loader])[0]["--steps"] == FlagOwner(loader, "number")

@@ -47,3 +47,10 @@ def test_a_large_tensor_takes_no_copies_of_it(moved):
         assert tracemalloc.get_traced_memory()[1] < other.nbytes // 2
     finally:
         tracemalloc.stop()
+
+
+def test_steps_of_a_scale_have_no_largest_number():
+    """A backend that may calculate in 8 bits saturates where its scale says, not where its type ends."""
+    other = np.array([1e30, 2e30], np.float32)
+    own = np.array([1e30, 3e30], np.float32)
+    assert parts_of(own, other, *known(), "int8").relative == pytest.approx(0.5)

@@ -17,7 +17,7 @@ import click
 from polycmp.command.option_beginnings import complete_option, flags_of
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.options import FlagTable, Key, Target, option_fields
-from polycmp.options.values import is_flag
+from polycmp.options.values import is_flag, spell
 from polycmp.plugins import Registry
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
         if word == "--" and queue:
             return [*result, word, *queue]
         flag, equals, _ = word.partition("=")
-        if flag in table.backends and not equals:
-            result += ["--backend", table.backends[flag]]
+        if flag in table.backends and (not equals or table.backends[flag].endswith("=")):
+            result += ["--backend", _instance(table.backends[flag], word, queue)]
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:
@@ -124,6 +124,16 @@ def _use(target: Target, flag: str, queue: list[str]) -> list[str]:
     if not queue:
         raise UsageError(f"{flag} needs a value: {field.metavar}")
     return [f"{flag}={queue.pop(0)}"]
+
+
+def _instance(beginning: str, word: str, queue: list[str]) -> str:
+    """Return the instance of a backend's flag, and take its value off the queue where there is one."""
+    if not beginning.endswith("="):
+        return beginning
+    flag, equals, value = word.partition("=")
+    if not equals and (not queue or is_flag(queue[0])):
+        raise UsageError(f"{flag} needs a value", hint=f"{flag} VALUE, which is -b {beginning}VALUE")
+    return beginning + spell(value if equals else queue.pop(0), inline=True)
 
 
 def _belongs(target: Target, word: str, *, first: bool) -> bool:
@@ -355,8 +365,9 @@ def write_sections(
             heading = param.target.section if isinstance(param, TableOption) else "Options"
             sections.setdefault(heading, []).append(record)
     for flag, name in table.backends.items():
-        heading = f"Backend {name}"
-        sections.setdefault(heading, []).insert(0, (flag, f"{table.sections[heading]}; the same as -b {name}."))
+        heading, value = f"Backend {name.partition(':')[0]}", name.endswith("=")
+        shown = (f"{flag} VALUE", f"{name}VALUE") if value else (flag, name)
+        sections.setdefault(heading, []).insert(0, (shown[0], f"{table.sections[heading]}; the same as -b {shown[1]}."))
     topic = ctx.meta.get(TOPIC, "")
     if topic in ("", "all"):
         names: dict[str, list[str]] = {}

@@ -55,7 +55,7 @@ class FlagTable:
     Attributes:
         targets: All options by key, in the order of the help text.
         by_flag: The option that a flag belongs to.
-        backends: `--NAME` to the backend's name.
+        backends: `--NAME` to the beginning of an instance: the backend's name, with `:FIELD=` where a value follows.
         classes: The options dataclasses of the core's and the command's own sections, by owner.
         refused: Flags that several claim, with their claimants in words.
         sections: Heading to the text under it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.plan.sections import SECTIONS
-from polycmp.plugins import BUILTIN, assign_flags, flag_of
+from polycmp.plugins import BUILTIN, assign_flags, begin_instance, flag_of
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -68,7 +68,7 @@ def build_table(
         if claim.field and claim.contribution is not None:
             owned.setdefault((id(claim.contribution), claim.field), []).append(flag)
         elif claim.contribution is not None and "runner" in kinds:
-            backends[flag] = claim.contribution.name
+            backends[flag] = begin_instance(claim.contribution)
     headings, folded = {}, []
     equipped = () if exports or "report" not in kinds else registry.equipped(registry.reports.values())
     exporting = [item for item, tools in equipped if tools.instead is not None]

@@ -15,7 +15,7 @@ from polycmp.plugins.discovery import (
     PluginRecord,
     discover,
 )
-from polycmp.plugins.names import FlagOwner, assign_flags, flag_of
+from polycmp.plugins.names import FlagOwner, assign_flags, begin_instance, flag_of
 from polycmp.plugins.registry import Registry, missing_modules
 from polycmp.plugins.validation import validate
 from polycmp.spec import lazy_names
@@ -36,6 +36,7 @@ __all__ = [
     "PluginRecord",
     "Registry",
     "assign_flags",
+    "begin_instance",
     "discover",
     "explain_kind",
     "explain_suffix",

@@ -82,13 +82,24 @@ def _aliases(items: Iterable[Contribution]) -> Iterator[tuple[str, FlagOwner]]:
     for item in items:
         for field in _fields(item):
             for alias in dict.fromkeys(field.metadata.get("alias") or ()):
-                if alias != flag_of(item.name, field.name):
+                own = flag_of(item.name) if item.kind == "runner" else ""
+                if alias not in (flag_of(item.name, field.name), own):
                     yield alias, FlagOwner(item, field.name)
 
 
 def _fields(item: Contribution) -> tuple[dataclasses.Field[object], ...]:
     options = getattr(item.spec, "options", None)
     return dataclasses.fields(options) if options is not None else ()
+
+
+def begin_instance(runner: Contribution) -> str:
+    """Return the beginning of the instance that a backend's flag `--NAME` stands for.
+
+    The value of a field of which that is an alias follows the flag: `--dump DIR` is `-b dump:folder=DIR`.
+    """
+    flag = flag_of(runner.name)
+    named = (field.name for field in _fields(runner) if flag in (field.metadata.get("alias") or ()))
+    return next((f"{runner.name}:{name}=" for name in named), runner.name)
 
 
 def is_hidden(contribution: Contribution) -> bool:

@@ -162,6 +162,9 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
         ResolvedBackend(backend, models[backend.model or plan.model], contribution, make_worker)
         for backend, contribution, make_worker in zip(plan.backends, contributions, workers, strict=True)
     )
+    for item in backends:
+        if item.recorded_inputs is not None:
+            source.take(item.recorded_inputs, item.label)
     return Resolved(backends, models, registry, source, plan, cache(partial(_comparing_once, registry)))
 
 

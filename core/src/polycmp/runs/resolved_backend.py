@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import changed_options, find_field
 from polycmp.plan import BackendPlan
-from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed
     from polycmp.spec import RunnerSpec, Switch
+    from polycmp.tensors import Feed
 
 #: Makes the runner of a backend in a worker process: of the model itself, or of the part that a loader makes.
 MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
@@ -71,6 +71,22 @@ class ResolvedBackend:
             view = self.tools.inside(self.model, self.plan.options)
         return view if self.make_worker is None or isinstance(view, str) else "none"
 
+    @cached_property
+    def precision(self) -> str:
+        """The coarsest type that its options let it calculate in; empty if they say nothing of it."""
+        if self.contribution is None:
+            return ""
+        with self.model.registry.explained(self.contribution):
+            return self.tools.precision(self.model, self.plan.options)
+
+    @cached_property
+    def recorded_inputs(self) -> Iterable[Feed] | None:
+        """The inputs of a run that is over, where the backend shows one and knows them."""
+        if self.contribution is None:
+            return None
+        with self.model.registry.explained(self.contribution):
+            return self.tools.recorded_inputs(self.model, self.plan.options)
+
     @property
     def compiles(self) -> bool:
         """Whether making one of its runners takes seconds or more."""
@@ -93,7 +109,7 @@ class ResolvedBackend:
             options={key: str(value) for key, value in options.items()},
             model=self.model.path,
         )
-        result.precision = allowed_precision(dict(self.tools.narrows), self.plan.options)
+        result.precision = self.precision
         return result
 
     def make_run(self, loader: Loader[Any] | None = None) -> BackendRun:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polycmp.runner import Runner
     from polycmp.spec.descriptors import Switch
     from polycmp.spec.interfaces import InputHints, ModelHandle
-    from polycmp.tensors import ModelDescription, TensorMetadata
+    from polycmp.tensors import Feed, ModelDescription, TensorMetadata
 
 
 class RunnerTools:
@@ -78,6 +78,33 @@ class RunnerTools:
             and `mark` return, and `locate` pairs its tensors with the other side's.
         """
         return "graph" if self.runs_parts else "none"
+
+    def precision(self, model: ModelHandle, options: Any) -> str:
+        """Return the coarsest type that options let it calculate in, by its name; empty if they say nothing of it.
+
+        By default as `narrows` says.
+
+        Args:
+            model: The model.
+            options: The backend's options.
+        """
+        from polycmp.precision import UNITS
+
+        narrows = dict(self.narrows)
+        values = {field: getattr(options, field, None) for field in narrows}
+        allowed = [narrows[field] or str(value) for field, value in values.items() if value]
+        return max((name for name in allowed if name in UNITS), key=UNITS.__getitem__, default="")
+
+    def recorded_inputs(self, model: ModelHandle, options: Any) -> Iterable[Feed] | None:
+        """Return the inputs of a run that is over, where the backend shows one and knows them; None for all others.
+
+        They are those of all backends then, unless the user gives files or a script.
+
+        Args:
+            model: The model.
+            options: The backend's options.
+        """
+        return None
 
 
 class LoaderTools:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.compare import PairComparer
 from polycmp.errors import EXIT_DIFFERENT
 from polycmp.files import atomic_write, make_folder, to_bytes
-from polycmp.graph import ModelGraph
+from polycmp.graph import ModelGraph, OwnGraph
 from polycmp.layerwise import makers, open_partitioned_runs, static_tensors
 from polycmp.plan import DataPlan, FilesPlan, Plan, to_words, without_written_files
 from polycmp.process import module_words
@@ -55,6 +55,9 @@ def save_cases(located: Located, plan: Plan, registry: Registry, folder: str, ma
         located.notes.append("nothing to repeat, so no case was saved")
         return
     saver = _Saver(located, plan, registry, Path(folder))
+    if isinstance(saver.candidate.graph, OwnGraph):
+        located.notes.append(f"no case was saved: {located.candidate} runs no part of the model's file")
+        return
     size = saver.save()
     if size:
         located.saved = f"{folder}: {size} operator{'s' if size > 1 else ''}; repeat it with: sh {folder}/run.sh"

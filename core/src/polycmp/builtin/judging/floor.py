@@ -57,7 +57,7 @@ from polycmp.builtin.judging.types import (
 from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
-from polycmp.precision import CUTTING, UNITS, allowed_precision, operator_rounding, unit_of
+from polycmp.precision import CUTTING, UNITS, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed
 
@@ -347,7 +347,7 @@ class RoundingTolerances:
     def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> Side:
         """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
         steps = shared_roundings(exact)
-        if self._allowed(backend):
+        if backend.precision:
             return Side({"": real, **steps}, real)
         types = own_types(exact, self._feed)
         finest = min(types.values(), key=unit_of, default=real)
@@ -360,14 +360,7 @@ class RoundingTolerances:
         return self.resolved.backend(label) if label in labels else self._reference
 
     def _kind(self, backend: ResolvedBackend, *, whole: bool) -> str:
-        return self._allowed(backend) or self._inside(backend, whole=whole)
-
-    @staticmethod
-    def _allowed(backend: ResolvedBackend) -> str:
-        """Return the type that a backend's options let it calculate in; empty if they say nothing of it."""
-        if backend.contribution is None:
-            return ""
-        return allowed_precision(dict(backend.tools.narrows), backend.plan.options)
+        return backend.precision or self._inside(backend, whole=whole)
 
     def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
         """Return the coarsest type inside a model, steps of a scale and types of weights among them if `whole`."""

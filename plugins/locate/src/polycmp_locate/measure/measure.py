@@ -133,8 +133,13 @@ class _Tester:
         if inputs is None or row.tensor not in held:
             return measured
         kinds = {name: dtype_of(own[name]) for name in inputs if name in own}
-        alone = self._tester.standalone_error(row, inputs, held[row.tensor], kinds, self._setting.passes(row.tensor))
-        own_inputs = self._inputs(row, own)
+        passes, own_inputs = self._setting.passes(row.tensor), self._inputs(row, own)
+        alone = self._tester.standalone_error(row, inputs, held[row.tensor], kinds, passes)
+        if alone is None and own_inputs is not None:  # a run that is over shows what it made of its own tensors alone
+            inputs, expected = own_inputs, self._setting.reference.run_part(own_inputs, [row.tensor])
+            if expected is not None:
+                alone = self._tester.standalone_error(row, inputs, expected[row.tensor], kinds, passes)
+                alone = replace(alone, on_own=True) if alone is not None else None
         # Where a part rounds to steps, numbers that came to differ on the way are clipped elsewhere: no fault of it.
         in_place = not rounds_to_steps(row.node, row.unit) and own_inputs is not None and row.tensor in own
         if alone is not None and own_inputs is not None and in_place:

@@ -207,6 +207,8 @@ def _alone(located: Located) -> str:
             f"{located.candidate} is off by {of_candidate:.2g}"
         )
     if not standalone_is_rounding(row) and is_culprit(row):
+        if row.standalone.on_own:
+            return f"; from what {located.candidate} read there, {located.reference} computes something else"
         return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
         return (

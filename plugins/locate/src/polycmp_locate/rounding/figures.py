@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.precision import UNITS
+from polycmp.precision import UNITS, is_steps
 from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
 
 
@@ -76,7 +76,9 @@ def figures(tensor: Any) -> Figures | None:
 
 
 def largest_of(name: str) -> float:
-    """Return the largest finite number of a type of real numbers, by its name."""
+    """Return the largest finite number of a type of real numbers, by its name; infinite for steps of a scale."""
+    if is_steps(name):
+        return math.inf
     if name == "tf32":
         name = "float32"
     kind = as_dtype(name)

@@ -18,7 +18,7 @@ Extent = Literal["suspects", "all", "all, any number"]
 
 @dataclass(frozen=True)
 class Standalone:
-    """Error of an operator by itself, fed with the reference's tensors.
+    """Error of an operator by itself, fed with the reference's tensors, or with those that it read itself.
 
     Attributes:
         max_abs: Largest absolute error of its output.
@@ -45,6 +45,7 @@ class Standalone:
         gain: By which share a whole row is off alike; only for coarse types.
         in_place_gain: The same of what `in_place` compares.
         saturates: Whether the candidate's integer operator is exact with half of the activations.
+        on_own: Whether it was fed with the candidate's own tensors, since the candidate computes nothing on others.
     """
 
     max_abs: float
@@ -67,6 +68,7 @@ class Standalone:
     gain: float = 0.0
     in_place_gain: float = 0.0
     saturates: bool = False
+    on_own: bool = False
 
     @property
     def is_drowned(self) -> bool:
