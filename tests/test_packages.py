@@ -27,6 +27,7 @@ NOT_FULL = {
     "polycmp-polygraphy",
     "polycmp-tf",
     "polycmp-torch",
+    "polycmp-tract",
     "polycmp-trt",
     "polycmp-trtexec",
 }
