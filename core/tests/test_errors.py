@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polycmp._arrays import checked_outputs, copied, read_only
-from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, is_users_failure
+from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, hide_passwords, is_users_failure
 from polycmp.runs.buffer_reuse import sharing_memory
 
 ARRAYS = [
@@ -143,3 +143,27 @@ class TestOutputs:
     def test_arrays_that_need_no_change_are_not_copied(self):
         array = np.ones(3)
         assert checked_outputs({"y": array}, "me")["y"] is array
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("oip:url=http://me:secret@host:8000/v2", "oip:url=http://me:***@host:8000/v2"),
+        ("oip:url=http://:sec:ret@host,name=a", "oip:url=http://:***@host,name=a"),
+        ("oip:url=http://me:sec@ret@host", "oip:url=http://me:***@host"),
+        ("oip:url=https://host/m?token=secret,name=a", "oip:url=https://host/m?***,name=a"),
+        ("onnxrt:ssh=me:secret@board,threads=1", "onnxrt:ssh=me:***@board,threads=1"),
+        ("onnxrt:ssh='me:secret@board'", "onnxrt:ssh='me:***@board'"),
+        *[
+            (text, text)
+            for text in (
+                "onnxrt:ssh=me@board:2222,python=venv/bin/python",
+                "oip:url=http://host:8000/v2/models/a@b,name=c",
+                "trt:config=file.py:name",
+                "openvino:config=[A:b,C:d]",
+            )
+        ],
+    ],
+)
+def test_secrets_in_addresses_are_not_shown(typed, shown):
+    assert hide_passwords(typed) == shown
