@@ -30,7 +30,7 @@ EDITABLE := -e 'core[images,safetensors,testing]' -e 'plugins/onnxrt[cpu]' $(FUL
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check review lint-workflows format tables bench truth truth-history truth-outside wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check review lint-workflows format tables bench truth truth-history truth-outside backends-table wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      write two small models, one with a fault, find it, and show what to try next"
@@ -53,6 +53,7 @@ help:
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
 	@echo "make truth-outside  say what polycmp makes of other people's models: tests of ONNX Runtime, one-node models, bugs of torch.compile, reports on OpenVINO"
+	@echo "make backends-table  write the table of all backends, with every framework that needs no GPU"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -223,10 +224,15 @@ truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.optimiser_tools
 	$(TRUTH)/bin/python -m truth.outside.mixed_precision
 	$(TRUTH)/bin/python -m truth.outside.ulp
+	$(TRUTH)/bin/python -m truth.outside.backends_table
 	$(TRUTH)/bin/python -m truth.outside.reference_survey
 	$(TRUTH)/bin/python -m truth.outside.torch_compile
 	$(TRUTH)/bin/python -m truth.outside.is_it_a_bug
 	$(TRUTH)/bin/python -m truth.found
+
+# With every framework that needs no GPU, each in its environment.
+backends-table: $(VENV)/developed $(FRAMEWORKS:%=$(ENVS)/.venv-%/created)
+	$(BIN)/python -m truth.outside.backends_table
 
 clean:
 	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache

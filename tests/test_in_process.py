@@ -219,7 +219,7 @@ CHANGES = {
         "child.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
-    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py", "program.py"},
+    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py", "program.py", "start.py"},
 }
 
 

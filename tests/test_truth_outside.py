@@ -14,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from polycmp._toml import parse_toml
 from polycmp.testing.nodes import NodeCase
 from truth.history.environments import NotMadeError
 from truth.outside import (
@@ -26,6 +27,7 @@ from truth.outside import (
     plain_loop,
     torch_compile,
 )
+from truth.outside.backends_table import BACKENDS
 from truth.outside.is_it_a_bug_cases import IR, REPORTS, SCRIPT
 from truth.outside.is_it_a_bug_page import is_right
 from truth.outside.is_it_a_bug_page import page as page_of_reports
@@ -342,3 +344,9 @@ def test_a_search_that_misses_its_target_is_behind_one_that_meets_it():
     )
     assert "or meets a target that it misses, in 1; as many in\n0; more in 1 of 2." in text
     assert "| model | NNCF | 20.0 dB | 19.0 dB, **missed** | 1 | 9 | 1.00 | 1.0 | 5 |" in text
+
+
+def test_the_table_has_every_backend_of_ours():
+    known = parse_toml((ROOT / "core/src/polycmp/plugins/known.toml").read_text("utf-8"))
+    assert {item.name for item in BACKENDS} == set(known["backend"]) - {"faulty"}  # which is wrong on purpose
+    assert all((ROOT / "plugins" / item.package / "pyproject.toml").exists() for item in BACKENDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, is_users_failure
+from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, hide_passwords, is_users_failure
 
 
 def raised(function):
@@ -58,3 +58,27 @@ class TestFailures:
         text = describe_exception(ValueError("word " * 1_000_000))
         assert len(text) < 5000
         assert text.endswith("(5000000 characters)")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("oip:url=http://me:secret@host:8000/v2", "oip:url=http://me:***@host:8000/v2"),
+        ("oip:url=http://:sec:ret@host,name=a", "oip:url=http://:***@host,name=a"),
+        ("oip:url=http://me:sec@ret@host", "oip:url=http://me:***@host"),
+        ("oip:url=https://host/m?token=secret,name=a", "oip:url=https://host/m?***,name=a"),
+        ("onnxrt:ssh=me:secret@board,threads=1", "onnxrt:ssh=me:***@board,threads=1"),
+        ("onnxrt:ssh='me:secret@board'", "onnxrt:ssh='me:***@board'"),
+        *[
+            (text, text)
+            for text in (
+                "onnxrt:ssh=me@board:2222,python=venv/bin/python",
+                "oip:url=http://host:8000/v2/models/a@b,name=c",
+                "trt:config=file.py:name",
+                "openvino:config=[A:b,C:d]",
+            )
+        ],
+    ],
+)
+def test_secrets_in_addresses_are_not_shown(typed, shown):
+    assert hide_passwords(typed) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "did_you_mean",
     "error_from_json",
     "error_to_json",
+    "hide_passwords",
     "is_users_failure",
 ]
 
@@ -79,9 +81,16 @@ def _rebuild(cls: type[PolycmpError], what: str, whose: str, why: str, hint: str
 
 
 class UsageError(PolycmpError):
-    """Options, names or values that cannot be right with any backend (exit 2)."""
+    """Options, names or values that cannot be right with any backend (exit 2).
+
+    What was typed stands in it, with passwords hidden.
+    """
 
     exit_code = EXIT_USAGE
+
+    def __init__(self, what: str, *, whose: str = "", why: str = "", hint: str = "") -> None:
+        what, whose, why, hint = map(hide_passwords, (what, whose, why, hint))
+        super().__init__(what, whose=whose, why=why, hint=hint)
 
 
 class InvalidValueError(UsageError, ValueError):
@@ -114,6 +123,19 @@ class FileError(PolycmpError):
 
 class ComparisonError(PolycmpError):
     """Nothing could be compared, although a comparison was asked for."""
+
+
+#: A user and a password before a machine's name, in an address or as a key's value; and what an address asks for.
+_PASSWORD = re.compile(r"(://|[='\"])([^\s:/@,='\"]*):[^\s/,]*@")
+_QUERY = re.compile(r"(://[^\s,?]*\?)[^\s,\]'\"]+")
+
+
+def hide_passwords(text: str) -> str:
+    """Return text to be shown, with stars for what addresses hold of secrets.
+
+    These are passwords (`http://me:***@host`, `ssh=me:***@host`) and queries (`https://host/model?***`).
+    """
+    return _QUERY.sub(r"\1***", _PASSWORD.sub(r"\1\2:***@", text))
 
 
 #: Characters of a library's text that one line shows; some put whole models into their messages.

@@ -70,6 +70,7 @@ def test_each_way_to_fail_is_seen():
     }
     assert tried.pop("right") is None
     assert {name for name, failure in tried.items() if not failure.in_words} == {"raw"}
+    assert {name for name, failure in tried.items() if failure.is_wrong} == {"number", "type", "shape", "name"}
     assert "not float32" in tried["type"].reason
     assert "no such operator" in tried["refused"].reason
 

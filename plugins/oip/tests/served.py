@@ -85,7 +85,8 @@ class Server:
         extensions: Extensions that the server says it has.
         requests: Method, path and headers of every request.
         feeds: The feed of every inference.
-        respond: Called as `respond(handler)` before a request is answered; true if it has answered itself.
+        respond: Called as `respond(handler)` before a request is answered; true if it has answered itself. It may
+            raise `Refused`.
     """
 
     def __init__(self):
@@ -134,10 +135,10 @@ class Handler(BaseHTTPRequestHandler):
         state = self.server.state
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         state.requests.append((self.command, self.path, dict(self.headers)))
-        if state.respond(self):
-            self.close_connection = True
-            return
         try:
+            if state.respond(self):
+                self.close_connection = True
+                return
             self.route(state, [unquote(part) for part in self.path.strip("/").split("/")])
         except Refused as refusal:
             self.send(refusal.status, {"error": refusal.message})

@@ -76,7 +76,7 @@ def main() -> None:
     for case in node_cases()[first::step][skip:]:
         print(json.dumps({"start": case.name}), flush=True)
         failure = corpus.try_case(narrowed(case))
-        answer = None if failure is None else [failure.reason, failure.in_words]
+        answer = None if failure is None else [failure.reason, failure.in_words, failure.is_wrong]
         print(json.dumps({"name": case.name, "failure": answer}), flush=True)
 
 

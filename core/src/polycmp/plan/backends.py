@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import UsageError, did_you_mean
+from polycmp.errors import UsageError, did_you_mean, hide_passwords
 from polycmp.options import OptionField, changed_options, fields_of, find_field, make_options, option_fields
 from polycmp.options.values import is_empty_value, spell, split_list, unique_label, unquote
 from polycmp.plan.plan import BackendPlan
@@ -64,16 +64,26 @@ def parse_instance(text: str) -> Instance:
         if key in instance.values:
             raise UsageError(f"{key!r} is given twice in {text!r}")
         instance.values[key] = value.strip() if equals else "true"
-    _require_values(f"-b {text}", {key: instance.values[key] for key in RESERVED if key in instance.values})
-    instance.label = unquote(instance.values.pop("name", text))
+    _require_values(instance.owner, {key: instance.values[key] for key in RESERVED if key in instance.values})
+    instance.label = unquote(instance.values.pop("name", hide_passwords(text)))
     instance.model = unquote(instance.values.pop("model", ""))
-    instance.python = _place(unquote(instance.values.pop("ssh", "")), unquote(instance.values.pop("python", "")))
+    host, python = (unquote(instance.values.pop(key, "")) for key in ("ssh", "python"))
+    instance.python = _place(host, python, instance.owner)
     return instance
 
 
-def _place(host: str, python: str) -> str:
-    """Return the interpreter of an instance, on another machine as a URL whose path it is."""
-    return f"ssh://{host}{'/' * bool(python)}{python}" if host else python
+def _place(host: str, python: str, owner: str) -> str:
+    """Return the interpreter of an instance, on another machine as a URL whose path it is.
+
+    Raises:
+        UsageError: A password is in it, which plans, commands and reports would repeat.
+    """
+    place = f"ssh://{host}{'/' * bool(python)}{python}" if host else python
+    if hide_passwords(place) != place:
+        raise UsageError(
+            "a password is in the name of a machine", whose=owner, why="ssh takes keys", hint="ssh-copy-id USER@HOST"
+        )
+    return place
 
 
 def plan_backends(
@@ -127,7 +137,7 @@ def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
         )
     backend, label, model, python, host, version = names
     owner = f"{whose}: {backend}" if whose else f"-b {backend}"
-    python = _place(host, python)
+    python = _place(host, python, owner)
     return Instance(owner, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python, version)
 
 

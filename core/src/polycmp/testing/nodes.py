@@ -70,10 +70,12 @@ class Failure:
     Attributes:
         reason: In words.
         in_words: Whether it is a refusal with an error of polycmp's, or wrong numbers; not a raw exception.
+        is_wrong: Whether there were outputs, which are not those of the case; else it was refused.
     """
 
     reason: str
     in_words: bool
+    is_wrong: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ class NodeCorpus(Contract):
         except PolycmpError as error:
             return Failure(" ".join(describe_exception(error).split()), in_words=True)
         except AssertionError as error:
-            return Failure(" ".join(str(error).split())[:160], in_words=True)
+            return Failure(" ".join(str(error).split())[:160], in_words=True, is_wrong=True)
         except BaseException as error:  # any exception that a backend lets through is what this is looking for
             if not is_users_failure(error):
                 raise

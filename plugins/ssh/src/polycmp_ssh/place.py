@@ -35,8 +35,6 @@ class Place:
             UsageError: It names none.
         """
         parts = urlsplit(url)
-        if parts.password is not None:
-            raise UsageError("a password is in the name of a machine", whose=whose, hint="ssh-copy-id USER@HOST")
         host = parts.netloc.rpartition(":")[0] if _port(parts, url, whose) else parts.netloc
         # A word that begins with a hyphen would be an option of ssh.
         if parts.scheme != "ssh" or not host or host.startswith("-") or any(sign.isspace() for sign in host):
