@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polycmp.errors import ModelError, PluginError
+from polycmp.errors import BackendError, ModelError, PluginError
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
@@ -25,7 +26,16 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
     Args:
         data: The source of inputs: backends may calibrate with them.
         timeout: Seconds after which a machine that does not answer counts as hung; 0 waits for ever.
+
+    Raises:
+        BackendError: This system cannot wait for a pipe with a limit.
     """
+    if os.name == "nt":
+        raise BackendError(
+            "backends on other machines cannot be reached from Windows",
+            why="it does not wait for a program's output with a limit",
+            hint="use Linux, macOS or WSL",
+        )
     links = _Links()
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
