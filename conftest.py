@@ -1,4 +1,4 @@
-"""What concerns a whole session of tests."""
+"""What concerns a whole session of tests, and each: commands in its process leave its messages as they were."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import gc
 from collections.abc import Generator
 
 import pytest
+from in_process import messages_as_before
+
+__all__ = ["messages_as_before"]
 
 
 def pytest_collection_finish() -> None:

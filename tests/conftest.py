@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from onnx_commands import (
     made_workshop,
-    messages_as_before,
     model,
     other,
     polycmp,
@@ -14,7 +13,6 @@ from onnx_commands import (
 
 __all__ = [
     "made_workshop",
-    "messages_as_before",
     "model",
     "other",
     "polycmp",

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from commandline import signals_as_a_terminal_has_them  # noqa: F401 - a fixture for every folder of tests
 from copied_processes import copy_children
-from in_process import messages_as_before, plugins_installed  # noqa: F401 - a fixture for every folder of tests
+from in_process import plugins_installed
 from parity_folder import make_workshop
 from small_models import small_model
 

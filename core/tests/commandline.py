@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import sys
@@ -142,16 +141,3 @@ def run(polycmp, tmp_path):
         return done, done.report()
 
     return go
-
-
-@pytest.fixture(autouse=True)
-def loggers_given_back():
-    """Undo what a command arranged for messages."""
-    names = ["polycmp", *(name for name in logging.root.manager.loggerDict if name.startswith("polycmp."))]
-    loggers = [logging.getLogger(name) for name in names]
-    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
-    yield
-    for logger, level, propagate, handlers in before:
-        logger.setLevel(level)
-        logger.propagate = propagate
-        logger.handlers[:] = handlers

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from commandline import core_alone_with, loggers_given_back, polycmp, run, signals_as_a_terminal_has_them, toybox
+from commandline import core_alone_with, polycmp, run, signals_as_a_terminal_has_them, toybox
 
-__all__ = ["loggers_given_back", "polycmp", "run", "signals_as_a_terminal_has_them", "toybox"]
+__all__ = ["polycmp", "run", "signals_as_a_terminal_has_them", "toybox"]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from onnx_commands import messages_as_before, polycmp, signals_as_a_terminal_has_them
+from onnx_commands import polycmp, signals_as_a_terminal_has_them
 from releases import Shelf, make_place
 
 from polycmp_bisect.environments.tools import interpreters
 
-__all__ = ["messages_as_before", "place", "polycmp", "shelf", "signals_as_a_terminal_has_them"]
+__all__ = ["place", "polycmp", "shelf", "signals_as_a_terminal_has_them"]
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import messages_as_before
 from json_commands import with_report
 
-__all__ = ["messages_as_before", "with_report"]
+__all__ = ["with_report"]
 
 
 sys.path.insert(0, str(Path(__file__).parent))

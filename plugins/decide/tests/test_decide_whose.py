@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from commandline import Done, loggers_given_back, toybox  # noqa: F401 - fixtures
+from commandline import Done, toybox  # noqa: F401 - fixtures
 from commandline import polycmp as command  # noqa: F401 - a fixture
 from toymodels import node, number, write
 

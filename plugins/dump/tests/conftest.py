@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 from onnx_commands import (  # noqa: F401 - fixtures
-    messages_as_before,
     polycmp,
     signals_as_a_terminal_has_them,
 )

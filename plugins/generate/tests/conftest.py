@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from in_process import messages_as_before
 from json_commands import with_report
 
-__all__ = ["messages_as_before", "with_report"]
+__all__ = ["with_report"]
 
 
 pytest.importorskip("onnx")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from commandline import core_alone_with, loggers_given_back, polycmp, toybox
+from commandline import core_alone_with, polycmp, toybox
 
-__all__ = ["loggers_given_back", "polycmp", "toybox"]
+__all__ = ["polycmp", "toybox"]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import loggers_given_back, polycmp, signals_as_a_terminal_has_them, toybox
+from commandline import polycmp, signals_as_a_terminal_has_them, toybox
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-__all__ = ["loggers_given_back", "polycmp", "signals_as_a_terminal_has_them", "toybox"]
+__all__ = ["polycmp", "signals_as_a_terminal_has_them", "toybox"]
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_commands import messages_as_before, model, other, polycmp, signals_as_a_terminal_has_them
+from onnx_commands import model, other, polycmp, signals_as_a_terminal_has_them
 
-__all__ = ["messages_as_before", "model", "other", "polycmp", "signals_as_a_terminal_has_them"]
+__all__ = ["model", "other", "polycmp", "signals_as_a_terminal_has_them"]
 
 
 def _make_model(nodes, inputs, outputs, weights=(), opset=17, **domains):

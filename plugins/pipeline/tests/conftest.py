@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from commandline import core_alone_with, loggers_given_back, polycmp, toybox
+from commandline import core_alone_with, polycmp, toybox
 from toymodels import chain
 
-__all__ = ["loggers_given_back", "polycmp", "toybox"]
+__all__ = ["polycmp", "toybox"]
 
 FUNCTIONS = """
 import numpy as np

@@ -6,11 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from in_process import messages_as_before
 
 from polycmp.cli.main import run
-
-__all__ = ["messages_as_before"]
 
 MODEL = """
 import numpy as np, onnx

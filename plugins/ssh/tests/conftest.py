@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from commandline import loggers_given_back
 from ssh_server import ssh_of_session, ssh_server
 
-__all__ = ["loggers_given_back", "ssh_of_session", "ssh_server"]
+__all__ = ["ssh_of_session", "ssh_server"]
 
 
 @pytest.fixture

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from editor_schemas import wrong_in
-from in_process import messages_as_before, plugins_installed, run_cases_here
+from in_process import plugins_installed, run_cases_here
 
 from polycmp.cli.main import run as run_command
-
-__all__ = ["messages_as_before"]
 
 
 @pytest.fixture(autouse=True, scope="session")

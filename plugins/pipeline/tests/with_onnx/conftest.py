@@ -14,9 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 NEEDED = ("onnx", "onnxruntime", "polycmp_onnx", "polycmp_onnxrt")
 if all(find_spec(name) for name in NEEDED):
-    from onnx_commands import messages_as_before, polycmp, signals_as_a_terminal_has_them
+    from onnx_commands import polycmp, signals_as_a_terminal_has_them
 
-    __all__ = ["messages_as_before", "polycmp", "signals_as_a_terminal_has_them"]
+    __all__ = ["polycmp", "signals_as_a_terminal_has_them"]
 else:
     collect_ignore_glob = ["test_*.py"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 if all(find_spec(name) for name in ("onnx", "onnxruntime", "polycmp_onnx", "polycmp_onnxrt", "polycmp_locate")):
-    from onnx_commands import messages_as_before, model, other, polycmp, signals_as_a_terminal_has_them
+    from onnx_commands import model, other, polycmp, signals_as_a_terminal_has_them
 
-    __all__ = ["messages_as_before", "model", "other", "polycmp", "signals_as_a_terminal_has_them"]
+    __all__ = ["model", "other", "polycmp", "signals_as_a_terminal_has_them"]
 else:
     collect_ignore_glob = ["test_*.py"]
