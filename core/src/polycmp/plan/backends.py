@@ -12,11 +12,11 @@ from polycmp.errors import UsageError, did_you_mean, hide_passwords
 from polycmp.options import OptionField, changed_options, fields_of, find_field, make_options, option_fields
 from polycmp.options.values import is_empty_value, spell, split_list, unique_label, unquote
 from polycmp.plan.plan import BackendPlan
+from polycmp.plugins.validation import RESERVED_KEYS
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-RESERVED = ("name", "model", "python", "ssh")
 #: A key that chooses an environment by what it has, unless the backend has an option of that name.
 VERSION = "version"
 
@@ -64,7 +64,7 @@ def parse_instance(text: str) -> Instance:
         if key in instance.values:
             raise UsageError(f"{key!r} is given twice in {text!r}")
         instance.values[key] = value.strip() if equals else "true"
-    _require_values(instance.owner, {key: instance.values[key] for key in RESERVED if key in instance.values})
+    _require_values(instance.owner, {key: instance.values[key] for key in RESERVED_KEYS if key in instance.values})
     instance.label = unquote(instance.values.pop("name", hide_passwords(text)))
     instance.model = unquote(instance.values.pop("model", ""))
     host, python = (unquote(instance.values.pop(key, "")) for key in ("ssh", "python"))
@@ -119,14 +119,14 @@ def plan_backends(
 
 def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
     """Return the instance that one of `plain_backends` describes."""
-    wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED, VERSION}]
+    wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED_KEYS, VERSION}]
     tables = [plain.get(key, {}) for key in ("options", "texts")]
-    names = [plain.get(key, "") for key in ("backend", *RESERVED, VERSION)]
+    names = [plain.get(key, "") for key in ("backend", *RESERVED_KEYS, VERSION)]
     if wrong or not plain.get("backend") or not all(isinstance(item, Mapping) for item in tables):
         raise UsageError(
             f"{dict(plain)!r} is not a backend",
             whose=whose,
-            why=did_you_mean(wrong[0], ["backend", "options", *RESERVED, VERSION]) if wrong else "",
+            why=did_you_mean(wrong[0], ["backend", "options", *RESERVED_KEYS, VERSION]) if wrong else "",
             hint='backend = [{backend = "onnxrt", name = "fast", options = {KEY = "VALUE"}}]',
         )
     if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
@@ -209,7 +209,7 @@ def _converted(
             raise UsageError(
                 f"the backend {name!r} has no option {key!r}",
                 whose=owner,
-                why=did_you_mean(key, [item.name for item in option_fields(options)] + [*RESERVED, VERSION]),
+                why=did_you_mean(key, [item.name for item in option_fields(options)] + [*RESERVED_KEYS, VERSION]),
                 hint="polycmp run --help",
             )
         if field.kind == "flag" and isinstance(value, str):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.options import FlagTable, option_fields, option_schema
 from polycmp.options.text import CONFIG
-from polycmp.plan.backends import RESERVED, VERSION
+from polycmp.plan.backends import VERSION
+from polycmp.plugins.validation import RESERVED_KEYS
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -81,7 +82,7 @@ def backend_schema(registry: Registry) -> dict[str, Any]:
 
 
 def _instance(names: Iterable[str], registry: Registry) -> dict[str, Any]:
-    texts = {key: {"type": "string", "description": _HELP[key]} for key in ("backend", *RESERVED, VERSION)}
+    texts = {key: {"type": "string", "description": _HELP[key]} for key in ("backend", *RESERVED_KEYS, VERSION)}
     tables = {
         "options": {"type": "object", "description": "Options of the backend."},
         "texts": {"type": "object", "additionalProperties": {"type": "string"}},
