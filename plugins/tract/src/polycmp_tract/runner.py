@@ -12,6 +12,7 @@ import numpy as np
 from polycmp.errors import BackendError, ModelError, PluginError
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, native, to_numpy
+from polycmp_onnx import save_onnx
 from polycmp_onnx.graph import graph_inputs, tensor_metadata
 from polycmp_onnx.load import given_model
 from polycmp_tract.plugin import Options
@@ -54,18 +55,15 @@ class TractRunner(Runner):
                 "needs tract, which is not installed here", whose="tract", why=str(error),
                 hint="pip install 'polycmp-tract[tract]'",
             ) from error  # fmt: skip
-        import onnx
-
         model = given_model(self._source)
         self._inputs = tensor_metadata(graph_inputs(model.graph))
         self._outputs = tensor_metadata(model.graph.output)
         self._error, self._int64 = tract.TractError, tract.DatumType.I64
         with tempfile.TemporaryDirectory(prefix="polycmp-tract-", ignore_cleanup_errors=True) as folder:
-            weights = "model.weights" if model.ByteSize() > onnx.checker.MAXIMUM_PROTOBUF // 2 else ""
-            path = str(Path(folder, "model.onnx"))
-            onnx.save(model, path, save_as_external_data=bool(weights), location=weights or None)
+            path = Path(folder, "model.onnx")
+            save_onnx(model, path)
             try:
-                loaded = tract.onnx().load(path)
+                loaded = tract.onnx().load(str(path))
                 self._order = [loaded.input_name(number) for number in range(loaded.input_count())]
                 compiled = loaded.into_model()
                 if self._options.fp16:

@@ -17,6 +17,7 @@ import numpy as np
 from polycmp.errors import BackendError, describe_exception
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
+from polycmp_onnx import save_onnx
 from polycmp_onnx.graph import graph_inputs, tensor_metadata
 from polycmp_onnx.load import given_model
 
@@ -71,8 +72,6 @@ class TrtexecRunner(Runner):
                 whose=self.name,
                 hint="--trtexec-path FILE; it comes with TensorRT",
             )
-        import onnx
-
         model = given_model(self.model)
         self._program = program
         self._inputs = tensor_metadata(graph_inputs(model.graph))
@@ -81,8 +80,7 @@ class TrtexecRunner(Runner):
         self._engines: dict[Shapes, str] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="polycmp-trtexec-", ignore_cleanup_errors=True)
         try:
-            weights = "model.weights" if model.ByteSize() > onnx.checker.MAXIMUM_PROTOBUF // 2 else ""
-            onnx.save(model, self._file("model.onnx"), save_as_external_data=bool(weights), location=weights or None)
+            save_onnx(model, self._file("model.onnx"))
             if not self._is_open:
                 self._engine({})
         except BaseException:
