@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +15,7 @@ from polycmp.files import same_folder
 from polycmp.loader import Recorded
 from polycmp.tensors import Feed, TensorMetadata, check_feed
 
-__all__ = ["Runner", "all_cores", "infer", "input_metadata", "sharing_cores", "usable_cores"]
+__all__ = ["Runner", "all_cores", "infer", "input_metadata", "sharing_cores", "usable_cores", "version_of"]
 
 
 class Runner(Recorded):
@@ -216,3 +217,14 @@ def input_metadata(runner: Runner) -> TensorMetadata:
             hint="get_input_metadata_impl() has to return TensorMetadata().add(name, dtype, shape)",
         )
     return inputs
+
+
+def version_of(runner: Runner, needs: Iterable[str]) -> str:
+    """Return the version of the library under an active runner; empty where neither it nor a module tells one.
+
+    Args:
+        runner: The runner.
+        needs: The modules that it needs; of the first that is imported and has one it is the version.
+    """
+    versions = (getattr(sys.modules.get(name), "__version__", "") for name in needs)
+    return str(runner.backend_version or next(filter(None, versions), ""))

@@ -24,8 +24,10 @@ __all__ = [
     "Source",
     "TensorEntry",
     "TensorMetadata",
+    "array_of_texts",
     "as_dtype",
     "check_feed",
+    "describe_array",
     "dimension_key",
     "dtype_class",
     "dtype_name",
@@ -433,6 +435,29 @@ def _without_subclass(array: NDArray[Any]) -> NDArray[Any]:
             "it is a masked array, whose mask would be lost", hint="fill in what is masked: array.filled(VALUE)"
         )
     return np.asarray(array)
+
+
+def describe_array(name: str, array: NDArray[Any]) -> dict[str, Any]:
+    """Return name, type and shape of an array as JSON can hold them; of texts under "strings" all of it.
+
+    Args:
+        name: The name.
+        array: Numbers, truth values or texts.
+    """
+    described: dict[str, Any] = {"name": name, "dtype": dtype_name(array.dtype), "shape": list(array.shape)}
+    if array.dtype.kind in "OUS":
+        described["strings"] = [_text(item) for item in array.reshape(-1).tolist()]
+    return described
+
+
+def array_of_texts(described: Mapping[str, Any]) -> NDArray[Any]:
+    """Return the array of texts that `describe_array` described."""
+    texts: NDArray[Any] = np.array(described["strings"], dtype=object).reshape(described["shape"])
+    return texts
+
+
+def _text(item: Any) -> str:
+    return item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from polycmp.runs.comparers import Comparer, comparer_maker
     from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
     from polycmp.runs.input_readers import compare_readers
-    from polycmp.runs.jobs import Job, make_job, open_job, version_of
+    from polycmp.runs.jobs import Job, make_job, open_job
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
     from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
     from polycmp.runs.networks import CompareNetworks, NetworkDifferences
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from polycmp.runs.tolerances import Tolerances, is_measured, open_tolerances
     from polycmp.runs.trial import Arrays, Trial, open_trial
     from polycmp.runs.voting import odd_one_out
+    from polycmp.runs.waiting import WaitingWorkers
     from polycmp.runs.windows import MANY_OUTPUTS, MakeWindows, Windows, all_in_memory_note, open_windows
     from polycmp.runs.workers import FindEnvironment, MakeEnvironments, MakeWorkers, open_environments
 
@@ -72,6 +73,7 @@ __all__ = [
     "Structure",
     "Tolerances",
     "Trial",
+    "WaitingWorkers",
     "Windows",
     "all_in_memory_note",
     "ambiguous_inputs",
@@ -102,7 +104,6 @@ __all__ = [
     "run_steps",
     "sharing_memory",
     "unmatched_input_notes",
-    "version_of",
 ]
 
 if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of the rest
@@ -115,7 +116,7 @@ if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of th
             "comparers": ["Comparer", "comparer_maker"],
             "feedback": ["Feedback", "FeedbackContext", "open_feedback"],
             "input_readers": ["compare_readers"],
-            "jobs": ["Job", "make_job", "open_job", "version_of"],
+            "jobs": ["Job", "make_job", "open_job"],
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
             "loop": ["Schedule", "Step", "copy_feed", "open_feeds", "run_steps"],
             "networks": ["CompareNetworks", "NetworkDifferences"],
@@ -135,6 +136,7 @@ if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of th
             "tolerances": ["Tolerances", "is_measured", "open_tolerances"],
             "trial": ["Arrays", "Trial", "open_trial"],
             "voting": ["odd_one_out"],
+            "waiting": ["WaitingWorkers"],
             "windows": ["MANY_OUTPUTS", "MakeWindows", "Windows", "all_in_memory_note", "open_windows"],
             "workers": ["FindEnvironment", "MakeEnvironments", "MakeWorkers", "open_environments"],
         },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -14,7 +13,7 @@ from polycmp._activity import HERE
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
 from polycmp.results.outcome import BackendResult, Timing
-from polycmp.runner import Runner, infer, input_metadata
+from polycmp.runner import Runner, infer, input_metadata, version_of
 from polycmp.tensors import Feed, FeedPerRun, TensorMetadata
 
 T = TypeVar("T")
@@ -144,7 +143,7 @@ class BackendRun:
         runner = self._make()
         runner.activate()
         self._runner = runner
-        self.result.version = self._version(runner)
+        self.result.version = version_of(runner, self._needs)
 
     def _record(self, runner: Runner, outputs: Mapping[str, Any], measure: bool) -> None:
         self._seconds.append(runner.last_inference_time())
@@ -176,15 +175,6 @@ class BackendRun:
     def _whose(self) -> str:
         model = f" with {self.result.model}" if self.result.model else ""
         return f"{self.label}{model}"
-
-    def _version(self, runner: Runner) -> str:
-        if runner.backend_version:
-            return str(runner.backend_version)
-        for name in self._needs:
-            version = getattr(sys.modules.get(name), "__version__", "")
-            if version:
-                return str(version)
-        return ""
 
 
 def _sentence(error: BaseException, when: str) -> str:

@@ -5,7 +5,6 @@ Either side may have other versions of everything.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -43,7 +42,7 @@ class Job:
         return asdict(self)
 
 
-def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "") -> Job:
+def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "", *, same_inputs: bool = True) -> Job:
     """Make the job that tells a worker how to run one backend.
 
     Args:
@@ -51,10 +50,13 @@ def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "")
         model: The model that the backend runs.
         data: The source of inputs: backends may calibrate with them.
         part: The file with a part cut out of the model, which runs in its place.
+        same_inputs: Whether what runs has the model's own inputs.
 
     Raises:
         PluginError: An option has a value that cannot be written down.
     """
+    if not same_inputs:
+        data = replace(data, input_shapes={}, further_shapes=(), dimensions={})
     asks = bool(data.input_shapes or data.dimensions)
     # The worker knows of one model: what was said by another's names is in its own already.
     shapes = model.input_shapes if asks else {}
@@ -94,12 +96,6 @@ def open_job(job: Mapping[str, Any], registry: Registry) -> tuple[Runner, tuple[
     registry.require(contribution)
     runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
     return runner, contribution.spec.needs
-
-
-def version_of(needs: Iterable[str]) -> str:
-    """Return the version of the first of the modules that is imported and has one; empty if none has."""
-    versions = [getattr(sys.modules.get(name), "__version__", "") for name in needs]
-    return str(next((version for version in versions if version), ""))
 
 
 class _SessionsInputs(DataSource):

@@ -45,6 +45,7 @@ class Link:
         whose: The backend, for errors.
 
     Attributes:
+        place: The machine, and the interpreter there.
         told: What the machine says of itself: version of Python, kind of processor.
 
     Raises:
@@ -53,9 +54,9 @@ class Link:
     """
 
     def __init__(self, place: Place, distribution: str, whose: str) -> None:
-        self._place = place
+        self.place = place
         self._whose = whose
-        self._sent: dict[Path, tuple[int, dict[Path, tuple[float, int]]]] = {}
+        self._sent: dict[Path, tuple[int | str, dict[Path, tuple[float, int]]]] = {}
         self._last_lines: deque[str] = deque(maxlen=20)
         packages = [package for package in packages_for(distribution) if package.modules]
         names = sorted({module for package in packages if not package.is_ours for module in package.modules})
@@ -89,11 +90,11 @@ class Link:
             raise
 
     @property
-    def is_open(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the other side is there."""
         return self._process.poll() is None
 
-    def activate(self, job: Message, model: Path, files: Mapping[str, Path], seconds: float) -> Message:
+    def activate(self, job: Message, model: Path, files: Mapping[str, Path], seconds: float, *, keep: bool) -> Message:
         """Send a model, unless it is there, and activate a runner for it.
 
         Args:
@@ -101,11 +102,13 @@ class Link:
             model: The model's file or folder.
             files: Its files by their path beside it.
             seconds: As for `ask`.
+            keep: Whether it stays there for other runners; else it lies where the next one will.
         """
         stamps = {path: (path.stat().st_mtime, path.stat().st_size) for path in files.values()}
-        number, known = self._sent.get(model, (len(self._sent), {}))
+        number, known = self._sent.get(model, (len(self._sent), {})) if keep else ("part", {})
         sent = {} if known == stamps else {f"{number}/{name}": path for name, path in files.items()}
-        self._sent[model] = number, stamps
+        if keep:
+            self._sent[model] = number, stamps
         where = f"{number}/{model.name}"
         return self.ask({"do": "activate", "job": job, "model": where}, seconds, files=sent)[0]
 
@@ -135,7 +138,7 @@ class Link:
         except TimeoutError:
             self.close(0.0)
             raise WorkerError(
-                f"hung: no answer from {self._place.host} for {seconds:g} s",
+                f"hung: no answer from {self.place.host} for {seconds:g} s",
                 whose=self._whose,
                 hint="--timeout SECONDS",
             ) from None
@@ -148,7 +151,7 @@ class Link:
             raise self._gone()
         if "error" in received[0]:
             error = error_from_json(received[0]["error"])
-            error.why = error.why or f"on {self._place.host}"
+            error.why = error.why or f"on {self.place.host}"
             raise error
         return received
 
@@ -185,10 +188,10 @@ class Link:
             raise self._gone() from None
         if tuple(int(part) for part in told["python"].split(".")[:2]) < _OLDEST:
             raise PluginError(
-                f"{self._place.python} on {self._place.host} is Python {told['python']}",
+                f"{self.place.python} on {self.place.host} is Python {told['python']}",
                 whose=self._whose,
                 why=f"polycmp needs Python {'.'.join(map(str, _OLDEST))} or newer",
-                hint=f"-b NAME:ssh={self._place.host},python=PATH names another interpreter there",
+                hint=f"-b NAME:ssh={self.place.host},python=PATH names another interpreter there",
             )
         return told
 
@@ -203,10 +206,10 @@ class Link:
         compiled = [package.distribution.name for package in needed if not package.is_pure]
         if compiled:
             raise PluginError(
-                f"{self._place.host} lacks {', '.join(compiled)}",
+                f"{self.place.host} lacks {', '.join(compiled)}",
                 whose=self._whose,
                 why="these hold machine code, which polycmp cannot send",
-                hint=self._place.command(f"{self._place.python} -m pip install {' '.join(compiled)}"),
+                hint=self.place.command(f"{self.place.python} -m pip install {' '.join(compiled)}"),
             )
         return needed
 
@@ -223,23 +226,23 @@ class Link:
         last = next((line for line in reversed(self._last_lines) if line.strip()), "")
         if status == _NO_CONNECTION:
             return BackendError(
-                f"no connection to {self._place.host}", whose=self._whose, why=last, hint=self._place.command("true")
+                f"no connection to {self.place.host}", whose=self._whose, why=last, hint=self.place.command("true")
             )
         if status == _NOT_FOUND:
             return PluginError(
-                f"{self._place.host} has no {self._place.python}",
+                f"{self.place.host} has no {self.place.python}",
                 whose=self._whose,
                 why=last,
-                hint=f"-b NAME:ssh={self._place.host},python=PATH names the interpreter there",
+                hint=f"-b NAME:ssh={self.place.host},python=PATH names the interpreter there",
             )
-        return WorkerError(f"ended on {self._place.host} with exit status {status}", whose=self._whose, why=last)
+        return WorkerError(f"ended on {self.place.host} with exit status {status}", whose=self._whose, why=last)
 
     def _listen(self, stream: IO[bytes]) -> None:
         with stream:
             for line in stream:
                 text = line.decode(errors="replace").rstrip()
                 self._last_lines.append(text)
-                log.debug("%s: %s", self._place.host, text)
+                log.debug("%s: %s", self.place.host, text)
 
 
 class _Waiting(RawIOBase):

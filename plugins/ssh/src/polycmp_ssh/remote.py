@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 from polycmp.errors import error_to_json, is_users_failure
 from polycmp.plugins import Registry
-from polycmp.runner import Runner, infer, input_metadata
-from polycmp.runs import open_job, version_of
+from polycmp.runner import Runner, infer, input_metadata, version_of
+from polycmp.runs import open_job
 from polycmp_ssh.stream import Message, Stream
 
 
@@ -64,7 +64,7 @@ class _Worker:
         runner, needs = open_job(job, self._registry)
         runner.activate()
         self._runner = runner
-        return {"inputs": input_metadata(runner).plain(), "version": runner.backend_version or version_of(needs)}
+        return {"inputs": input_metadata(runner).plain(), "version": version_of(runner, needs)}
 
     def _infer(self, feed: Mapping[str, Any]) -> tuple[Message, Mapping[str, Any]]:
         assert self._runner is not None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import weakref
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
 from polycmp.runner import Runner
-from polycmp.runs import Job, MakeWorker, ResolvedBackend, make_job
+from polycmp.runs import Job, MakeWorker, ResolvedBackend, WaitingWorkers, make_job
 from polycmp.tensors import TensorMetadata
 from polycmp_ssh.link import Link
 from polycmp_ssh.place import Place
@@ -36,7 +34,7 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
             why="it does not wait for a program's output with a limit",
             hint="use Linux, macOS or WSL",
         )
-    links = _Links()
+    links = WaitingWorkers[Link]()
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
         if backend.contribution is None:
@@ -46,41 +44,10 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
                 why="its package is sent to the other machine; the library that it runs is needed there alone",
                 hint="polycmp plugins list",
             )
-        asked = (
-            data if part is None or same_inputs else replace(data, input_shapes={}, further_shapes=(), dimensions={})
-        )
         distribution = backend.contribution.distribution
-        return RemoteRunner(backend.plan, backend.model, asked, timeout, part, distribution=distribution, links=links)
+        return RemoteRunner(backend.plan, backend.model, data, timeout, part, same_inputs, distribution, links)
 
     return make
-
-
-class _Links:
-    """Connections that wait for the next runner, by machine and backend; they end with whoever could ask for them."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], list[Link]] = {}
-        weakref.finalize(self, _close_all, self._waiting)
-
-    def take(self, python: str, distribution: str, whose: str) -> Link:
-        """Return a connection, which no longer waits; a new one where none is left."""
-        waiting = self._waiting.get((python, distribution), [])
-        while waiting:
-            link = waiting.pop()
-            if link.is_open:
-                return link
-            link.close()
-        return Link(Place.of(python, whose), distribution, whose)
-
-    def put(self, python: str, distribution: str, link: Link) -> None:
-        """Let a connection wait."""
-        self._waiting.setdefault((python, distribution), []).append(link)
-
-
-def _close_all(waiting: dict[tuple[str, str], list[Link]]) -> None:
-    for links in waiting.values():
-        while links:
-            links.pop().close()
 
 
 class RemoteRunner(Runner):
@@ -92,6 +59,7 @@ class RemoteRunner(Runner):
         data: The source of inputs.
         timeout: As for `make_workers`.
         part: Makes what runs in place of the model; None for the model itself.
+        same_inputs: Whether the part has the model's own inputs.
         distribution: The package that brings the backend.
         links: Connections to use again.
     """
@@ -105,13 +73,14 @@ class RemoteRunner(Runner):
         data: DataPlan,
         timeout: float,
         part: Loader[Any] | None,
-        *,
+        same_inputs: bool,
         distribution: str,
-        links: _Links,
+        links: WaitingWorkers[Link],
     ) -> None:
         super().__init__(backend.label)
-        self._backend, self._model, self._data, self._part = backend, model, data, part
-        self._timeout, self._distribution, self._links = timeout, distribution, links
+        self._backend, self._model, self._data, self._timeout = backend, model, data, timeout
+        self._part, self._same_inputs = part, same_inputs
+        self._distribution, self._links = distribution, links
         self._link: Link | None = None
         self._metadata = TensorMetadata()
         self._failed = False
@@ -124,19 +93,21 @@ class RemoteRunner(Runner):
             ModelError: The model cannot be sent.
             PluginError: Something is missing there.
         """
-        link = self._link = self._links.take(self._backend.python, self._distribution, self.name)
+        place = Place.of(self._backend.python, self.name)
+        waiting = self._links.take((place, self._distribution))
+        link = self._link = waiting or Link(place, self._distribution, self.name)
         try:
             with tempfile.TemporaryDirectory(prefix="polycmp-", ignore_cleanup_errors=True) as folder:
                 job, path = self._written(Path(folder))
-                answer = link.activate(job.to_json(), path, _files(path, self._model, self._part), self._timeout)
+                files = _files(path, self._model, self._part)
+                answer = link.activate(job.to_json(), path, files, self._timeout, keep=self._part is None)
         except BaseException:
             self._end()
             raise
         for entry in answer["inputs"]:
             self._metadata.add(**entry)
         self.backend_version = answer["version"]
-        self.notes.append(f"runs on {Place.of(self._backend.python, self.name).host}: {link.told['machine']}, "
-                          f"Python {link.told['python']}")  # fmt: skip
+        self.notes.append(f"runs on {place.host}: {link.told['machine']}, Python {link.told['python']}")
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the input metadata of the other side's runner."""
@@ -163,7 +134,7 @@ class RemoteRunner(Runner):
             self._end()
             raise
         self._link = None
-        self._links.put(self._backend.python, self._distribution, link)
+        self._links.put((link.place, self._distribution), link)
 
     def _written(self, folder: Path) -> tuple[Job, Path]:
         """Return the job and the file to send, written where it is a part."""
@@ -171,7 +142,7 @@ class RemoteRunner(Runner):
             return make_job(self._backend, self._model, self._data), Path(self._model.path)
         path = folder / f"part{Path(self._model.path).suffix}"
         self._model.save(self._part, str(path))
-        return make_job(self._backend, self._model, self._data, part=str(path)), path
+        return make_job(self._backend, self._model, self._data, str(path), same_inputs=self._same_inputs), path
 
     def _end(self) -> None:
         if self._link is not None:

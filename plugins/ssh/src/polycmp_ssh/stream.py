@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from polycmp.tensors import as_dtype, dtype_name, native, to_numpy
+from polycmp.tensors import array_of_texts, as_dtype, describe_array, native, to_numpy
 
 Message = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Stream:
         """
         arrays = {name: native(to_numpy(array)) for name, array in (tensors or {}).items()}
         sizes = {name: path.stat().st_size for name, path in (files or {}).items()}
-        line = {**message, "tensors": [_described(name, array) for name, array in arrays.items()], "files": sizes}
+        line = {**message, "tensors": [describe_array(name, array) for name, array in arrays.items()], "files": sizes}
         self._writing.write(json.dumps(line).encode() + b"\n")
         for array in arrays.values():
             if array.dtype.kind not in "OUS":
@@ -78,7 +78,7 @@ class Stream:
 
     def _tensor(self, place: Mapping[str, Any]) -> Any:
         if "strings" in place:
-            return np.array(place["strings"], dtype=object).reshape(place["shape"])
+            return array_of_texts(place)
         dtype = as_dtype(place["dtype"])
         array = np.empty(place["shape"], dtype)
         self._fill(array.reshape(-1).view(np.uint8).data)
@@ -101,14 +101,3 @@ class Stream:
             if not count:
                 raise EOFError
             filled += count
-
-
-def _described(name: str, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    place: dict[str, Any] = {"name": name, "dtype": dtype_name(array.dtype), "shape": list(array.shape)}
-    if array.dtype.kind in "OUS":
-        place["strings"] = [_text(item) for item in array.reshape(-1).tolist()]
-    return place
-
-
-def _text(item: Any) -> str:
-    return item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)

@@ -13,8 +13,8 @@ from polycmp.builtin.workers.memory import Arena
 from polycmp.errors import error_to_json, is_users_failure
 from polycmp.plugins import Registry
 from polycmp.process import Connection, abandon_threads
-from polycmp.runner import Runner, infer, input_metadata
-from polycmp.runs import open_job, version_of
+from polycmp.runner import Runner, infer, input_metadata, version_of
+from polycmp.runs import open_job
 
 #: Raised when either side learns a message that the other must know; sides of different number do not talk.
 PROTOCOL = 3
@@ -90,8 +90,7 @@ class Worker:
         runner, needs = self.make(message["job"])
         runner.activate()
         self._runner = runner
-        version = runner.backend_version or version_of(needs)
-        return {"inputs": input_metadata(runner).plain(), "version": version}
+        return {"inputs": input_metadata(runner).plain(), "version": version_of(runner, needs)}
 
     def _infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run once on the tensors in shared memory."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.process import beside_standard
-from polycmp.tensors import as_dtype, dtype_name, native, to_numpy
+from polycmp.tensors import array_of_texts, as_dtype, describe_array, native, to_numpy
 
 #: Tensors start at multiples of this many bytes, as vector instructions and libraries like it.
 ALIGNMENT = 64
@@ -42,10 +42,8 @@ class Arena:
         arrays = {name: native(to_numpy(array)) for name, array in tensors.items()}
         places, offset = [], 0
         for name, array in arrays.items():
-            place: dict[str, Any] = {"name": name, "dtype": dtype_name(array.dtype), "shape": list(array.shape)}
-            if array.dtype.kind in "OUS":
-                place["strings"] = [_text(item) for item in array.reshape(-1).tolist()]
-            else:
+            place = describe_array(name, array)
+            if "strings" not in place:
                 place["offset"] = offset
                 offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
             places.append(place)
@@ -59,11 +57,8 @@ class Arena:
         """Return the tensors at these places as views, valid until the other side puts new ones."""
         tensors = {}
         for place in places:
-            dtype = as_dtype(place["dtype"])
-            if "strings" in place:
-                tensors[place["name"]] = np.array(place["strings"], dtype=object).reshape(place["shape"])
-            else:
-                tensors[place["name"]] = self._view(place, dtype)
+            is_text = "strings" in place
+            tensors[place["name"]] = array_of_texts(place) if is_text else self._view(place, as_dtype(place["dtype"]))
         return tensors
 
     def close(self) -> None:
@@ -86,7 +81,3 @@ class Arena:
             self._map = mmap.mmap(self.descriptor, size)
         flat = np.frombuffer(self._map, np.uint8, count * dtype.itemsize, place["offset"])
         return flat.view(dtype).reshape(place["shape"])
-
-
-def _text(item: Any) -> str:
-    return item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)

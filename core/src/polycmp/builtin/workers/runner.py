@@ -8,8 +8,6 @@ import signal
 import sys
 import tempfile
 import time
-import weakref
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +20,7 @@ from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
 from polycmp.process import ChildProcess
 from polycmp.runner import Runner
-from polycmp.runs import Job, MakeWorker, ResolvedBackend, make_job
+from polycmp.runs import Job, MakeWorker, ResolvedBackend, WaitingWorkers, make_job
 from polycmp.tensors import TensorMetadata
 
 log: logging.Logger = logging.getLogger("polycmp.workers")
@@ -48,7 +46,7 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
             hint="leave --use-subprocess and python= out, or use Linux, macOS or WSL",
         )
 
-    waiting = WaitingWorkers()
+    waiting = WaitingWorkers[Worker]()
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
         if part is None:
@@ -71,42 +69,16 @@ class Worker(NamedTuple):
     inputs: Arena
     outputs: Arena
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has not ended."""
+        return self.process.is_running
+
     def close(self) -> None:
         """Make sure that no process and no memory is left."""
         self.process.close()
         self.inputs.close()
         self.outputs.close()
-
-
-class WaitingWorkers:
-    """Workers that ran a part of a model and wait for the next one, by interpreter.
-
-    They end when nobody can ask for them any more, and with this process.
-    """
-
-    def __init__(self) -> None:
-        self._workers: dict[str, list[Worker]] = {}
-        weakref.finalize(self, _close_all, self._workers)
-
-    def take(self, python: str) -> Worker | None:
-        """Return a worker of an interpreter, which no longer waits; None if none is left."""
-        waiting = self._workers.get(python, [])
-        while waiting:
-            worker = waiting.pop()
-            if worker.process.is_running:
-                return worker
-            worker.close()
-        return None
-
-    def put(self, python: str, worker: Worker) -> None:
-        """Let a worker wait, whose runner was deactivated without an error."""
-        self._workers.setdefault(python, []).append(worker)
-
-
-def _close_all(workers: dict[str, list[Worker]]) -> None:
-    for waiting in workers.values():
-        while waiting:
-            waiting.pop().close()
 
 
 class WorkerRunner(Runner):
@@ -292,13 +264,13 @@ class PartWorkerRunner(WorkerRunner):
         timeout: float = 0.0,
         same_inputs: bool = False,
         *,
-        waiting: WaitingWorkers,
+        waiting: WaitingWorkers[Worker],
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._others = waiting
         self._backend, self._model, self._part = backend, model, part
-        self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=(), dimensions={})
-        super().__init__(make_job(backend, model, self._data), backend.python, timeout)
+        self._data, self._same_inputs = data, same_inputs
+        super().__init__(make_job(backend, model, data, same_inputs=same_inputs), backend.python, timeout)
 
     def activate_impl(self) -> None:
         """Write the part and have a worker activate it.
@@ -310,7 +282,7 @@ class PartWorkerRunner(WorkerRunner):
         path = str(Path(self._folder.name) / f"part{Path(self._model.path).suffix}")
         try:
             self._model.save(self._part, path)
-            self._job = make_job(self._backend, self._model, self._data, part=path)
+            self._job = make_job(self._backend, self._model, self._data, path, same_inputs=self._same_inputs)
             super().activate_impl()
         except BaseException:
             self._folder.cleanup()
