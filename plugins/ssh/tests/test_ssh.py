@@ -159,17 +159,31 @@ def test_an_old_python_there_is_told(server, model, tmp_path, capsys):
     assert f"{old} on board is Python 3.8.10 (polycmp needs Python 3.10 or newer)" in text
 
 
+def resolved_backend(model, timeout=0.0):
+    """Return the backend on the other machine as a run resolves it."""
+    registry = Registry.discover()
+    backends = plan_backends([f"onnxrt:{THERE}"], {}, registry)
+    return resolve(Plan(model=str(model), backends=backends, timeout=timeout), registry).backends[0]
+
+
+def test_parts_take_the_place_of_each_other(server, model):
+    """A search sends hundreds, which would fill a small machine."""
+    backend = resolved_backend(model)
+    graph, feed = backend.model.graph(), {"x": np.ones((2, 32), np.float32)}
+    for tensor in ("m0", "r0", "m1"):
+        with backend.make_runner(graph.cut(graph.inputs, [tensor])) as runner:
+            assert list(runner.infer(feed)) == [tensor]
+    assert len(server.commands) == 1
+    assert len(list(server.folder.rglob("*.onnx"))) == 1
+
+
 @pytest.mark.parametrize(
     ("number", "said"),
     [(signal.SIGKILL, "ended on board"), (signal.SIGSTOP, "hung: no answer from board for 3 s")],
     ids=["cut", "hung"],
 )
 def test_a_machine_that_goes_away_is_the_backends_failure(server, model, number, said):
-    registry = Registry.discover()
-    [backend] = plan_backends([f"onnxrt:{THERE}"], {}, registry)
-    plan = Plan(model=str(model), backends=(backend,), timeout=3.0)
-    [resolved] = resolve(plan, registry).backends
-    runner = resolved.make_runner()
+    runner = resolved_backend(model, timeout=3.0).make_runner()
     with pytest.raises(WorkerError, match=said), runner:
         feed = {"x": np.ones((2, 32), np.float32)}
         runner.infer(feed)
