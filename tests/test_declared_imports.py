@@ -34,7 +34,7 @@ NOT_DECLARED = {
     ("trt", "pycuda"): "in place of cuda-bindings, which the extras bring",
     ("polygraphy", "torch"): "a program asks for PyTorch's name of an element type",
     ("polygraphy", "tensorrt"): "a program asks for TensorRT's name of an element type",
-    ("torch", "torchvision"): "required by onnx2torch, which the extra brings, and imported before it",
+    ("torch", "torchvision"): "required by onnx2pytorch, which the extra brings, and imported before it",
 }
 
 

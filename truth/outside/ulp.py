@@ -26,8 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import version_converter
 
 from polycmp.comparator import RunResults
 from polycmp.json import load_json, save_json
@@ -51,10 +49,8 @@ _RANDOM = (
     "RandomUniformLike",
 )
 _SECONDS, _ALL = 60, 3600
-#: The newest set that the converter of the backend `torch` knows.
-_OLD = 13
-#: Endings of the models in an older set of operators, where ONNX takes them there, and of those converted to LiteRT.
-_LOWERED, _LITE = f".{_OLD}.onnx", ".tflite"
+#: Ending of the models converted to LiteRT.
+_LITE = ".tflite"
 #: The converter to LiteRT, which asks for Python 3.12, and what that needs.
 _CONVERTER = (
     *("onnx2tf==2.6.9", "ai-edge-litert==2.1.2", "flatbuffers==25.12.19", "h5py==3.14.0"),
@@ -89,8 +85,7 @@ RUNTIMES = (
     Runtime(
         "PyTorch 2.13.0",
         "torch",
-        ("torch==2.13.0", "torchvision==0.28.0", "onnx2torch==1.5.15", "pillow", _ONNX, _PROTOBUF),
-        _LOWERED,
+        ("torch==2.13.0", "torchvision==0.28.0", "onnx2pytorch==0.6.0", "pillow", _ONNX, _PROTOBUF),
     ),
     Runtime("LiteRT 2.3.0", "tf", ("ai-edge-litert==2.3.0", _ONNX, _PROTOBUF), _LITE),
     Runtime("LiteRT 2.2.0", "tf", ("ai-edge-litert==2.2.0", _ONNX, _PROTOBUF), _LITE),
@@ -141,22 +136,11 @@ def write_cases(folder: Path) -> dict[str, Truth]:
             continue
         truths[case.name] = truth = _truth(case, operator)
         (folder / f"{case.name}.onnx").write_bytes(case.model.SerializeToString())
-        (folder / f"{case.name}{_LOWERED}").write_bytes(_lowered(case.model).SerializeToString())
         save_json([case.feed], str(folder / f"{case.name}.in.json"))
         results = RunResults()
         results.add([dict(truth.outputs)], runner_name="truth")
         results.save(str(folder / f"{case.name}.truth.json"))
     return truths
-
-
-def _lowered(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a model in an older set of operators; itself where it is in one, or ONNX does not take it there."""
-    if max((item.version for item in model.opset_import if not item.domain), default=0) <= _OLD:
-        return model
-    try:
-        return version_converter.convert_version(model, _OLD)
-    except Exception:  # noqa: BLE001 - whatever it raises, there is no older form
-        return model
 
 
 def _truth(case: NodeCase, operator: str) -> Truth:
@@ -283,11 +267,10 @@ outputs are left out), with the inputs that come with them. {exact} have a truth
 One ULP is the distance between the true value and its neighbour in the type of the output. Near zero a sum of rounded
 terms is many ULP off and still right: the verdict is polycmp's, which measures what rounding explains. The columns
 `onnx` are the backend `onnx`: the reference evaluator of that release, with polycmp's corrections. PyTorch is the
-backend `torch`: the file converted by onnx2torch, which knows operators of up to set {_OLD}; so each model is taken to
-that set first where ONNX's own converter does so, and is refused where not; what is FAILED there is a converter's
-before it is PyTorch's. LiteRT is the backend `tf`: the file converted by onnx2tf 2.6.9 without TensorFlow, of which the
-same holds. It leaves operators whose weights are inputs to an operator of its own, which LiteRT refuses, and puts the
-channels of some outputs last, which makes another shape, and is most of what is FAILED there.
+backend `torch`: the file converted by onnx2pytorch 0.6.0; what is FAILED there is a converter's before it is PyTorch's.
+LiteRT is the backend `tf`: the file converted by onnx2tf 2.6.9 without TensorFlow, of which the same holds. It leaves
+operators whose weights are inputs to an operator of its own, which LiteRT refuses, and puts the channels of some
+outputs last, which makes another shape, and is most of what is FAILED there.
 
 {markdown_table(["", *asked], _summary(asked))}
 

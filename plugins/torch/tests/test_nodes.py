@@ -1,4 +1,4 @@
-"""PyTorch over the one-node models of the onnx package, as onnx2torch converts them."""
+"""PyTorch over the one-node models of the onnx package, as onnx2pytorch converts them."""
 
 from __future__ import annotations
 

@@ -136,9 +136,27 @@ def test_float16_comes_back_in_the_declared_type():
 
 
 def test_an_onnx_model_is_converted_and_its_inner_tensors_are_compared(capsys):
-    assert find_spec("onnx2torch"), "make test-torch installs it"
+    assert find_spec("onnx2pytorch"), "make test-torch installs it"
     assert polycmp("run", "m.onnx", "-b", "torch", "-b", "onnxrt", "--mark-all") == 0
     assert "product" in printed(capsys)
+
+
+def test_what_the_converter_says_of_an_approximation_is_a_note(capsys):
+    """PyTorch's interpolation knows no box to crop: the outputs may differ for that alone."""
+    words = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
+    graph = helper.make_graph(
+        [helper.make_node("Resize", ["x", "box", "", "sizes"], ["y"], **words)],
+        "crops",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 4, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 3, 3])],
+        [
+            numpy_helper.from_array(np.float32([0, 0, 0.4, 0.6, 1, 1, 0.6, 0.8]), "box"),
+            numpy_helper.from_array(np.int64([1, 1, 3, 3]), "sizes"),
+        ],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), "crops.onnx")
+    assert polycmp("run", "crops.onnx", "-b", "torch", "-b", "onnxrt") == 1
+    assert "onnx2pytorch: Pytorch's interpolate uses no" in printed(capsys)
 
 
 def test_a_converted_model_that_differs_is_judged(capsys):
@@ -236,7 +254,7 @@ def test_a_module_may_write_into_its_inputs():
     assert polycmp("run", "load.py:in_place", "--model-type", "torch", "-b", "torch", "--input-shapes", "x:[2]") == 0
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "uint16", "bool"])
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "uint16", "bool"])
 def test_types_pass_in_and_out_unchanged(name):
     from polycmp.tensors import as_dtype
 

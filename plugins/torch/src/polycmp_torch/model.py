@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect as python_inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -173,7 +174,7 @@ class TorchFromScript(Loader[TorchModel]):
 
 
 class TorchFromOnnx(Loader[TorchModel]):
-    """Converts an ONNX model with the package onnx2torch.
+    """Converts an ONNX model with the package onnx2pytorch.
 
     Args:
         model: A path, an `onnx.ModelProto`, or a callable that returns one.
@@ -192,19 +193,22 @@ class TorchFromOnnx(Loader[TorchModel]):
             BackendError: It cannot convert the model.
             ModelError: The model cannot be read.
         """
-        onnx2torch = _import_onnx2torch(import_torch())
+        onnx2pytorch = _import_onnx2pytorch(import_torch())
         model = self._onnx()
         try:
-            module = onnx2torch.convert(model)
+            with warnings.catch_warnings(record=True) as approximations:
+                warnings.simplefilter("always")
+                module = onnx2pytorch.ConvertModel(model)
         except Exception as error:
             raise BackendError(
-                "onnx2torch cannot convert the model",
+                "onnx2pytorch cannot convert the model",
                 whose="torch",
                 why=describe_exception(error),
                 hint="run the module itself: -b torch:script=FILE.py",
             ) from error
         module.eval()
-        return _with_names(module, model)
+        messages = dict.fromkeys(str(warning.message) for warning in approximations)
+        return _with_names(module, model, f"onnx2pytorch: {'; '.join(messages)}" if messages else "")
 
     def _onnx(self) -> Any:
         from polycmp_onnx import onnx_from_path
@@ -214,8 +218,8 @@ class TorchFromOnnx(Loader[TorchModel]):
         return resolve(self.model)
 
 
-def _import_onnx2torch(torch: Any) -> Any:
-    """Return the module `onnx2torch`, which imports torchvision for one operator, NonMaxSuppression.
+def _import_onnx2pytorch(torch: Any) -> Any:
+    """Return the module `onnx2pytorch`, which imports torchvision for one operator, NonMaxSuppression.
 
     Torchvision of another build than PyTorch's (CUDA beside CPU) cannot be imported, because it describes operators
     that its compiled part was to bring. With these declared it can; NonMaxSuppression then fails with torchvision's
@@ -232,15 +236,15 @@ def _import_onnx2torch(torch: Any) -> Any:
                 del sys.modules[name]  # what was imported before the error
             for name in ("nms", "qnms"):
                 torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou) -> Tensor")
-        import onnx2torch
+        import onnx2pytorch
     except (ImportError, RuntimeError) as error:
         raise PluginError(
-            "needs the package onnx2torch to run ONNX models",
+            "needs the package onnx2pytorch to run ONNX models",
             whose="torch",
             why=str(error),
-            hint="pip install 'polycmp-torch[onnx]', or run the module itself: -b torch:script=FILE.py",
+            hint="pip install 'polycmp-torch[onnx]' (Python 3.11), or run the module itself: -b torch:script=FILE.py",
         ) from error
-    return onnx2torch
+    return onnx2pytorch
 
 
 def make_loader(source: str, options: None) -> Loader[TorchModel]:

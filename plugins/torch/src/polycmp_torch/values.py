@@ -27,17 +27,16 @@ def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any
     Raises:
         BackendError: PyTorch has no such element type.
     """
-    copy = copy_with_strides(array)
-    if copy.dtype.kind in "OUS":
+    if array.dtype.kind in "OUS":
         raise BackendError(f"input {name!r} holds strings, which PyTorch has no tensors of")
-    if is_low_bit(copy.dtype):
-        kind = getattr(torch, copy.dtype.name, None)
-        if kind is None or copy.dtype.name.startswith(("int", "uint")):
-            raise BackendError(f"input {name!r} is {copy.dtype.name}, a type that PyTorch cannot take from NumPy")
-        width = np.uint8 if copy.dtype.itemsize == 1 else np.int16
-        tensor = torch.from_numpy(copy.view(width)).view(kind)
+    if is_low_bit(array.dtype):
+        kind = getattr(torch, array.dtype.name, None)
+        if kind is None or array.dtype.name.startswith(("int", "uint")):
+            raise BackendError(f"input {name!r} is {array.dtype.name}, a type that PyTorch cannot take from NumPy")
+        width = np.uint8 if array.dtype.itemsize == 1 else np.int16
+        tensor = torch.from_numpy(copy_with_strides(array.view(width))).view(kind)
     else:
-        tensor = torch.from_numpy(copy)
+        tensor = torch.from_numpy(copy_with_strides(array))
     if dtype is not None and tensor.is_floating_point():
         tensor = tensor.to(dtype)
     return tensor.to(device)
