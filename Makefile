@@ -42,7 +42,7 @@ help:
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
 	@echo "make gallery   make the pictures of docs/gallery.md again (needs chromium)"
 	@echo "make docs      build the site into site/"
-	@echo "make tables    write the tables of the pages on Polygraphy from the rows that tests run, and the lists of packages"
+	@echo "make tables    write the tables of the pages on Polygraphy from the rows that tests run, and the lists of packages and of references"
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make review    hold the repository beside the habits of scientific Python"
@@ -125,6 +125,7 @@ gallery: $(VENV)/developed
 tables: $(VENV)/developed
 	$(BIN)/python tests/polygraphy_table.py
 	$(BIN)/python tests/package_lists.py
+	$(BIN)/python tests/reference_table.py
 
 docs: $(DOCS)/installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
