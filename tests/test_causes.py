@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
 NOBODY = f"{ONNX}test_nobody_alone.py"
 OPEN = "test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself"
+OVERFLOWN = "test_numbers_that_float16_cannot_hold_are_told"
 ROUNDED = "test_numbers_that_an_attribute_lets_a_product_round_are_told"
 SATURATES = "test_a_kernel_that_saturates_is_accused_with_what_helps"
 #: The test that fails without each cause; those of other environments are run there, as they are.
@@ -29,6 +30,7 @@ NEEDED_BY = {
     "Beyond rounding": f"{NOBODY}::test_what_operators_make_together_is_found_although_none_is_wrong",
     "Another network": f"{NOBODY}::test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it",
     "Another constant": f"{ONNX}test_locate_owners.py",
+    "Numbers beyond the range of a type": f"{ONNX}test_locate_findings.py::{OVERFLOWN}",
     "A bias clipped to 32 bits": "tests/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
     "Saturating 8-bit kernels": f"{ONNX}test_locate_findings.py::{SATURATES}",
     "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_locate_findings.py::{ROUNDED}",

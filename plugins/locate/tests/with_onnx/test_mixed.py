@@ -71,6 +71,14 @@ def test_a_layer_in_float_has_the_float_models_weight_and_nothing_is_left_over(m
     assert weights.keys() <= {name for node in mixed.graph.node for name in node.input}
 
 
+def test_layers_alone_say_what_types_they_make(mixer):
+    """Compilers such as TensorRT refuse an output without a type."""
+    forced = mixer.forced(mixer.layers)
+    types = {value.name: value.type.tensor_type.elem_type for value in forced.model.graph.output}
+    assert types == {made: mixer.type_of(name) for name, made in forced.outputs.items()}
+    assert 0 not in types.values()
+
+
 def weight_of(model, name):
     return numpy_helper.to_array(next(item for item in model.graph.initializer if item.name == name))
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 from polycmp.tensors import Feed
 from polycmp_locate.causes import (
     beyond,
+    beyond_range,
     clipped_bias,
     failure,
     frozen_input,
@@ -69,6 +70,7 @@ REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
     Rule("The exporting program's own reasons", own_reasons.ask),
     Rule("A constant frozen from the example inputs", frozen_input.ask),
     Rule("Another constant", other_constant.ask),
+    Rule("Numbers beyond the range of a type", beyond_range.ask),
     Rule("A bias clipped to 32 bits", clipped_bias.ask),
     Rule("Saturating 8-bit kernels", saturation.ask),
     Rule("Numbers rounded to 8 bits beside small weights", rounded_reading.ask),

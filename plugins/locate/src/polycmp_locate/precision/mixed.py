@@ -132,7 +132,8 @@ class Mixer(ModelPair):
         for node in graph.node:
             node.output[:] = [f"{name}{_ALONE_SUFFIX}" if name in back else name for name in node.output]
         del graph.output[:]
-        graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs.values())
+        for name, alone in outputs.items():
+            graph.output.append(onnx.helper.make_tensor_value_info(alone, self.type_of(name), None))
         clean_up(model)
         read = {name for node in graph.node for name in reads(node)}
         keep_items(graph.input, lambda value: value.name in read)
