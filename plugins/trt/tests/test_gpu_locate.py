@@ -84,6 +84,27 @@ def test_what_float16_rounds_is_no_fault_if_it_was_asked_for(call, tmp_path):
     assert (status, report["first_bad"]) == (1, "conv8"), text
 
 
+def test_parts_calculate_in_the_types_that_the_builder_chose_for_the_whole(call, tmp_path):
+    """Left to itself the builder takes float32 where every tensor is an output, and nothing overflows any more.
+
+    The matrices are large enough that float16 is the faster in every build of the whole.
+    """
+    size, rng = 2048, np.random.default_rng(3)
+    nodes = [
+        helper.make_node("MatMul", ["x", "up"], ["large"], name="up"),
+        helper.make_node("Relu", ["large"], ["kept"], name="relu"),
+        helper.make_node("MatMul", ["kept", "down"], ["y"], name="down"),
+    ]
+    weights = {
+        "up": rng.uniform(200, 600, (size, size)).astype(np.float32),
+        "down": rng.uniform(-1e-3, 1e-3, (size, size)).astype(np.float32),
+    }
+    model = faulty_models.save(tmp_path / "m.onnx", nodes, [size, size], weights)
+    status, text, report = call("locate", model, "-b", "trt:fp16", "-b", "onnxrt")
+    assert (status, report["first_bad"] in {"large", "kept", "y"}) == (1, True), text
+    assert any("whose largest number is 65504" in note for note in report["notes"]), text
+
+
 def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):
     nodes = [
         helper.make_node("Shape", ["x"], ["s"], name="shape"),

@@ -25,6 +25,7 @@ from polycmp_trt.build.network_edit import (
 )
 from polycmp_trt.build.precision import ReportPrecision, plan_precision
 from polycmp_trt.build.refit import RefitEngine
+from polycmp_trt.build.shared_types import SharedTypes
 from polycmp_trt.build.timing_cache import SharedTimings
 from polycmp_trt.checks import check_names
 from polycmp_trt.from_options import config_from_options, converted
@@ -61,7 +62,9 @@ def make_runner(model: Model, options: Options | None, *, name: str) -> TrtRunne
     else:
         source = make_network(model.source, options) if model.kind == "trt-network" else _as_onnx(model.load("onnx"))
         timings = shared_timings(model, options)
-        engine = engine_from_source(source, options, model.input_shapes, model.data_loader, timings)
+        engine = engine_from_source(
+            source, options, model.input_shapes, model.data_loader, timings, shared_types(model, options)
+        )
     if options.build_only:
         return BuildRunner(engine, name, options.device)
     budget, percent = _budget(options.weight_streaming_budget)
@@ -90,6 +93,17 @@ def shared_timings(model: Model, options: Options) -> SharedTimings | None:
     files = (options.timing_cache, options.load_timing_cache, options.save_timing_cache)
     others = (options.save_tactics, options.load_tactics, options.config_script, options.error_on_timing_cache_miss)
     return None if any((*files, *others)) else SharedTimings(options.device, reads=model.is_part)
+
+
+def shared_types(model: Model, options: Options) -> SharedTypes | None:
+    """Return the types that engines of a model and of its parts share; None where the options leave none to choose.
+
+    Args:
+        model: The model, or a part of it.
+        options: The backend's options.
+    """
+    is_free = (options.fp16 or options.bf16) and not options.layer_precisions and options.constraints == "none"
+    return SharedTypes((model.path, repr(options)), reads=model.is_part) if is_free else None
 
 
 def _budget(text: str | None) -> tuple[int | None, float | None]:
@@ -125,6 +139,7 @@ def engine_from_source(
     input_shapes: Mapping[str, Dims] | None = None,
     data_loader: DataLoader | None = None,
     timings: SharedTimings | None = None,
+    types: SharedTypes | None = None,
 ) -> Loader[trt.ICudaEngine]:
     """Return a loader that builds an engine as the options say.
 
@@ -134,6 +149,7 @@ def engine_from_source(
         input_shapes: Shapes that inference will use, for profiles that are not given.
         data_loader: Source of calibration data; None for no calibration.
         timings: Timings to share with other builds; by default none.
+        types: Types of layers to share with other builds; by default none.
     """
     precisions = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
     plan = plan_precision(precisions, options.strongly_typed, _is_onnx(source))
@@ -147,7 +163,7 @@ def engine_from_source(
         runtime=LoadRuntime(options.load_runtime) if options.load_runtime else None,
         dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
     )
-    built.timings = timings
+    built.timings, built.types = timings, None if plan.conversions else types
     engine: Loader[trt.ICudaEngine] = ReportPrecision(built, plan.conversions) if plan.conversions else built
     engine = RefitEngine(engine, options.refit) if options.refit else engine
     return SaveEngine(engine, options.save_engine) if options.save_engine else engine

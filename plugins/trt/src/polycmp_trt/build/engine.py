@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import tensorrt as trt
     from tensorrt import SeekPosition
 
+    from polycmp_trt.build.shared_types import SharedTypes
     from polycmp_trt.build.timing_cache import SharedTimings
     from polycmp_trt.types import Buffer, ConfigSource, EngineSource, FileLike, NetworkSource, PathSource, RuntimeSource
 
@@ -32,6 +33,7 @@ def _build(
     config: ConfigSource | None,
     save_timing_cache: FileLike | None,
     timings: SharedTimings | None = None,
+    types: SharedTypes | None = None,
 ) -> tuple[trt.IHostMemory, trt.IBuilderConfig, float]:
     """Return the serialised engine, the configuration it was built with, and the seconds it took.
 
@@ -50,6 +52,8 @@ def _build(
         settings.add_optimization_profile(_static_profile(builder, net))
     if timings is not None:
         timings.lend(settings)
+    if types is not None:
+        types.lend(settings, net)
     start = time.perf_counter()
     with noted_errors() as notes, watch_build(net, settings):
         plan = builder.build_serialized_network(net, settings)
@@ -142,6 +146,7 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
     Attributes:
         timings: Timings to share with other builds in this process; by default there are none. They belong to a run and
             are no part of what the loader prints as.
+        types: Types of layers to share, in the same way.
     """
 
     def __init__(
@@ -158,6 +163,7 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
         self.runtime = runtime
         self.dla_strategy = dla_workspace_allocation_strategy
         self.timings: SharedTimings | None = None
+        self.types: SharedTypes | None = None
 
     def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine`.
@@ -167,9 +173,11 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
         """
         from polycmp_trt.build.layers import report_build
 
-        plan, config, seconds = _build(self.network, self.config, self.save_timing_cache, self.timings)
+        plan, config, seconds = _build(self.network, self.config, self.save_timing_cache, self.timings, self.types)
         engine = _deserialize(plan, self.runtime, self.dla_strategy, trusted=True)
         report_build(engine, config, int(plan.nbytes), seconds)
+        if self.types is not None:
+            self.types.collect(engine)
         return engine
 
 

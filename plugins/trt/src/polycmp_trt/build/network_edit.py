@@ -136,6 +136,14 @@ class ModifyNetworkOutputs(_NetworkLoader):
                 yield from (tensor.name for tensor in layer_outputs(layer))
 
 
+def is_calculated(layer: trt.ILayer) -> bool:
+    """Return whether a layer calculates real numbers, so that a precision can be asked of it."""
+    kinds = import_tensorrt().DataType
+    types = [tensor.dtype for tensor in layer_outputs(layer)]
+    fixed = {*_OPENING, *_CLOSING, *_NOT_MARKED, "CAST", "IDENTITY", "QUANTIZE", "DEQUANTIZE"}
+    return bool(types) and layer.type.name not in fixed and all(kind in {kinds.FLOAT, kinds.HALF} for kind in types)
+
+
 def markable_tensors(network: trt.INetworkDefinition) -> list[str]:
     """Return the tensors that may become outputs: not constants or shapes, nothing inside a loop or a condition."""
     inside: set[str] = set()
