@@ -24,12 +24,12 @@ class Windows(Protocol):
     Tensors that belong together have one name in its steps, those of `--map-output` the candidate's.
 
     Attributes:
-        judge: Wraps a comparer so that it uses what is known of the models, such as the names of their tensors.
+        comparer_wrapper: Makes of a comparer one that uses what is known of the models, such as names of their tensors.
         rounding: Makes of what judges outputs by measured rounding what judges the tensors inside, too.
         to_reference: Names in the reference's model of tensors, by those in the steps, as far as they differ.
     """
 
-    judge: Callable[[Any], Any]
+    comparer_wrapper: Callable[[Any], Any]
     rounding: Callable[[Tolerances], Tolerances]
     to_reference: Mapping[str, str]
 

@@ -452,7 +452,7 @@ class _Session:
     def _comparer(self, label: str, reference: str, window: int) -> Comparer:
         windows = self._comparers.setdefault(label, {})
         if window not in windows:
-            judge = self._prepared.windows.judge if self._prepared.windows is not None else None
+            comparer_wrapper = self._prepared.windows.comparer_wrapper if self._prepared.windows is not None else None
             comparer = self._make_comparer(label, reference, final=self._final)
-            windows[window] = comparer if judge is None else judge(comparer)
+            windows[window] = comparer if comparer_wrapper is None else comparer_wrapper(comparer)
         return windows[window]

@@ -133,14 +133,14 @@ class Paired(NamedTuple):
         partitioned_runs: The same runs in the same order; their graphs have the same operators between tensors of
             the same names.
         notes: Remarks for the reader on how the tensors were paired.
-        judge: Makes of a comparer one that knows how the tensors of these models are called.
+        comparer_wrapper: Makes of a comparer one that knows how the tensors of these models are called.
         rounding: Makes of what judges the models' outputs by measured rounding what judges the tensors inside, too.
         to_reference: Names in the reference's model of paired tensors, by their common names.
     """
 
     partitioned_runs: list[PartitionedRun]
     notes: list[str]
-    judge: Callable[[Comparer], Comparer]
+    comparer_wrapper: Callable[[Comparer], Comparer]
     rounding: Callable[[Tolerances], Tolerances] = lambda tolerances: tolerances
     to_reference: Mapping[str, str] = MappingProxyType({})
 
@@ -202,7 +202,7 @@ def open_windows(
         max_memory,
         whole,
         concurrent=concurrent,
-        judge=paired.judge,
+        comparer_wrapper=paired.comparer_wrapper,
         rounding=paired.rounding,
         pairing=pairing,
         to_reference=paired.to_reference,

@@ -61,7 +61,7 @@ class Windows:
         max_memory: Bytes that the process may take beside the weights, 0 for a share of what is free.
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
         concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
-        judge: Makes of a comparer one that also knows what to expect of the models.
+        comparer_wrapper: Makes of a comparer one that also knows what to expect of the models.
         rounding: Makes of what judges outputs by measured rounding what judges the tensors inside, too.
         pairing: Tells which inputs of closed backends are the graph's where they call them otherwise.
         to_reference: Names in the reference's model of the graph's tensors, as far as they are called otherwise there.
@@ -75,14 +75,14 @@ class Windows:
         closed: Sequence[BackendRun] = (),
         *,
         concurrent: bool = False,
-        judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
+        comparer_wrapper: Callable[[Comparer], Comparer] = lambda comparer: comparer,
         rounding: Callable[[Tolerances], Tolerances] = lambda tolerances: tolerances,
         pairing: InputPairing | None = None,
         to_reference: Mapping[str, str] | None = None,
     ) -> None:
         self._pairing = pairing or InputPairing()
         self.to_reference: Mapping[str, str] = to_reference or {}
-        self.judge = judge
+        self.comparer_wrapper = comparer_wrapper
         self.rounding = rounding
         self.partitioned_runs: list[PartitionedRun] = list(partitioned_runs)
         self._parallel: ParallelCalls[PartitionedRun] = ParallelCalls(len(self.partitioned_runs), concurrent=concurrent)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from polycmp.errors import PluginError, UsageError, did_you_mean
+from polycmp.plugins import packages_of_modules
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.making import EnvironmentContents, this_python
 from polycmp_bisect.environments.polycmp_packages import requirements_of
@@ -36,7 +35,7 @@ def runtimes_of(registry: Registry, backend: str) -> list[tuple[str, str]]:
     modules = [name for item in contribution.spec.needs[:1] for name in item.split("|")]
     if not modules:
         raise PluginError(f"the backend {backend!r} does not say which package drives it", whose=contribution.label)
-    installed = _packages_by_module(tuple(sys.path))
+    installed = packages_of_modules({name.partition(".")[0] for name in modules})
     named = [canonicalize_name(item.name) for item in requirements_of([contribution.distribution])]
     ranked: list[tuple[int, str, str]] = []
     for module in modules:
@@ -44,12 +43,6 @@ def runtimes_of(registry: Registry, backend: str) -> list[tuple[str, str]]:
         package = canonicalize_name(installed[top][0] if top in installed else top)
         ranked.append((0 if top in installed else 1 if package in named else 2, package, module))
     return [(package, module) for _, package, module in sorted(ranked, key=lambda item: item[0])]
-
-
-@lru_cache(maxsize=8)
-def _packages_by_module(_path: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return the installed packages by the modules that they hold, which takes reading the list of files of each."""
-    return metadata.packages_distributions()
 
 
 def runtime_of(registry: Registry, backend: str) -> tuple[str, str]:

@@ -92,10 +92,10 @@ def pair_runs(
     def is_equalised() -> bool:
         return bool(compare_sides(candidate_graph.side, reference_graph, aligned.pairing.matches).equalised)
 
-    def judge(comparer: Comparer) -> Comparer:
+    def paired_comparer(comparer: Comparer) -> Comparer:
         return PairedComparer(comparer, outputs, ends, is_equalised)
 
-    return Paired(ordered, list(notes), judge, rounding, to_reference)
+    return Paired(ordered, list(notes), paired_comparer, rounding, to_reference)
 
 
 def _of_equal_graphs(runs: Sequence[PartitionedRun], reference: PartitionedRun) -> Paired | None:
