@@ -45,6 +45,8 @@ NOT_RUN = (
     "polycmp run int8.onnx float.onnx",  # a detector, and photographs for it
     "polycmp locate int8.onnx float.onnx",  # the same
     "polycmp build model.onnx -b trt",  # TensorRT
+    "polycmp run half.onnx model.onnx -b trt",  # TensorRT
+    "polycmp locate half.onnx model.onnx -b trt",  # TensorRT
     "polycmp run net.py --model-type torch ",  # PyTorch
     "polycmp run finetuned.onnx -b trt",  # TensorRT
     "polycmp run base.onnx -b trt",  # TensorRT
@@ -70,7 +72,7 @@ NOT_RUN = (
     "polycmp run load.py:Net --model-type torch",  # PyTorch
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
     "polycmp locate model.onnx -b onnxrt:python=",  # another environment
-    "polycmp locate model.onnx -b trt:fp16,ssh=",  # another machine
+    "polycmp locate model.onnx -b trt:fp16",  # TensorRT, here or on another machine
     "polycmp bisect ",  # environments are made from a package index
     "polycmp cache ",
     "polycmp run model.onnx -b onnxrt:version=",
