@@ -101,11 +101,8 @@ def test_parts_calculate_in_the_types_that_the_builder_chose_for_the_whole(call,
     }
     model = faulty_models.save(tmp_path / "m.onnx", nodes, [size, size], weights)
     status, text, report = call("locate", model, "-b", "trt:fp16", "-b", "onnxrt")
-    assert (status, report["first_bad"] in {"large", "kept", "y"}) == (1, True), text
+    assert (status, report["first_bad"]) == (1, "y"), text
     assert any("whose largest number is 65504" in note for note in report["notes"]), text
-    kept = "layer_precisions=[up:float32,relu:float32,down:float32]"
-    status, text, _ = call("run", model, "-b", f"trt:fp16,precision_constraints=obey,{kept}", "-b", "onnxrt")
-    assert status == 0, text
 
 
 def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):
