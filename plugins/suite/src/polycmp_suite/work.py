@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
+from polycmp.results import device_here
 from polycmp.runs import open_environments
 from polycmp.terminal import echo, visible
 from polycmp_suite.concluding import Concluded, PastRuns, conclude, tell
@@ -22,7 +23,7 @@ from polycmp_suite.running.local import available_cores
 from polycmp_suite.sections import ChoiceSection, FolderSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.select import changed_since, choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
-from polycmp_suite.shards import Shard, device_here, find_shard
+from polycmp_suite.shards import Shard, find_shard
 from polycmp_suite.spec import Resources
 from polycmp_suite.store import Run, default_folder, new_run, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
