@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -26,6 +26,7 @@ from polycmp_suite.spec import Job
 from polycmp_suite.suitefile.case import Case
 
 if TYPE_CHECKING:
+    from polycmp.plugins import Registry
     from polycmp.results.files import SavedRun
 
 #: The outputs of a case in its folder, and the folder in which they are compared with those of the last pass.
@@ -76,11 +77,13 @@ class Drift:
         store: The baselines.
         folder: The suite's folder.
         machine: The kind of machine that runs the cases.
+        registry: The plugins, which bring formats of files.
         rolls: Whether passes become the baseline.
     """
 
-    def __init__(self, store: BaselineStore, folder: str, machine: str, *, rolls: bool) -> None:
+    def __init__(self, store: BaselineStore, folder: str, machine: str, registry: Registry, *, rolls: bool) -> None:
         self._store, self._folder, self._machine, self._rolls = store, folder, machine, rolls
+        self._registry = registry
         self._failure = ""
 
     def words(self, case: Case, folder: Path) -> tuple[str, ...]:
@@ -129,9 +132,10 @@ class Drift:
         """
         from polycmp.results.files import open_runs  # few suites have a baseline
 
-        pairs = _paired(open_runs(comparison.file), open_runs(then))
-        comparison.remarks = tuple(dict.fromkeys(text for pair in pairs for text in _surroundings(*pair)))
-        changed = [pair for pair in pairs if not _same_bits(*pair)]
+        pairs = _paired(*(open_runs(path, self._registry) for path in (comparison.file, then)))
+        looks = [_look(*pair) for pair in pairs]
+        comparison.remarks = tuple(dict.fromkeys(text for _, remarks in looks for text in remarks))
+        changed = [pair for pair, (is_same, _) in zip(pairs, looks, strict=True) if not is_same]
         jobs = [self._job(case, comparison, place, *pair) for place, pair in enumerate(changed)]
         comparison.waiting.extend(jobs)
         comparison.changed = bool(jobs or comparison.remarks)
@@ -147,7 +151,7 @@ class Drift:
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for name, run, label in ((_NOW, now, now.label), (_THEN, then, "the last pass")):
-            with OutputsWriter(folder / name, lasting=False) as writer:
+            with OutputsWriter(folder / name, self._registry, lasting=False) as writer:
                 for outputs in run.iterations:
                     writer.add(label, outputs, outputs.runtime)
             paths.append(os.path.relpath(folder / name, self._folder))
@@ -218,17 +222,19 @@ def _paired(now: Iterable[SavedRun], then: Iterable[SavedRun]) -> list[tuple[Sav
     return pairs
 
 
-def _surroundings(now: SavedRun, then: SavedRun) -> Iterator[str]:
-    """Yield in words what differs in the environments of two runs."""
+def _look(now: SavedRun, then: SavedRun) -> tuple[bool, Sequence[str]]:
+    """Return whether two runs have the same bits, and in words what differs in their environments, in one reading."""
     from polycmp.runs import environment_differences
 
-    one, other = (next(run.iterations).environment for run in (now, then))
-    yield from environment_differences(one, other, ("this run", "the last pass"))
-
-
-def _same_bits(now: SavedRun, then: SavedRun) -> bool:
-    missing: Mapping[str, Any] = {}
-    return all(_equal(*pair) for pair in zip_longest(now.iterations, then.iterations, fillvalue=missing))
+    remarks = list[str]()
+    for index, (one, other) in enumerate(zip_longest(now.iterations, then.iterations)):
+        if one is None or other is None:
+            return False, remarks
+        if not index:
+            remarks += environment_differences(one.environment, other.environment, ("this run", "the last pass"))
+        if not _equal(one, other):
+            return False, remarks
+    return True, remarks
 
 
 def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

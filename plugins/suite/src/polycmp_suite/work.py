@@ -167,7 +167,7 @@ class _Work:
             return None
         machine = device_here() if self._how.executor == "local" else self._how.executor
         rolls = not self._history.baseline_read_only
-        return Drift(self._past.store, self._suite.folder, machine, rolls=rolls)
+        return Drift(self._past.store, self._suite.folder, machine, self._call.registry, rolls=rolls)
 
     @property
     def _silent(self) -> bool:
