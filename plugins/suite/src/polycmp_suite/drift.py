@@ -85,6 +85,7 @@ class Drift:
         self._store, self._folder, self._machine, self._rolls = store, folder, machine, rolls
         self._registry = registry
         self._failure = ""
+        self._digests: dict[str, str] = {}  # of files that no case may write
 
     def words(self, case: Case, folder: Path) -> tuple[str, ...]:
         """Return the words that have a case save its outputs; none for a case that has no baseline."""
@@ -115,10 +116,11 @@ class Drift:
 
     def _entry(self, case: Case) -> str:
         """Name the baseline of a case: after what it computes, and where; versions are in it, and differ on purpose."""
-        digests = {}
         for name in case.files:
-            with suppress(OSError):
-                digests[name] = digest_of(Path(self._folder) / name)
+            if name not in self._digests:
+                with suppress(OSError):
+                    self._digests[name] = digest_of(Path(self._folder) / name)
+        digests = {name: self._digests[name] for name in case.files if name in self._digests}
         known = json.dumps([[digests.get(word, word) for word in case.words], sorted(digests.values()), self._machine])
         readable = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(case.model).stem).strip("-.")[:40] or "case"
         return f"{readable}-{hashlib.sha256(known.encode('utf-8', 'backslashreplace')).hexdigest()[:24]}.npz"
