@@ -1,7 +1,8 @@
-"""How a suite scales: 20 models x 3 settings in a shell loop, one at a time, and two; 10,000 cases in memory.
+"""How a suite scales: 20 models x 3 settings in a shell loop, one at a time, and two; 10,000 cases, simulated.
 
-    python benchmarks/suite_scale.py            # both
-    python benchmarks/suite_scale.py memory     # the second alone
+    python benchmarks/suite_scale.py            # all
+    python benchmarks/suite_scale.py memory     # 10,000 cases that do nothing
+    python benchmarks/suite_scale.py fleet      # 8 shards of them, with reports, a baseline, and one answer of all
 
 The figures stand in docs/suites.md. Other work on the machine changes them, so each way is measured several times.
 """
@@ -10,12 +11,13 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -114,8 +116,95 @@ def measure_memory(folder: Path) -> None:
     print(f"{seconds / len(cases) * 1e3:.2f} ms a case, its result on disk")
 
 
+SHARDS, FLEET = 8, 10_000
+
+
+def measured(what: str, work: Callable[[], None]) -> None:
+    """Do something in a process of its own, and print its processor time and the most memory that it took."""
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status, used = os.wait4(child, 0)
+    if status:
+        raise SystemExit(f"{what} failed")
+    print(f"{what:44} {used.ru_utime + used.ru_stime:6.1f} s  {used.ru_maxrss / 1024:5.0f} MB")
+
+
+def measure_fleet(folder: Path) -> None:
+    """Measure shards whose cases are there at once, as a case that ran would leave them, and the merged answer."""
+    make_model(folder / "model.onnx", 0)
+    polycmp = str(Path(sys.executable).parent / "polycmp")
+    words = ["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "report.json"]
+    subprocess.run([polycmp, *words, "--save-outputs", "outputs.npz", "-q"], cwd=folder, check=True)
+    os.chdir(folder)
+    for title in ("all shards, the first pass", "all shards, the same bits"):
+        shutil.rmtree("shards", ignore_errors=True)
+        measured(title, lambda: [run_shard(folder, number) for number in range(1, SHARDS + 1)] and None)
+    size = sum(path.stat().st_size for path in (folder / "passes").iterdir())
+    print(f"the baseline: {len(list((folder / 'passes').iterdir()))} files, {size / 1e6:.0f} MB")
+    reports = ["--report", "junit.xml", "summary.md"]
+    merge = [polycmp, "suite", "merge", "shards", *reports, "-q"]
+    measured("merge, with JUnit and Markdown", lambda: os.execv(polycmp, merge))
+    latest = folder / "fleet-results" / "latest"
+    sizes = {path.name: path.stat().st_size / 1e6 for path in (latest / "index.html", Path("junit.xml"))}
+    print(", ".join(f"{name} {size:.1f} MB" for name, size in sizes.items()))
+
+
+def run_shard(folder: Path, number: int) -> None:
+    """Run one shard with an executor that has each case's files ready."""
+    from polycmp.plugins import Registry
+    from polycmp_suite.baseline_store import BaselineStore
+    from polycmp_suite.drift import Drift
+    from polycmp_suite.progress import Progress
+    from polycmp_suite.session import Session
+    from polycmp_suite.shards import Shard
+    from polycmp_suite.spec import Ended, Event, Queue, Started
+    from polycmp_suite.store import new_run
+    from polycmp_suite.suitefile.case import Case, Suite
+
+    class Ready:
+        """An executor that copies what a case leaves behind."""
+
+        def run(self, queue: Queue) -> Iterator[Event]:
+            while (job := queue.take()) is not None:
+                yield Started(job)
+                for name in ("report.json", "outputs.npz"):
+                    shutil.copy(folder / name, job.output)
+                yield Ended(job, 0, 0.001)
+
+    shard = Shard(number, SHARDS)
+    cases = [
+        Case(
+            f"case-{index}",
+            "run",
+            ("run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--seed", str(index)),
+            "model.onnx",
+            ("onnxrt", "onnx"),
+            files=("model.onnx",),
+            has_baseline=True,
+        )
+        for index in range(FLEET)
+    ]
+    run = new_run(folder / "shards" / str(number))
+    store = BaselineStore(f"file://{folder}/passes")
+    drift = Drift(store, str(folder), "a machine", Registry.discover(), rolls=True)
+    suite = Suite("fleet", "fleet.toml", str(folder), tuple(cases))
+    own = shard.of(cases)
+    Session(suite, run, Ready(), drift=drift).run(own, {}, Progress(len(own), silent=True, jobs=1))
+    names = [case.id for case in cases]
+    about = {"shard": list(shard), "all_cases": names, "device": "a machine", "cases": [case.id for case in own]}
+    run.write_about({"suite": "fleet", "time": time.time(), "finished": True, **about})
+
+
+MEASURES = {"speed": measure_speed, "memory": measure_memory, "fleet": measure_fleet}
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        if sys.argv[1:] != ["memory"]:
-            measure_speed(Path(place))
-        measure_memory(Path(place))
+    for name in sys.argv[1:] or MEASURES:
+        with tempfile.TemporaryDirectory() as place:
+            MEASURES[name](Path(place))

@@ -233,6 +233,28 @@ def test_a_server_that_wants_to_know_who_asks(polycmp, server, status):
     assert "header_env=[Authorization:VARIABLE]" in said
 
 
+def test_who_asks_is_asked_for_also_where_a_kept_connection_is_closed(polycmp):
+    """The server keeps a connection open after its answer, and closes it when the next request has come."""
+    refusal = b'HTTP/1.1 401 X\r\nContent-Length: 21\r\n\r\n{"error": "no token"}'
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer_once_a_connection():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection = listener.accept()[0]
+                    with connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(refusal)
+                        connection.recv(1 << 16)
+
+        thread = threading.Thread(target=answer_once_a_connection, daemon=True)
+        thread.start()
+        said = failing(polycmp, f"http://127.0.0.1:{listener.getsockname()[1]}/v2/models/m", "timeout=10")
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert "does not let this client ask for model 'm' (status 401: no token)" in said
+
+
 def test_redirections_are_not_followed(polycmp, server):
     server.serve(network())
     to = b"Location: https://elsewhere/v2/models/m?token=abc\r\n"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Stored,
         StoredRun,
     )
+    from polycmp.results.machine import device_here
     from polycmp.results.named import ALONE, iterations_of
     from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
 
@@ -38,6 +39,7 @@ __all__ = [
     "StoredRun",
     "Timing",
     "describe_environment",
+    "device_here",
     "iterations_of",
     "pack",
     "read_npy_header",
@@ -53,6 +55,7 @@ if not TYPE_CHECKING:  # files of inputs and outputs, which few runs read or wri
                 *("ARRAYS", "INPUTS", "OUTPUTS"),
                 *("Formats", "FormatWriter", "Stored", "StoredRun"),
             ),
+            "machine": ("device_here",),
             "named": ("ALONE", "iterations_of"),
             "packing": ("STRING", "pack", "read_npy_header", "texts_as_objects", "unpack"),
         },

@@ -47,7 +47,8 @@ class FormatWriter(Protocol):
     def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
         """Take one iteration; the arrays belong to the caller again afterwards.
 
-        Outputs may come as an `IterationResult`, whose `insensitive` is to be kept where the format has a place for it.
+        Outputs may come as an `IterationResult`, whose `insensitive` and `environment` are to be kept where the format
+        has a place for them.
         """
 
     def finish(self) -> None:

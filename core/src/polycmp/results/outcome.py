@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import polycmp
 from polycmp._commands import NextStep, Repeat
 from polycmp.compare.verdicts import PairComparison, verdict_over
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, PolycmpError
+from polycmp.results.machine import processor_name
 from polycmp.tensors import TensorMetadata
 
 
@@ -82,6 +82,7 @@ class BackendResult:
         hint: The next command to type after that failure; empty for none.
         notes: Remarks for the reader (fallbacks, an execution provider that was not used).
         precision: The coarsest type that its options let it calculate in; empty for the model's own.
+        environment: Facts about the environment that made saved outputs, by what they are; of a run that was read.
     """
 
     label: str
@@ -96,6 +97,7 @@ class BackendResult:
     hint: str = ""
     notes: list[str] = field(default_factory=list)
     precision: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def describe_environment() -> dict[str, str]:
         "polycmp": polycmp.__version__,
         "numpy": np.__version__,
         "platform": _platform(),
-        "cpu": _processor(),
+        "cpu": processor_name(),
         "cpu_count": str(os.cpu_count() or 0),
     }
 
@@ -206,16 +208,3 @@ def _platform() -> str:
     library = "".join(platform.libc_ver())
     parts = [platform.system(), platform.release(), platform.machine(), *(["with", library] if library else [])]
     return "-".join(parts)
-
-
-def _processor() -> str:
-    """Return the processor's model name, which Linux tells in a file only."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        key, _, value = line.partition(":")
-        if key.strip() == "model name":
-            return value.strip()
-    return platform.processor() or platform.machine()

@@ -51,6 +51,7 @@ class IterationResult(dict[str, Any]):
         runner_name: The label of the runner.
         insensitive: Names of the outputs of which the run that made them found that they do not move, so that it shows
             nothing that they agree.
+        environment: Facts about the environment that made them, by what they are; in the first iteration of a run.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class IterationResult(dict[str, Any]):
         self.runtime = runtime
         self.runner_name: str = runner_name or _UNNAMED
         self.insensitive: tuple[str, ...] = ()
+        self.environment: Mapping[str, str] = {}
 
     @property
     def dct(self) -> dict[str, LazyArray]:
@@ -72,7 +74,7 @@ class IterationResult(dict[str, Any]):
     def holding(self, outputs: Mapping[str, Any]) -> IterationResult:
         """Return the same iteration with its outputs in another form."""
         result = IterationResult(outputs, self.runtime, self.runner_name)
-        result.insensitive = self.insensitive
+        result.insensitive, result.environment = self.insensitive, self.environment
         return result
 
     def __eq__(self, other: object) -> bool:

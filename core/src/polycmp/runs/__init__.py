@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from polycmp.runs.buffer_reuse import sharing_memory
     from polycmp.runs.compare_functions import make_functions
     from polycmp.runs.comparers import Comparer, comparer_maker
+    from polycmp.runs.environments import backend_environments, environment_differences
     from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
     from polycmp.runs.input_readers import compare_readers
     from polycmp.runs.jobs import Job, make_job, open_job
@@ -78,6 +79,7 @@ __all__ = [
     "all_in_memory_note",
     "ambiguous_inputs",
     "asked_shapes",
+    "backend_environments",
     "check_given",
     "choose_reference",
     "compare_readers",
@@ -85,6 +87,7 @@ __all__ = [
     "copy_feed",
     "copy_outputs",
     "ends_of",
+    "environment_differences",
     "is_measured",
     "labels_called",
     "make_functions",
@@ -114,6 +117,7 @@ if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of th
             "buffer_reuse": ["sharing_memory"],
             "compare_functions": ["make_functions"],
             "comparers": ["Comparer", "comparer_maker"],
+            "environments": ["backend_environments", "environment_differences"],
             "feedback": ["Feedback", "FeedbackContext", "open_feedback"],
             "input_readers": ["compare_readers"],
             "jobs": ["Job", "make_job", "open_job"],

@@ -39,6 +39,8 @@ class SavedBackendRun:
         outputs = next(self._iterations, None)
         if outputs is None:
             return None
+        if not self.result.iterations:
+            self.result.environment = getattr(outputs, "environment", {})
         self.result.iterations += 1
         self.result.outputs = TensorMetadata.from_feed_dict(outputs)
         return outputs

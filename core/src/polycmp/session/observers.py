@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from polycmp.errors import FileError
-from polycmp.plan import FilesPlan
+from polycmp.plan import BackendPlan, FilesPlan
+from polycmp.results import IterationResult
 from polycmp.results.outcome import Outcome
 from polycmp.runs.observers import RunStep
 from polycmp.spec import RunObserver
@@ -21,7 +23,7 @@ def save(resolved: Resolved) -> Saving | None:
     """Make the observer that saves a run's inputs and outputs; None unless that is asked for."""
     files = resolved.plan.files
     wanted = files.save_inputs or files.save_outputs or files.save_input_blob is not None
-    return Saving(files, resolved.registry) if wanted else None
+    return Saving(files, resolved.registry, resolved.plan.backends) if wanted else None
 
 
 class Saving(RunObserver):
@@ -32,10 +34,14 @@ class Saving(RunObserver):
     Args:
         files: The part of the plan on files that are written.
         registry: The plugins, which bring formats; by default those that are found then.
+        backends: The backends, whose environments are saved with their outputs.
     """
 
-    def __init__(self, files: FilesPlan, registry: Registry | None = None) -> None:
-        self._files, self._registry = files, registry
+    def __init__(
+        self, files: FilesPlan, registry: Registry | None = None, backends: Sequence[BackendPlan] = ()
+    ) -> None:
+        self._files, self._registry, self._backends = files, registry, backends
+        self._environments: Mapping[str, Mapping[str, str]] = {}
         self._stack = ExitStack()
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
@@ -52,11 +58,14 @@ class Saving(RunObserver):
             FileError: A path cannot be written, or is a folder with other things in it.
         """
         from polycmp.results.files import InputsWriter, OutputsWriter  # few runs save anything
+        from polycmp.runs import backend_environments
 
         if self._files.save_inputs:
             self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs, self._registry))
         if self._files.save_outputs:
             self._outputs = self._stack.enter_context(OutputsWriter(self._files.save_outputs, self._registry))
+            if self._registry is not None:
+                self._environments = backend_environments(self._backends, self._registry)
         self._labels = [result.label for result in outcome.backends if result.backend != "saved"]
 
     def on_step(self, step: RunStep) -> None:
@@ -77,7 +86,11 @@ class Saving(RunObserver):
         if self._outputs is not None:
             for label in self._labels:
                 if label in step.made:
-                    self._outputs.add(label, step.made[label], step.seconds[label])
+                    outputs = step.made[label]
+                    if not self._outputs.added.get(label):
+                        outputs = outputs if isinstance(outputs, IterationResult) else IterationResult(outputs)
+                        outputs.environment = self._environments.get(label, {})
+                    self._outputs.add(label, outputs, step.seconds[label])
 
     def finish(self, outcome: Outcome) -> None:
         """Let the files appear, and note what they lack.

@@ -36,6 +36,12 @@ _QUOTED = 100_000
 _SIGN_IN = (401, 403, 407)
 
 
+def _was_closed(error: exceptions.HTTPError) -> bool:
+    """Return whether the server closed the connection instead of beginning an answer."""
+    cause = error.reason if isinstance(error, exceptions.MaxRetryError) else error
+    return isinstance(cause, exceptions.ProtocolError) and isinstance(cause.args[-1], ConnectionError)
+
+
 class HttpClient:
     """Asks one server about one model; all requests share a pool of connections that stay open.
 
@@ -135,31 +141,50 @@ class HttpClient:
     ) -> tuple[int, bytes, Mapping[str, str]]:
         """Return status, content and headers of the answer to one request, which is sent once.
 
+        A GET on a connection that the server closed is sent once more: a server may close one that was kept open at any
+        time, also between two requests, and a GET changes nothing there.
+
         Raises:
             BackendError: There is no answer, or not all of it.
         """
-        deadline = time.monotonic() + self._timeout
         try:
-            response = self._pool.urlopen(
-                method,
-                path,
-                body,
-                {**(headers or {}), **self._credentials.headers},
-                retries=_RETRIES,
-                redirect=False,
-                preload_content=False,
-                timeout=urllib3.Timeout(self._timeout),
-            )
             try:
-                self._refuse_redirection(response)
-                return response.status, self._read(response, deadline), response.headers
-            except BaseException:
-                response.close()
-                raise
-            finally:
-                response.release_conn()
+                return self._send(method, path, body, headers)
+            except (exceptions.MaxRetryError, exceptions.ProtocolError) as error:
+                if method != "GET" or not _was_closed(error):
+                    raise
+                return self._send(method, path, body, headers)
         except (exceptions.HTTPError, OSError) as error:
             raise self._unanswered(error) from None
+
+    def _send(
+        self, method: str, path: str, body: bytes | list[Any] | None, headers: Mapping[str, str] | None
+    ) -> tuple[int, bytes, Mapping[str, str]]:
+        """Send a request and return the answer.
+
+        Raises:
+            HTTPError: There is no answer, or not all of it; OSError likewise.
+            BackendError: The server sends on to another place.
+        """
+        deadline = time.monotonic() + self._timeout
+        response = self._pool.urlopen(
+            method,
+            path,
+            body,
+            {**(headers or {}), **self._credentials.headers},
+            retries=_RETRIES,
+            redirect=False,
+            preload_content=False,
+            timeout=urllib3.Timeout(self._timeout),
+        )
+        try:
+            self._refuse_redirection(response)
+            return response.status, self._read(response, deadline), response.headers
+        except BaseException:
+            response.close()
+            raise
+        finally:
+            response.release_conn()
 
     def _refuse_redirection(self, response: urllib3.BaseHTTPResponse) -> None:
         """Refuse to follow to another place, to which headers and inputs would go."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import UsageError
+from polycmp.errors import UsageError, hide_passwords
 from polycmp_report.identity import identify
+from polycmp_suite.baseline_store import BaselineStore, is_uri
+from polycmp_suite.drift import summary
 from polycmp_suite.history import Baseline, append, compare_with, describe
 from polycmp_suite.page import write_index
 from polycmp_suite.result import CaseResult
@@ -27,16 +29,27 @@ class PastRuns:
     Args:
         history: The options.
 
+    Attributes:
+        baseline: The past runs; None where there are none to compare with.
+        store: The last passes of cases; None where none are kept.
+
     Raises:
         FileError: There are none where some are named.
+        PluginError: What opens the place of last passes is not installed.
         UsageError: The options have no meaning.
     """
 
     def __init__(self, history: HistorySection) -> None:
         self.history = history
-        if history.max_slowdown and not history.baseline:
+        keeps_passes = is_uri(history.baseline)
+        if history.max_slowdown and (not history.baseline or keeps_passes):
             raise UsageError("--max-slowdown needs past runs", hint="--baseline FILE-OR-FOLDER")
-        self.baseline: Baseline | None = None if self._begins() else describe(history.baseline)
+        if history.baseline_read_only and not keeps_passes:
+            raise UsageError(
+                "--baseline-read-only is about the last passes at a URI", hint="--baseline file://baseline"
+            )
+        self.store: BaselineStore | None = BaselineStore(history.baseline) if keeps_passes else None
+        self.baseline: Baseline | None = None if keeps_passes or self._begins() else describe(history.baseline)
 
     def _begins(self) -> bool:
         """Return whether there is nothing to compare with: not asked for, or this run is the first in its history."""
@@ -50,6 +63,10 @@ class PastRuns:
         """Remarks on past runs: what could not be read of them, or that there are none."""
         if self.baseline is not None:
             return self.baseline.notes
+        if self.store is not None:
+            begins = "" if self.store.exists else f"there is no baseline in {self.store.uri} yet"
+            made = "" if self.history.baseline_read_only else ": it is made of the cases that pass"
+            return (f"{begins}{made}",) if begins else ()
         return (f"the first run of {self.history.history}: nothing to compare with",) if self.history.baseline else ()
 
 
@@ -93,7 +110,7 @@ def tell(call: Invocation, run: Run, name: str, about: Mapping[str, Any]) -> Non
     Raises:
         FileError: That cannot be written.
     """
-    run.write_about({"suite": name, "command": call.options.command, "time": time.time(), **about})
+    run.write_about({"suite": name, "command": hide_passwords(call.options.command), "time": time.time(), **about})
 
 
 def conclude(call: Invocation, run: Run, concluded: Concluded, past: PastRuns) -> int:
@@ -119,9 +136,9 @@ def conclude(call: Invocation, run: Run, concluded: Concluded, past: PastRuns) -
         missing=missing,
         incomplete=concluded.incomplete,
         regressions=changes.regressions if changes else (),
-        notes=(*past.notes, *(changes.notes if changes else ())),
+        notes=(*past.notes, *(changes.notes if changes else ()), *summary(results)),
         page=str(run.folder / "index.html"),
-        command_line=call.options.command,
+        command_line=hide_passwords(call.options.command),
         seconds=time.monotonic() - concluded.begun,
         places=concluded.places,
         document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},

@@ -22,7 +22,9 @@ def _merge(call: Invocation) -> int:
     import time
     from pathlib import Path
 
+    from polycmp.errors import UsageError
     from polycmp.terminal import echo
+    from polycmp_suite.baseline_store import is_uri
     from polycmp_suite.concluding import PastRuns, conclude
     from polycmp_suite.merging import gaps, merged, shards_in
     from polycmp_suite.store import new_run
@@ -30,6 +32,12 @@ def _merge(call: Invocation) -> int:
     begun, paths = time.monotonic(), call.params["runs"]
     call.begin(reads=[("RUN", path) for path in paths])
     history = call.section(HistorySection)
+    if is_uri(history.baseline):
+        raise UsageError(
+            "shards compare their cases with the last passes themselves",
+            whose="--baseline",
+            hint="polycmp suite SUITE --shard K/N --baseline URI",
+        )
     past = PastRuns(history)
     shards = shards_in(paths)
     if not shards[0].cases and not any(gaps(shards)):

@@ -29,6 +29,7 @@ class CaseResult:
         verdict: Verdict of the command itself, or `skipped`.
         reason: Reason for the verdict, in one sentence.
         located: The sentence of the search for the first wrong tensor; empty where there was none.
+        drift: How the outputs of a case that passed differ from those of its last pass; empty if that was not asked.
         known: Reason why a failure was expected; empty if none was.
         command: The command's words.
         command_line: The command line that runs it alone.
@@ -55,6 +56,7 @@ class CaseResult:
     verdict: str
     reason: str = ""
     located: str = ""
+    drift: str = ""
     known: str = ""
     command: str = "run"
     command_line: str = ""

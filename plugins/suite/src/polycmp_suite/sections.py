@@ -106,7 +106,13 @@ class HistorySection:
         0, help="Keep this many runs in the results folder and remove older ones.", metavar="N", parse=_count
     )
     history: str = opt("", help="Also append the results to this SQLite file.", metavar="FILE", writes=True)
-    baseline: str = opt("", help="Compare with this run, folder of runs, or SQLite file.", metavar="RUNS")
+    baseline: str = opt(
+        "",
+        help="Compare with this run, folder of runs, or SQLite file; or each case with its last pass, kept at this "
+        "URI (file://, s3://, gs://).",
+        metavar="RUNS|URI",
+    )
+    baseline_read_only: bool = opt(False, help="With --baseline URI: keep no pass there, only compare.")
     max_slowdown: float = opt(
         0.0,
         help="With --baseline: fail if an inference takes more than this many times the median of past runs, "

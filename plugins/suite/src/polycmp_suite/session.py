@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
+from polycmp_suite.drift import Comparison, Drift
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
 from polycmp_suite.running.outcome import REPORT, result_of, search_job, wants_search, with_search
@@ -46,6 +47,7 @@ class Session:
         pages: Whether each case writes a page.
         stop_early: Whether the first failure ends it.
         today: The day, for failures that are expected until one.
+        drift: Compares cases that passed with their last pass; None for not.
 
     Attributes:
         interrupted: Whether it was ended before every case had.
@@ -60,11 +62,14 @@ class Session:
         pages: bool = True,
         stop_early: bool = False,
         today: datetime.date | None = None,
+        drift: Drift | None = None,
     ) -> None:
         self._suite, self._run, self._executor = suite, run, executor
         self._pages, self._stop_early = pages, stop_early
         self._today = today or datetime.date.today()
         self._searched: dict[str, CaseResult] = {}
+        self._drift = drift
+        self._compared: dict[str, Comparison] = {}
         self.interrupted = False
 
     def run(self, cases: Iterable[Case], skipped: Mapping[str, str], progress: Progress) -> None:
@@ -100,9 +105,10 @@ class Session:
     def _job(self, case: Case, attempt: int) -> Job:
         folder = self._run.case_folder(case)
         reports = ["--report", str(folder / REPORT), *([str(folder / PAGE)] if self._pages else [])]
+        saved = self._drift.words(case, folder) if self._drift is not None else ()
         return Job(
             case=case.id,
-            words=(*case.words, *reports),
+            words=(*case.words, *saved, *reports),
             folder=self._suite.folder,
             output=str(folder),
             files=case.files,
@@ -128,6 +134,8 @@ class Session:
             case = by_id[event.job.case]
             if case.id in self._searched:
                 return self._write(case, with_search(self._searched.pop(case.id), event), progress)
+            if case.id in self._compared:
+                return self._take_comparison(case, event, waiting, progress)
             result = self._complete(case, result_of(case, event, self._today))
             # A difference is a result, however often one looks; what could not be compared may be bad luck.
             if result.verdict == "error" and result.state == "error" and event.job.attempt <= case.retries:
@@ -139,10 +147,30 @@ class Session:
                 self._searched[case.id] = result
                 waiting.put_job(search_job(case, event.job, (REPORT, *([PAGE] if self._pages else []))))
                 return False
+            if self._drift is not None and result.verdict == result.state == "passed":
+                comparison = self._drift.begin(case, result, event.job)
+                return self._go_on_comparing(case, comparison, waiting, progress)
             return self._write(case, result, progress)
         else:
             progress.show()
         return False
+
+    def _take_comparison(self, case: Case, ended: Ended, waiting: WaitingCases, progress: Progress) -> bool:
+        """Take the comparison of one backend with the case's last pass."""
+        assert self._drift is not None
+        comparison = self._compared.pop(case.id)
+        self._drift.take(comparison, result_of(case, ended, self._today))
+        return self._go_on_comparing(case, comparison, waiting, progress)
+
+    def _go_on_comparing(self, case: Case, comparison: Comparison, waiting: WaitingCases, progress: Progress) -> bool:
+        """Queue the next comparison with a case's last pass; after the last one, write the result."""
+        assert self._drift is not None
+        job = comparison.next_job
+        if job is not None:
+            self._compared[case.id] = comparison
+            waiting.put_job(job)
+            return False
+        return self._write(case, self._drift.conclude(comparison), progress)
 
     def _write(self, case: Case, result: CaseResult, progress: Progress) -> bool:
         """Write a result that is complete; return whether nothing more is to be run."""

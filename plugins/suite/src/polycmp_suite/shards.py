@@ -1,11 +1,9 @@
-"""Shards of a suite for machines of a CI or a cluster, and the description of a machine."""
+"""Shards of a suite for machines of a CI or a cluster."""
 
 from __future__ import annotations
 
-import platform
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from polycmp.errors import UsageError
@@ -103,12 +101,3 @@ def _checked(text: str, number: int, total: int) -> Shard:
     if not 1 <= number <= total:
         raise UsageError(f"--shard {text}: there is no shard {number} of {total}", hint=f"--shard 1/{max(total, 1)}")
     return Shard(number, total)
-
-
-def device_here() -> str:
-    """Name the kind of machine that this is: its architecture, and the NVIDIA GPUs that Linux tells of."""
-    names = []
-    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        names += [line.partition(":")[2].strip() for line in lines if line.startswith("Model:")]
-    return " with ".join(filter(None, (platform.machine(), ", ".join(dict.fromkeys(names)))))

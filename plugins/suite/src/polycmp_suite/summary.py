@@ -164,6 +164,7 @@ def _row(case: CaseResult, file: str, line: int) -> Row:
         reason = f"{case.reason} (known: {case.known})"
     details = [Fact("command", case.command_line)]
     details += [Fact("located", case.located)] if case.located else []
+    details += [Fact("drift", case.drift)] if case.drift else []
     details += [Fact(f"median of {label}", f"{value * 1e3:.3g} ms") for label, value in case.times.items()]
     details += [Fact(f"version of {label}", value) for label, value in case.versions.items()]
     details += [Fact("where", case.where)] if case.where else []

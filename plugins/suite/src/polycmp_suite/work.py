@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
+from polycmp.results import device_here
 from polycmp.runs import open_environments
 from polycmp.terminal import echo, visible
 from polycmp_suite.concluding import Concluded, PastRuns, conclude, tell
+from polycmp_suite.drift import Drift
 from polycmp_suite.executors import make_executor
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
@@ -22,7 +24,7 @@ from polycmp_suite.running.local import available_cores
 from polycmp_suite.sections import ChoiceSection, FolderSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.select import changed_since, choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
-from polycmp_suite.shards import Shard, device_here, find_shard
+from polycmp_suite.shards import Shard, find_shard
 from polycmp_suite.spec import Resources
 from polycmp_suite.store import Run, default_folder, new_run, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
@@ -120,7 +122,12 @@ class _Work:
             bad = {result.case for result in last.values() if result.state in BAD}
             waiting = list(failed_first(waiting, bad))
         session = Session(
-            self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst
+            self._suite,
+            run,
+            executor,
+            pages="html" in self._call.registry.reports,
+            stop_early=self._choice.exitfirst,
+            drift=self._drift,
         )
         about = {"finished": False, "cases": [case.id for case in self._cases], **self._about}
         tell(self._call, run, self._suite.name, about)
@@ -152,6 +159,15 @@ class _Work:
                 echo(visible(f"environment of {backend}:version={release}"), err=True)
             with suppress(PolycmpError):
                 environments(backend, release)
+
+    @property
+    def _drift(self) -> Drift | None:
+        """What compares cases with their last pass; None where that was not asked for."""
+        if self._past.store is None:
+            return None
+        machine = device_here() if self._how.executor == "local" else self._how.executor
+        rolls = not self._history.baseline_read_only
+        return Drift(self._past.store, self._suite.folder, machine, self._call.registry, rolls=rolls)
 
     @property
     def _silent(self) -> bool:

@@ -79,15 +79,32 @@ def _iteration(value: IterationResult) -> dict[str, Any]:
         "outputs": {name: {"values": to_numpy(array), CLASS: "LazyArray"} for name, array in value.items()},
         "runtime": None if value.runtime is None else float(value.runtime),
         "runner_name": value.runner_name,
-        **insensitive_members(value),
+        **members_beside(value),
         CLASS: "IterationResult",
     }
 
 
-def insensitive_members(outputs: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the member that names the outputs of an iteration which do not move; none where all do."""
-    names = getattr(outputs, "insensitive", ())
-    return {"insensitive": list(names)} if names else {}
+def members_beside(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of an iteration beside its outputs: which of them do not move, and where they were made."""
+    names, environment = getattr(outputs, "insensitive", ()), getattr(outputs, "environment", {})
+    return {
+        **({"insensitive": list(names)} if names else {}),
+        **({"environment": dict(environment)} if environment else {}),
+    }
+
+
+def read_beside(iteration: IterationResult, members: Mapping[str, Any]) -> IterationResult:
+    """Set what `members_beside` returned of an iteration, and return the iteration.
+
+    Raises:
+        TypeError: A member is of the wrong kind.
+    """
+    iteration.insensitive = insensitive_of(members, iteration)
+    environment = members.get("environment", {})
+    if not isinstance(environment, dict) or not all(isinstance(value, str) for value in environment.values()):
+        raise TypeError("the environment is not a table of texts")
+    iteration.environment = environment
+    return iteration
 
 
 def insensitive_of(members: Mapping[str, Any], outputs: Iterable[str]) -> tuple[str, ...]:
@@ -115,8 +132,7 @@ def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
         raise TypeError("the outputs are not arrays by name")
     runtime = members.get("runtime")
     iteration = IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
-    iteration.insensitive = insensitive_of(members, outputs)
-    return iteration
+    return read_beside(iteration, members)
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Iterator[bytes]:

@@ -84,7 +84,8 @@ class JsonOutputsWriter:
         else:
             stream.write(b",\n")
         iteration = IterationResult(arrays, runtime, label)
-        iteration.insensitive = tuple(getattr(arrays, "insensitive", ()))
+        if isinstance(arrays, IterationResult):
+            iteration.insensitive, iteration.environment = arrays.insensitive, arrays.environment
         stream.writelines(encode(iteration))
 
     def _start(self, label: str) -> IO[bytes]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from polycmp.builtin.formats.jsoncode import insensitive_members, insensitive_of
+from polycmp.builtin.formats.jsoncode import members_beside, read_beside
 from polycmp.errors import FileError
 from polycmp.options import parse_json
 from polycmp.results import ARRAYS, OUTPUTS, IterationResult, Stored, StoredRun, pack, unpack
@@ -56,7 +56,7 @@ class Manifest:
             entries.append((entry, plain))
         self._last = tensors
         runtime = None if runtime is None else float(runtime)
-        iterations.append({"runtime": runtime, **insensitive_members(arrays), "tensors": tensors})
+        iterations.append({"runtime": runtime, **members_beside(arrays), "tensors": tensors})
         return entries
 
     def last_tensors(self) -> list[dict[str, Any]]:
@@ -120,13 +120,10 @@ def _reader(
         for tensor in _checked(listed["tensors"], list)
     ]
 
-    insensitive = insensitive_of(listed, [name for name, *_ in tensors])
+    beside = read_beside(IterationResult(dict.fromkeys(name for name, *_ in tensors), runtime, label), listed)
 
     def iteration() -> IterationResult:
-        arrays = {name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors}
-        result = IterationResult(arrays, runtime, label)
-        result.insensitive = insensitive
-        return result
+        return beside.holding({name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors})
 
     return iteration
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polycmp.builtin.observers.averages import Averages
+    from polycmp.builtin.observers.environments import SavedEnvironments
     from polycmp.builtin.observers.follow_ups.collect import FollowUps
     from polycmp.builtin.observers.postprocess import Postprocessing
     from polycmp.runs import Resolved
@@ -37,6 +38,15 @@ def postprocessing(resolved: Resolved) -> Postprocessing | None:
     from polycmp.builtin.observers.postprocess import Postprocessing
 
     return Postprocessing(compare)
+
+
+def saved_environments(resolved: Resolved) -> SavedEnvironments | None:
+    """Make the observer that says what saved outputs were made with; None where none are loaded."""
+    if not resolved.plan.files.load_outputs:
+        return None
+    from polycmp.builtin.observers.environments import SavedEnvironments
+
+    return SavedEnvironments(resolved)
 
 
 def follow_ups(resolved: Resolved) -> FollowUps:

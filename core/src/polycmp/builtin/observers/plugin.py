@@ -9,6 +9,7 @@ from polycmp.spec import ObserverSpec, hookimpl
 _OBSERVERS = (
     ("averages", "Means of metrics over the iterations", True),
     ("postprocessing", "Functions applied to outputs", True),
+    ("saved_environments", "What outputs that were saved elsewhere were made with", False),
     ("follow_ups", "Commands to type after a failure", False),
 )
 

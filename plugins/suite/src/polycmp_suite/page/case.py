@@ -67,6 +67,7 @@ def _facts(result: CaseResult, facts: Identity | None) -> list[Markup]:
         ("time", duration(result.seconds)),
         ("attempts", str(result.attempts)),
         ("most memory", f"{result.memory / 2**20:.0f} MiB" if result.memory else ""),
+        ("drift", result.drift),
         ("largest error", "" if result.max_error is None else figure(result.max_error)),
         *times,
         *versions,

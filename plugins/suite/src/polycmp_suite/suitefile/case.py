@@ -49,6 +49,8 @@ class Case:
         timeout: Seconds after which it is ended; 0 for never.
         locate: Seconds that the search for the first wrong tensor may take when it differs; 0 for no search.
         locating: Words of the command line of that search.
+        has_baseline: Whether its outputs can be compared with those of its last pass: a `run` that saves none itself.
+        comparing: Words of the command line that compares such outputs, with the case's tolerances.
         retries: Number of further attempts after it could not be compared.
         memory: Bytes that it may take; 0 for no limit.
         gpus: GPUs that it takes.
@@ -74,6 +76,8 @@ class Case:
     timeout: float = 0.0
     locate: float = 0.0
     locating: tuple[str, ...] = ()
+    has_baseline: bool = False
+    comparing: tuple[str, ...] = ()
     retries: int = 0
     memory: int = 0
     gpus: int = 0

@@ -22,12 +22,15 @@ from polycmp_suite.suitefile.spread import CaseSettings
 from polycmp_suite.suitefile.versions import Versions
 
 if TYPE_CHECKING:
-    from polycmp.options import FlagTable, OptionValues
+    from polycmp.options import FlagTable, Key, OptionValues
     from polycmp.plan import BackendPlan
     from polycmp.plugins import Registry
 
 #: The command that looks for the first wrong tensor, and the number of backends that it compares.
 _LOCATE = "locate"
+#: The command that compares saved outputs, the option that saves them, and options of two backends, which have no
+#: meaning where one is compared with itself.
+_COMPARE, _SAVED, _OF_TWO = "compare", "save-outputs", frozenset({"reference", "map_output"})
 _SIDES = 2
 
 
@@ -90,6 +93,7 @@ class Translator:
             and suite_values["command"] == SUITE_KEYS["command"].default
             and len(backends) == _SIDES
         )
+        saves_outputs = any(option.name == _SAVED and option.written for option in case_options)
         return Case(
             id=settings.id,
             command=suite_values["command"],
@@ -107,6 +111,8 @@ class Translator:
             timeout=suite_values["timeout"],
             locate=suite_values["locate"] if searched else 0.0,
             locating=tuple(self._locating(option_values, backends)) if searched else (),
+            has_baseline=suite_values["command"] == SUITE_KEYS["command"].default and not saves_outputs,
+            comparing=tuple(self._comparing(option_values)),
             retries=suite_values["retries"],
             memory=suite_values["memory"],
             gpus=suite_values["gpus"] or int("cuda" in needs),
@@ -140,11 +146,13 @@ class Translator:
         table = self._table(_LOCATE)
         yield from (_LOCATE, *([option_values.model] if option_values.model else []))
         yield from (word for spec in spec_texts(backends) for word in ("-b", spec))
-        shared = {key: table.targets[key] for key in option_values.values if key in table.targets}
-        applicable = {key for key, item in shared.items() if not item.field.writes or item.field.is_cache}
-        yield from words_of(
-            {key: option_values.values[key] for key in option_values.values if key in applicable}, table
-        )
+        yield from words_of(dict(_applicable(option_values, table)), table)
+
+    def _comparing(self, option_values: OptionValues) -> Iterator[str]:
+        """Yield the options of comparing a case's outputs with those of its last pass."""
+        table = self._table(_COMPARE)
+        applicable = _applicable(option_values, table)
+        yield from words_of({key: value for key, value in applicable if key.field not in _OF_TWO}, table)
 
     def _table(self, name: str) -> FlagTable:
         if name not in self._tables:
@@ -189,6 +197,14 @@ class Translator:
             with suppress(PolycmpError):  # no model, or one that cannot be read: its command says so
                 self._references[path] = Model(str(place), self._registry).files()
         yield from (os.path.relpath(item, self._folder) for item in self._references[path] if Path(item).exists())
+
+
+def _applicable(option_values: OptionValues, table: FlagTable) -> Iterator[tuple[Key, Any]]:
+    """Yield the options of a case that another command has, too, but for files that both would write."""
+    for key, value in option_values.values.items():
+        target = table.targets.get(key)
+        if target is not None and (not target.field.writes or target.field.is_cache):
+            yield key, value
 
 
 def settings_and_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Facts about a Python environment and its machine. Also a program that another interpreter runs to describe its own.
+"""What a machine and a Python environment are. Also a program that another interpreter runs to describe its own.
 
 Only the standard library is imported, since the other environment need not have anything of polycmp's.
 """
@@ -48,21 +48,50 @@ def _version(module: str) -> str:
         return ""
 
 
-def _processor() -> Iterator[tuple[str, str]]:
+def processor_name() -> str:
+    """Return the processor's model name, which Linux tells in a file only."""
+    return _linux_processor().get("model name") or platform.processor() or platform.machine()
+
+
+def _linux_processor() -> dict[str, str]:
+    """Return what Linux tells of the first processor; nothing elsewhere."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        text = ""
+        return {}
     lines = [line.partition(":") for line in text.splitlines()]
-    known = {key.strip(): value.strip() for key, _, value in reversed(lines)}
+    return {key.strip(): value.strip() for key, _, value in reversed(lines)}
+
+
+def _processor() -> Iterator[tuple[str, str]]:
+    known = _linux_processor()
     yield "processor", known.get("model name") or platform.processor() or platform.machine()
-    yield "cores", str(os.cpu_count() or 0)
+    yield "cores", _cores()
     have = set((known.get("flags") or known.get("Features") or "").split())
     if have:
         yield "processor flags", " ".join(flag for flag in _FLAGS if flag in have) or "none of those that matter"
     if "sse2" in have:
         lacking = [words for flag, words in _NAMED.items() if flag not in have]
         yield from [("without", ", ".join(lacking))] if lacking else []
+
+
+def _cores() -> str:
+    """Return how many cores this process may use, and of how many: runtimes start a thread for each."""
+    total = os.cpu_count() or 0
+    try:
+        usable = len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        usable = total
+    return str(total) if usable == total else f"{usable} of {total}"
+
+
+def device_here() -> str:
+    """Name the kind of machine that this is: its architecture, and the NVIDIA GPUs that Linux tells of."""
+    names = []
+    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        names += [line.partition(":")[2].strip() for line in lines if line.startswith("Model:")]
+    return " with ".join(filter(None, (platform.machine(), ", ".join(dict.fromkeys(names)))))
 
 
 if __name__ == "__main__":
