@@ -5,10 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from polycmp.spec import LoaderTools
+from polycmp.spec import LoaderTools, RunnerTools, Switch
 
 if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
     from polycmp.loader import Loader
+    from polycmp.spec import ModelHandle
+    from polycmp_tf.plugin import Options
+
+
+class TfRunnerTools(RunnerTools):
+    """A framework that runs whole models, and parts of LiteRT's."""
+
+    threads = "threads"
+    aliases = ("tensorflow", "tflite", "litert", "keras")
+    switches = (Switch("kernels", ("builtin", "reference")),)
+
+    def inside(self, model: ModelHandle, options: Options) -> str:
+        """Return whether the tensors inside can be seen: those of LiteRT's models."""
+        return "graph" if model.path.endswith(_LITE) else "none"
+
+    def precision(self, model: ModelHandle, options: Options) -> str:
+        """Return int8 where a LiteRT model calculates with codes."""
+        if not model.path.endswith(_LITE):
+            return ""
+        from polycmp_tf.lite_graph import LiteGraph
+
+        return "int8" if LiteGraph(model.path, options).has_codes else ""
+
+
+#: The suffix of LiteRT's models.
+_LITE = ".tflite"
 
 
 class TfLoaderTools(LoaderTools):
@@ -16,6 +43,15 @@ class TfLoaderTools(LoaderTools):
 
     aliases = ("tensorflow", "frozen", "keras", "tflite")
     options_of = "tf"
+
+    def graph(self, loader: Loader[Any]) -> ModelGraph | None:
+        """Return the operators and tensors of a LiteRT model; None for others."""
+        if not loader.path.endswith(_LITE):
+            return None
+        from polycmp_tf.lite_graph import LiteGraph
+        from polycmp_tf.plugin import Options
+
+        return LiteGraph(loader.path, loader.options or Options())
 
     def inspect(self, loader: Loader[Any], show: Iterable[str]) -> str:
         """Return a model as text."""
