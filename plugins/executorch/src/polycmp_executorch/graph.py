@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 from polycmp.graph import GraphNode, OwnGraph
 from polycmp.loader import Loader
-from polycmp.tensors import TensorMetadata
+from polycmp.tensors import TensorMetadata, as_dtype
 from polycmp_executorch.model import PteModel
-from polycmp_executorch.operators import operands_of, type_of
+from polycmp_executorch.names import fingerprint
+from polycmp_executorch.operators import type_of
+from polycmp_executorch.products import with_whole_products
 from polycmp_executorch.program import Call, PteProgram
+
+#: Operators that a weight goes through before it is read.
+_MOVES = frozenset({"Transpose", "Reshape"})
 
 
 class PteGraph(OwnGraph):
@@ -31,9 +36,19 @@ class PteGraph(OwnGraph):
     def _model(self) -> PteModel:
         return self._load()
 
-    @property
+    @cached_property
     def _program(self) -> PteProgram:
-        return self._model.program
+        return self._model.program.with_apart_sums()
+
+    @cached_property
+    def _products(self) -> tuple[list[Call], Mapping[int, tuple[int, ...]]]:
+        calls = [call for call in self._program.calls if not self._fixed.issuperset(call.makes)]
+        return with_whole_products(self._program, calls)
+
+    def _entry(self, place: int) -> tuple[str | None, tuple[int, ...] | None]:
+        """Return type and shape of a tensor, that of the layer around it where a product is one of matrices."""
+        dtype, shape = self._program.entry(place)
+        return dtype, self._products[1].get(place, shape)
 
     @property
     def inputs(self) -> TensorMetadata:
@@ -51,11 +66,32 @@ class PteGraph(OwnGraph):
         program = self._program
         names = {at: f"weight.{at}" for at in program.weights}
         names.update({at: f"{_plain(call)}.{at}" for call in program.calls for at in call.makes})
-        return (
-            names
-            | dict(zip(program.outputs, self.outputs, strict=True))
-            | dict(zip(program.inputs, self.inputs, strict=True))
-        )
+        names.update(self._weight_names)
+        names.update(zip(program.outputs, self.outputs, strict=True))
+        return names | dict(zip(program.inputs, self.inputs, strict=True))
+
+    @cached_property
+    def _weight_names(self) -> Mapping[int, str]:
+        """The names of weights in the model that the program was exported from.
+
+        Where the operators read a weight turned round, which a program does as it runs, that has the weight's name.
+        """
+        known = self._model.weights
+        found: dict[int, str] = {}
+        for at in self._program.weights if known else ():
+            array = self._array(at)
+            if array is not None and (name := known.get(fingerprint(array))) is not None:
+                found[at] = name
+        for call in self._program.calls:
+            if len(call.reads) == 1 and call.reads[0] in found and type_of(call.operator) in _MOVES:
+                found[call.makes[0]] = found[call.reads[0]]
+                found[call.reads[0]] += ".stored"
+        return found
+
+    def _array(self, place: int) -> NDArray[Any] | None:
+        """Return the numbers of a weight; None of types that NumPy has not."""
+        dtype, shape = self._program.entry(place)
+        return None if dtype is None else np.frombuffer(self._program.constant(place), as_dtype(dtype)).reshape(shape)
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -73,21 +109,20 @@ class PteGraph(OwnGraph):
     @cached_property
     def nodes(self) -> list[GraphNode]:
         """The operators in their order; a delegate is one."""
-        return [self._node(call) for call in self._program.calls if not self._fixed.issuperset(call.makes)]
+        return [self._node(call) for call in self._products[0]]
+
+    @cached_property
+    def _wanted(self) -> frozenset[int]:
+        """The values that are read, or are outputs."""
+        return frozenset(at for call in self._program.calls for at in call.reads).union(self._program.outputs)
 
     def _node(self, call: Call) -> GraphNode:
-        program = self._program
-        read = (
-            {at for other in program.calls for at in other.reads}.union(program.outputs) if len(call.makes) > 1 else ()
-        )
-        makes = [at for place, at in enumerate(call.makes) if not place or at in read]
-        settings = {
-            f"argument {place}": value for place, at in enumerate(call.args) if (value := program.value(at)) is not None
-        }
-        kind = call.operator if call.is_delegate else type_of(call.operator)
-        reads = [self._names[at] for at in operands_of(call.operator, call.reads)]
-        outputs = tuple(self._names[at] for at in makes)
-        return GraphNode(kind, outputs[0], "", tuple(reads), outputs, settings)
+        makes = [self._names[at] for place, at in enumerate(call.makes) if not place or at in self._wanted]
+        values = ((place, self._program.value(at)) for place, at in enumerate(call.args))
+        settings = {f"argument {place}": value for place, value in values if value is not None}
+        kind = call.operator if call.is_delegate else type_of(call.operator, settings)
+        reads = tuple(self._names[at] for at in call.reads)
+        return GraphNode(kind, makes[0], "", reads, tuple(makes), settings)
 
     @cached_property
     def weights(self) -> Mapping[str, int]:
@@ -108,10 +143,8 @@ class PteGraph(OwnGraph):
         """
         held, values = self._program.weights, dict[str, NDArray[Any]]()
         for name in names:
-            if (at := self._places.get(name)) in held and at is not None:
-                dtype, shape = self._program.entry(at)
-                if dtype is not None and shape is not None:
-                    values[name] = np.frombuffer(self._program.constant(at), dtype).reshape(shape)
+            if (at := self._places.get(name)) is not None and at in held and (array := self._array(at)) is not None:
+                values[name] = array
         return values
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
@@ -119,7 +152,7 @@ class PteGraph(OwnGraph):
         types = TensorMetadata()
         for at, name in self._names.items():
             if self._program.tensor(at) is not None:
-                types.add(name, *self._program.entry(at))
+                types.add(name, *self._entry(at))
         return types.update(inputs)
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[PteModel]:
@@ -138,9 +171,11 @@ class PteGraph(OwnGraph):
             outputs: Names of what is asked for.
         """
         program = self._program
-        shapes = {self._places[name]: entry.shape for name, entry in inputs.items()}
-        file = program.part(shapes, [self._places[name] for name in outputs])
-        return PteModel(PteProgram(file, program.path), inputs, outputs)
+        places, made = {name: self._places[name] for name in inputs}, [self._places[name] for name in outputs]
+        shown = self._products[1]
+        sizes = {at: program.entry(at)[1] if at in shown else inputs[name].shape for name, at in places.items()}
+        shapes = {name: shown[at] for name, at in zip(outputs, made, strict=True) if at in shown}
+        return PteModel(PteProgram(program.part(sizes, made), program.path), inputs, outputs, shapes=shapes)
 
 
 class PtePart(Loader[PteModel]):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, to_numpy
+from polycmp_executorch.names import Names, names_of
 from polycmp_executorch.program import PteProgram
 from polycmp_executorch.pte import PteFile
 
@@ -27,25 +28,29 @@ class PteModel:
         program: The program.
         inputs: Inputs in the order of the method's arguments.
         outputs: Names of what it returns, in that order.
+        weights: Names of weights in the model that it was exported from, by `fingerprint`.
+        shapes: Shapes in which outputs are shown, where those of the program are others.
     """
 
     program: PteProgram
     inputs: TensorMetadata
     outputs: tuple[str, ...]
+    weights: Mapping[bytes, str] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: PteProgram, inputs: Iterable[str] = (), outputs: Iterable[str] = ()) -> PteModel:
-        """Return a program with names for what goes in and out, of which its file has none.
+    def of(cls, program: PteProgram, like: Any = None) -> PteModel:
+        """Return a program with names, of which its file has none: those of the model that it was exported from.
 
         Args:
             program: The program.
-            inputs: Names of the inputs in their order; where they are not as many, numbers.
-            outputs: Names of the outputs, likewise.
+            like: A model of PyTorch or ONNX; None for numbers.
         """
+        names = Names([], [], {}) if like is None else names_of(like)
         entries = TensorMetadata()
-        for name, place in zip(_named(inputs, "input", program.inputs), program.inputs, strict=True):
+        for name, place in zip(_named(names.inputs, "input", program.inputs), program.inputs, strict=True):
             entries.add(name, *program.entry(place))
-        return cls(program, entries, _named(outputs, "output", program.outputs))
+        return cls(program, entries, _named(names.outputs, "output", program.outputs), names.weights)
 
 
 def _named(names: Iterable[str], word: str, places: Sequence[int]) -> tuple[str, ...]:
@@ -68,21 +73,11 @@ class PteFromFile(Loader[PteModel]):
 
     def call_impl(self) -> PteModel:
         """Return the program; errors as of `PteFile.read`."""
-        program = PteProgram(PteFile.read(self.path), self.path)
-        return PteModel.of(program) if self.like is None else PteModel.of(program, *_names_of(self.like()))
+        return PteModel.of(PteProgram(PteFile.read(self.path), self.path), None if self.like is None else self.like())
 
     def exact_file(self) -> str:
         """Return the file."""
         return self.path
-
-
-def _names_of(model: Any) -> tuple[Iterable[str], Iterable[str]]:
-    """Return the names of the inputs and outputs of a model of PyTorch or ONNX."""
-    if not hasattr(model, "graph"):
-        return [*(name for name in model.inputs if name not in model.keywords), *model.keywords], model.outputs
-    from polycmp_onnx.graph import graph_inputs
-
-    return [item.name for item in graph_inputs(model.graph)], [item.name for item in model.graph.output]
 
 
 class PteFromTorch(Loader[PteModel]):
@@ -137,7 +132,7 @@ class PteFromTorch(Loader[PteModel]):
             path = Path(folder, "model.pte")
             path.write_bytes(program.buffer)
             file = PteFile.read(str(path))
-        return PteModel.of(PteProgram(file, self.path), *_names_of(model))
+        return PteModel.of(PteProgram(file, self.path), model)
 
 
 def _partitioner(delegate: str) -> list[Any]:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from polycmp_torch.steps import TYPES
 
-#: Operators that only ExecuTorch's programs have.
+#: Operators that only ExecuTorch's programs have; what a linear layer adds is one of its own here.
 _FURTHER: Mapping[str, str] = {
     "_clone_dim_order": "Identity", "_to_dim_order": "Cast", "quantize_per_tensor": "QuantizeLinear",
     "quantize_per_channel": "QuantizeLinear", "dequantize_per_tensor": "DequantizeLinear",
     "dequantize_per_channel": "DequantizeLinear",
+    "addmm": "MatMul",
 }  # fmt: skip
 
 
-def type_of(operator: str) -> str:
+def type_of(operator: str, settings: Mapping[str, object] | None = None) -> str:
     """Return the type of an operator, by ONNX's name where there is one.
 
     Args:
         operator: The operator: `aten::convolution`.
+        settings: Its plain arguments.
     """
     name = operator.rpartition("::")[2].removesuffix("_copy")
-    return TYPES.get(name) or _FURTHER.get(name, name)
-
-
-def operands_of(operator: str, reads: Sequence[int]) -> Sequence[int]:
-    """Return what an operator reads in ONNX's order: the bias of a product last.
-
-    Args:
-        operator: The operator.
-        reads: Places of what it reads.
-    """
-    return (*reads[1:], reads[0]) if operator == "aten::addmm" else reads
+    if name == "mean" and settings is not None and settings.get("argument 1") == [-1, -2]:
+        return "GlobalAveragePool"  # which an export writes so
+    return _FURTHER.get(name) or TYPES.get(name, name)

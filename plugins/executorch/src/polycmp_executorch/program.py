@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ TYPES: Mapping[str, str] = {
     "FLOAT": "float32", "DOUBLE": "float64", "BOOL": "bool", "BFLOAT16": "bfloat16", "UINT16": "uint16",
     "UINT32": "uint32", "UINT64": "uint64", "FLOAT8E5M2": "float8_e5m2", "FLOAT8E4M3FN": "float8_e4m3fn",
 }  # fmt: skip
-_VIEW = "aten::view_copy"
+_VIEW, LINEAR = "aten::view_copy", "aten::addmm"
 #: Bytes that the place of a tensor in memory is a multiple of.
 _ALIGNMENT = 16
 #: The bytes of an element of a type that is not listed.
@@ -117,6 +118,33 @@ class PteProgram:
         """Places of the tensors that the file holds."""
         return frozenset(filter(self.is_weight, range(len(self._values))))
 
+    def with_apart_sums(self) -> PteProgram:
+        """Return the same program with what a linear layer adds to its product as an operator of its own.
+
+        Other formats have it so, and PyTorch's exports; the product is that of the same kernel, told to add nothing.
+        """
+        plan = {**self._plan, "values": list(self._plan["values"]), "operators": list(self._plan["operators"])}
+        plan["operators"].append({"name": "aten::add", "overload": "out"})
+        numbers = [{"val_type": "Int", "val": {"int_val": number}} for number in (0, 1)]
+        zero, one = len(plan["values"]), len(plan["values"]) + 1
+        plan["values"] += numbers
+        plan["chains"] = [{**chain, "instructions": []} for chain in self._plan["chains"]]
+        for chain, written in zip(self._plan["chains"], plan["chains"], strict=True):
+            for item in chain.get("instructions", ()):
+                args = item["instr_args"].get("args", ())
+                is_linear = item["instr_args_type"] == "KernelCall" and self._name("KernelCall", item["instr_args"]) == LINEAR
+                if not is_linear or (self.value(args[3]), self.value(args[4])) != (1, 1):
+                    written["instructions"].append(item)
+                    continue
+                bias, out, product = args[0], args[-1], len(plan["values"])
+                plan["values"].append(copy.deepcopy(plan["values"][out]))
+                multiplied = {**item["instr_args"], "args": [*args[:3], zero, args[4], product, product]}
+                added = {"op_index": len(plan["operators"]) - 1, "args": [product, bias, one, out, out]}
+                written["instructions"] += [
+                    {**item, "instr_args": multiplied}, {"instr_args_type": "KernelCall", "instr_args": added},
+                ]  # fmt: skip
+        return PteProgram(PteFile({**self.file.program, "execution_plan": [plan]}, self.file.segments), self.path)
+
     def lacking(self, operators: Iterable[str], is_available: Callable[[str], bool]) -> str:
         """Return what a runtime lacks for the program, in words; empty for nothing.
 
@@ -154,7 +182,8 @@ class PteProgram:
         def add(call: Call) -> None:
             calls.append(call)
             known.update(call.makes)
-            latest.update({self._memory_of(at): at for at in call.makes})
+            if call.content is not None:  # of views of one tensor none is made of another
+                latest.update({self._memory_of(at): at for at in call.makes})
 
         def add_views(places: Iterable[int]) -> None:
             for at in places:
@@ -298,7 +327,7 @@ class PteProgram:
                 content["allocation_info"] = {"memory_id": 1, "memory_offset_low": low, "memory_offset_high": high}
                 memory += _size(content) + -_size(content) % _ALIGNMENT
             values.append({"val_type": kind, "val": content})
-        for view, tensor in views.items():  # in their order, so that of a view of a view the latter has its place
+        for view, tensor in views.items():
             values[view]["val"]["allocation_info"] = values[tensor]["val"]["allocation_info"]
         return values, memory
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -74,20 +75,23 @@ class ExecuTorchRunner(Runner):
         program = self._model.program
         try:
             tensors = [
-                self._tensor(to_numpy(feed_dict[name]), program.order(place))
+                self._tensor(to_numpy(feed_dict[name]), place)
                 for name, place in zip(self._model.inputs, program.inputs, strict=True)
             ]
             results = self._method.execute(tensors)
         except Exception as error:
             raise BackendError("inference failed", whose=self.name, why=_reason(error)) from error
-        outputs = (
-            to_numpy(item) if hasattr(item, "detach") else to_numpy(self._torch.tensor(item)) for item in results
-        )
-        return dict(zip(self._model.outputs, outputs, strict=True))
+        arrays = (to_numpy(item if hasattr(item, "detach") else self._torch.tensor(item)) for item in results)
+        outputs, shapes = dict(zip(self._model.outputs, arrays, strict=True)), self._model.shapes
+        return {name: array.reshape(shapes[name]) if name in shapes else array for name, array in outputs.items()}
 
-    def _tensor(self, array: Any, order: list[int]) -> Any:
-        """Return an array as a tensor whose dimensions lie in memory in a certain order."""
+    def _tensor(self, array: Any, place: int) -> Any:
+        """Return an array as the tensor that the program reads: in its shape, and its order of dimensions in memory."""
+        program = self._model.program
+        order, shape = program.order(place), program.entry(place)[1]
         tensor = self._torch.from_numpy(array.copy(order="C"))
+        if shape is not None and -1 not in shape and tensor.numel() == math.prod(shape):
+            tensor = tensor.reshape(shape)
         if order == sorted(order):
             return tensor
         return tensor.permute(order).contiguous().permute(sorted(range(len(order)), key=order.__getitem__))
