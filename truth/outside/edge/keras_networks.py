@@ -50,7 +50,9 @@ def networks() -> dict[str, Any]:
         for layer in model.layers:
             if isinstance(layer, (LAYERS.BatchNormalization, LAYERS.LayerNormalization)):
                 low_high = ((0.6, 1.4), (-0.2, 0.2), (-0.2, 0.2), (0.3, 1.2))
-                layer.set_weights([random.uniform(*ends, w.shape) for ends, w in zip(low_high, layer.get_weights())])
+                layer.set_weights(
+                    [random.uniform(*ends, w.shape) for ends, w in zip(low_high, layer.get_weights(), strict=False)]
+                )
     return made
 
 

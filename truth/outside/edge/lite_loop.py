@@ -19,7 +19,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from truth.outside.edge.asking import ask, is_one, say
 from truth.outside.edge.keras_networks import convert, networks
-from truth.outside.edge.plants import LITE, Plant
+from truth.outside.edge.plants import LITE, LITE_LATER, Plant
 
 _OPERATORS = {name: number for name, number in vars(schema.BuiltinOperator).items() if isinstance(number, int)}
 
@@ -32,7 +32,8 @@ def write(folder: Path) -> list[str]:
         for codes in (False, True) if name != "bert" else (False,):
             names.append(f"{name}8" if codes else name)
             (folder / f"{names[-1]}.tflite").write_bytes(convert(model, codes=codes))
-        np.savez(folder / f"{name}.npz", x=random.random(model.inputs[0].shape, np.float32))
+        entry = model.inputs[0]
+        np.savez(folder / f"{name}.npz", **{entry.name: random.random(entry.shape, np.float32)})
     return names
 
 
@@ -60,7 +61,8 @@ def plant(path: Path, fault: Plant, target: Path) -> str:
     elif fault.kind == "twice":
         operator.inputs = [operator.inputs[0], operator.inputs[0]]
     elif fault.kind == "scale":
-        result.quantization.scale = [result.quantization.scale[0] * 1.5]
+        steps = graph.tensors[operator.inputs[fault.detail[0]]].quantization
+        steps.scale = [scale * 1.5 for scale in steps.scale]
     else:
         _change_operator(model, operator, fault.detail[0])
     builder = flatbuffers.Builder(1 << 16)
@@ -88,7 +90,7 @@ def main(folder: Path) -> None:
         reference = f"tf:model={folder}/{plain}.tflite,kernels=reference"
         answer = ask(f"{folder}/{name}.tflite", "tf", reference, f"{folder}/{plain}.npz")
         say({"model": name, "file": ".tflite", **answer})
-    for number, fault in enumerate(LITE):
+    for number, fault in enumerate(LITE + LITE_LATER):
         path, plain = folder / f"plant{number}.tflite", fault.model.rstrip("8")
         expected = plant(folder / f"{fault.model}.tflite", fault, path)
         reference = f"tf:model={folder}/{plain}.tflite,kernels=reference"

@@ -11,7 +11,7 @@ from torch.nn import functional
 _WIDTH, _HEADS, _LENGTH, _WORDS = 32, 2, 12, 48
 
 
-class _Inverted(nn.Module):
+class _Inverted(nn.Module):  # type: ignore[misc]
     def __init__(self, width: int) -> None:
         super().__init__()
         wide = 4 * width
@@ -25,7 +25,7 @@ class _Inverted(nn.Module):
         return x + self.parts(x)
 
 
-class _Residual(nn.Module):
+class _Residual(nn.Module):  # type: ignore[misc]
     def __init__(self, width: int) -> None:
         super().__init__()
         self.one, self.norm_one = nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width)
@@ -36,7 +36,7 @@ class _Residual(nn.Module):
         return functional.relu(x + self.norm_two(self.two(inner)))
 
 
-class _Next(nn.Module):
+class _Next(nn.Module):  # type: ignore[misc]
     def __init__(self, width: int) -> None:
         super().__init__()
         self.deep, self.norm = nn.Conv2d(width, width, 7, padding=3, groups=width), nn.LayerNorm(width)
@@ -48,7 +48,7 @@ class _Next(nn.Module):
         return x + (self.scale * self.down(functional.gelu(self.up(inner)))).permute(0, 3, 1, 2)
 
 
-class _Attention(nn.Module):
+class _Attention(nn.Module):  # type: ignore[misc]
     def __init__(self, causal: bool) -> None:
         super().__init__()
         self.query, self.key, self.value, self.out = (nn.Linear(_WIDTH, _WIDTH) for _ in range(4))
@@ -67,7 +67,7 @@ class _Attention(nn.Module):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, _WIDTH))
 
 
-class _Layer(nn.Module):
+class _Layer(nn.Module):  # type: ignore[misc]
     def __init__(self, first: bool, causal: bool = False) -> None:
         super().__init__()
         self.attention, self.first = _Attention(causal), first
@@ -82,7 +82,7 @@ class _Layer(nn.Module):
         return self.norm_two(x + self.down(functional.gelu(self.up(x))))
 
 
-class _Text(nn.Module):
+class _Text(nn.Module):  # type: ignore[misc]
     def __init__(self, causal: bool) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(_WORDS, _WIDTH), nn.Parameter(torch.randn(_LENGTH, _WIDTH))
@@ -97,7 +97,7 @@ class _Text(nn.Module):
         return torch.tanh(self.head(self.layers(self.norm(x))[:, 0]))
 
 
-class _Vit(nn.Module):
+class _Vit(nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.patches, self.token = nn.Conv2d(3, _WIDTH, 8, stride=8), nn.Parameter(torch.randn(1, 1, _WIDTH))

@@ -17,7 +17,7 @@ class Plant:
         kind: `weight` makes the largest number of a constant twice as large; `argument` changes a number; `operator`
             puts another operator in its place; `swap` exchanges what it reads; `twice` has it read its first operand
             twice; `row` sets the first eighth of a constant to 0; `activation` leaves out or changes what is fused;
-            `scale` makes the step of the codes of its result half as large again.
+            `scale` makes the steps of a constant's codes half as large again.
         detail: The place of the constant or argument and its new value, or the other operator.
     """
 
@@ -71,7 +71,43 @@ LITE = (
     Plant("bert", "MUL", 0, "operator", ("ADD",)),
     Plant("bert", "FULLY_CONNECTED", 1, "row", (1,)),
     Plant("mobilenet8", "DEPTHWISE_CONV_2D", 0, "row", (1,)),
-    Plant("mobilenet8", "CONV_2D", 2, "scale"),
-    Plant("resnet8", "ADD", 0, "scale"),
+    Plant("mobilenet8", "CONV_2D", 2, "scale", (1,)),
+    Plant("resnet8", "CONV_2D", 2, "scale", (1,)),
     Plant("resnet8", "CONV_2D", 1, "row", (1,)),
+)
+
+#: Written when polycmp named all of the first ones that it names today, and nothing was changed for them.
+PTE_LATER = (
+    Plant("mobilenet", "convolution", 5, "row", (1,)),
+    Plant("mobilenet", "_native_batch_norm_legit_no_training", 1, "argument", (6, 0.5)),
+    Plant("mobilenet", "add", 1, "twice"),
+    Plant("mobilenet", "addmm", 0, "row", (0,)),
+    Plant("resnet", "convolution", 3, "weight", (1,)),
+    Plant("resnet", "relu", 4, "operator", ("sigmoid",)),
+    Plant("resnet", "add", 0, "operator", ("sub",)),
+    Plant("convnext", "addmm", 1, "row", (0,)),
+    Plant("convnext", "add", 0, "operator", ("mul",)),
+    Plant("convnext", "gelu", 0, "operator", ("relu",)),
+    Plant("bert", "addmm", 1, "row", (0,)),
+    Plant("bert", "addmm", 8, "row", (0,)),
+    Plant("bert", "gelu", 1, "operator", ("sigmoid",)),
+    Plant("gpt", "native_layer_norm", 3, "row", (1,)),
+    Plant("gpt", "_softmax", 1, "argument", (1, -2)),
+    Plant("gpt", "addmm", 5, "row", (0,)),
+    Plant("vit", "addmm", 4, "row", (0,)),
+    Plant("vit", "_softmax", 0, "argument", (1, -2)),
+    Plant("vit", "add", 5, "operator", ("sub",)),
+    Plant("vit", "native_layer_norm", 0, "row", (2,)),
+)
+LITE_LATER = (
+    Plant("mobilenet", "CONV_2D", 3, "row", (1,)),
+    Plant("mobilenet", "DEPTHWISE_CONV_2D", 0, "weight", (1,)),
+    Plant("resnet", "CONV_2D", 0, "activation", (1,)),
+    Plant("resnet", "ADD", 0, "operator", ("SUB",)),
+    Plant("bert", "FULLY_CONNECTED", 8, "row", (1,)),
+    Plant("bert", "SOFTMAX", 1, "option", ("beta", 0.5)),
+    Plant("bert", "ADD", 3, "operator", ("SUB",)),
+    Plant("mobilenet8", "CONV_2D", 1, "row", (1,)),
+    Plant("resnet8", "CONV_2D", 3, "scale", (1,)),
+    Plant("resnet8", "FULLY_CONNECTED", 0, "scale", (1,)),
 )

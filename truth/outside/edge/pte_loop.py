@@ -19,7 +19,7 @@ from polycmp_executorch.program import PteProgram
 from polycmp_executorch.pte import PteFile
 from truth.outside.edge.asking import ask, is_one, say
 from truth.outside.edge.networks import networks
-from truth.outside.edge.plants import PTE, Plant
+from truth.outside.edge.plants import PTE, PTE_LATER, Plant
 
 _OUTPUT = "output"
 
@@ -40,6 +40,7 @@ def plant(path: Path, fault: Plant, target: Path) -> list[str]:
     plan = file.program["execution_plan"][0]
     calls = [call for call in program.calls if call.operator.endswith(f"::{fault.operator}")]
     call = calls[fault.number]
+    assert call.content is not None
     arguments: list[int] = call.content["instr_args"]["args"]
     if fault.kind in {"weight", "row"}:
         _change_weight(file, plan, arguments[fault.detail[0]], fault.kind)
@@ -90,7 +91,7 @@ def main(folder: Path) -> None:
     for name in networks():
         answer = ask(f"{folder}/{name}.pt2", f"executorch:program={folder}/{name}.pte", "torch", f"{folder}/{name}.npz")
         say({"model": name, "file": ".pte", **answer})
-    for number, fault in enumerate(PTE):
+    for number, fault in enumerate(PTE + PTE_LATER):
         path = folder / f"plant{number}.pte"
         expected = plant(folder / f"{fault.model}.pte", fault, path)
         model = f"{folder}/{fault.model}.pt2"

@@ -173,7 +173,10 @@ class PteGraph(OwnGraph):
         program = self._program
         places, made = {name: self._places[name] for name in inputs}, [self._places[name] for name in outputs]
         shown = self._products[1]
-        sizes = {at: program.entry(at)[1] if at in shown else inputs[name].shape for name, at in places.items()}
+        sizes = {
+            at: [int(size) for size in (program.entry(at)[1] if at in shown else inputs[name].shape) or ()]
+            for name, at in places.items()
+        }
         shapes = {name: shown[at] for name, at in zip(outputs, made, strict=True) if at in shown}
         return PteModel(PteProgram(program.part(sizes, made), program.path), inputs, outputs, shapes=shapes)
 

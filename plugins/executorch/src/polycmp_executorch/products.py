@@ -16,9 +16,7 @@ _SHAPING = frozenset({"aten::view_copy", "aten::expand_copy", "aten::_unsafe_vie
 _TRANSPOSING = frozenset({"aten::permute_copy", "aten::transpose_copy"})
 
 
-def with_whole_products(
-    program: PteProgram, calls: Sequence[Call]
-) -> tuple[list[Call], dict[int, tuple[int, ...]]]:
+def with_whole_products(program: PteProgram, calls: Sequence[Call]) -> tuple[list[Call], dict[int, tuple[int, ...]]]:
     """Return instructions with products that read, and make, what is around the reshaping for them.
 
     Args:
@@ -95,7 +93,13 @@ class _Products:
         """Show a matrix in the shape of what it was made of, but for the last dimension."""
         around = self._shapes.get(read) or self._program.entry(read)[1]
         shape = self._program.entry(made)[1]
-        if around and shape and len(around) > len(shape) and -1 not in (*around, *shape) and made not in self._program.outputs:
+        if (
+            around
+            and shape
+            and len(around) > len(shape)
+            and -1 not in (*around, *shape)
+            and made not in self._program.outputs
+        ):
             self._shapes[made] = (*around[:-1], shape[-1])
 
     def _keeps(self, one: int, other: int, kept: int) -> bool:

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.errors import ModelError
-from polycmp.sentences import listed
 from polycmp.tensors import as_dtype
 from polycmp_executorch.pte import PteFile
 
@@ -107,7 +106,7 @@ class PteProgram:
 
     @staticmethod
     def _is_static(tensor: Mapping[str, Any]) -> bool:
-        return tensor.get("shape_dynamism", "STATIC") == "STATIC"
+        return bool(tensor.get("shape_dynamism", "STATIC") == "STATIC")
 
     def order(self, place: int) -> list[int]:
         """Return the order in which the dimensions of a tensor lie in memory."""
@@ -132,7 +131,9 @@ class PteProgram:
         for chain, written in zip(self._plan["chains"], plan["chains"], strict=True):
             for item in chain.get("instructions", ()):
                 args = item["instr_args"].get("args", ())
-                is_linear = item["instr_args_type"] == "KernelCall" and self._name("KernelCall", item["instr_args"]) == LINEAR
+                is_linear = (
+                    item["instr_args_type"] == "KernelCall" and self._name("KernelCall", item["instr_args"]) == LINEAR
+                )
                 if not is_linear or (self.value(args[3]), self.value(args[4])) != (1, 1):
                     written["instructions"].append(item)
                     continue
@@ -161,7 +162,7 @@ class PteProgram:
         lacking += [
             f"delegate {item['id']}" for item in self._plan.get("delegates", ()) if not is_available(item["id"])
         ]
-        return listed(list(dict.fromkeys(lacking)), 4) if lacking else ""
+        return ", ".join(dict.fromkeys(lacking))
 
     def is_weight(self, place: int) -> bool:
         """Return whether the file holds a tensor: a constant, or what a state begins with."""
@@ -256,7 +257,7 @@ class PteProgram:
                 f"the weights of {self.path} lie in another file", whose="executorch",
                 hint="export it with the weights in the program (without external_constants)",
             )  # fmt: skip
-        segment = self.file.segments[table.get("segment_index", 0)]
+        segment: bytes = self.file.segments[table.get("segment_index", 0)]
         return segment[offsets[index] : offsets[index] + size]
 
     def part(self, inputs: Mapping[int, Sequence[int]], outputs: Sequence[int]) -> PteFile:
@@ -314,7 +315,7 @@ class PteProgram:
         self, used: set[int], inputs: Mapping[int, Sequence[int]], views: Mapping[int, int]
     ) -> tuple[list[Any], int]:
         """Return the values with a place of its own in memory for each tensor but views, and the bytes of all."""
-        values, memory = [], 0
+        values, memory = list[dict[str, Any]](), 0
         for at, (kind, value) in enumerate(self._values):
             if at not in used:
                 values.append({"val_type": "Null", "val": {}})
@@ -336,5 +337,5 @@ _LISTS = frozenset({"IntList", "TensorList", "OptionalTensorList"})
 
 
 def _size(tensor: Mapping[str, Any]) -> int:
-    name = TYPES.get(tensor.get("scalar_type", "BYTE"))
-    return math.prod(tensor.get("sizes", ())) * (_WIDEST if name is None else as_dtype(name).itemsize)
+    name, sizes = TYPES.get(tensor.get("scalar_type", "BYTE")), [int(size) for size in tensor.get("sizes", ())]
+    return math.prod(sizes) * (_WIDEST if name is None else as_dtype(name).itemsize)

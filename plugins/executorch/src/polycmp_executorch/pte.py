@@ -17,7 +17,7 @@ from typing import Any
 
 from polycmp.errors import ModelError, PluginError
 
-#: The header behind the flatbuffer's first 8 bytes: magic, own length, size of the flatbuffer, place and size of segments.
+#: The header behind the first 8 bytes: magic, own length, size of the flatbuffer, place and size of the segments.
 _HEADER = struct.Struct("<4sIQQQ")
 _MAGIC, _IDENTIFIER, _PLACE = b"eh00", b"ET", 8
 #: Where segments begin, and each of them.
@@ -65,6 +65,8 @@ class PteFile:
             text = _flatc(data[:size], "program.bin", "--json", "--strict-json", "--raw-binary")
             program = json.loads(_NOT_FINITE.sub(rb'\1"\2"', text))
             segments = [_piece(data, base, item) for item in program.get("segments", ())]
+            if not program.get("execution_plan"):
+                raise ValueError
         except (subprocess.CalledProcessError, ValueError) as error:
             raise ModelError(
                 f"{path} is not a program of ExecuTorch", whose="executorch", why="it is damaged, or of a newer format"

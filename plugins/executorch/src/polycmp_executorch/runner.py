@@ -98,7 +98,7 @@ class ExecuTorchRunner(Runner):
 
     def deactivate_impl(self) -> None:
         """Let the program go."""
-        self._method = self._loaded = None
+        del self._model, self._method, self._loaded
 
 
 def _reason(error: Exception) -> str:

@@ -80,7 +80,9 @@ class LiteGraph(ModelGraph):
         try:
             return schema.ModelT.InitFromPackedBuf(Path(self._path).read_bytes(), 0)
         except Exception as error:
-            raise ModelError(f"{self._path} is not a LiteRT model", whose="tf", why=describe_exception(error)) from error
+            raise ModelError(
+                f"{self._path} is not a LiteRT model", whose="tf", why=describe_exception(error)
+            ) from error
 
     @property
     def _subgraph(self) -> Any:
@@ -94,7 +96,9 @@ class LiteGraph(ModelGraph):
         if not known:
             return {}, {}
         chosen = known[keys.index(self._options.signature) if self._options.signature in keys else 0]
-        named = ({item.tensorIndex: _text(item.name) for item in side or ()} for side in (chosen.inputs, chosen.outputs))
+        named = (
+            {item.tensorIndex: _text(item.name) for item in side or ()} for side in (chosen.inputs, chosen.outputs)
+        )
         inputs, outputs = named
         return inputs, outputs
 
@@ -289,7 +293,9 @@ class LiteGraph(ModelGraph):
                 steps.insert(0, step)
                 needed.update(value for value in step.reads if value not in fed)
         writer = _Writer(self._model, {value.place for value in (*fed, *wanted) if value.form == "before_activation"})
-        ports = {name: LitePort(*self._port(value)) for name, value in zip((*inputs, *outputs), (*fed, *wanted), strict=True)}
+        ports = {
+            name: LitePort(*self._port(value)) for name, value in zip((*inputs, *outputs), (*fed, *wanted), strict=True)
+        }
         content = writer.write(steps, fed, [value for value in wanted if not _is_fed(value, fed)], self._held)
         return LitePart(content, inputs, outputs, ports, self._options)
 
@@ -300,7 +306,10 @@ class LiteGraph(ModelGraph):
 
 def _is_fed(value: Value, fed: Iterable[Value]) -> bool:
     """Return whether a value is fed, be it as numbers or as codes."""
-    return any(other.place == value.place and "before_activation" not in {value.form, other.form} for other in fed) or value in fed
+    return (
+        any(other.place == value.place and "before_activation" not in {value.form, other.form} for other in fed)
+        or value in fed
+    )
 
 
 class LitePartLoader(Loader[LitePart]):
@@ -341,13 +350,18 @@ class _Writer:
         tensors.append(tensor)
         return len(tensors) - 1
 
-    def write(self, steps: Sequence[Step], fed: Sequence[Value], wanted: Sequence[Value], held: frozenset[int]) -> bytes:
+    def write(
+        self, steps: Sequence[Step], fed: Sequence[Value], wanted: Sequence[Value], held: frozenset[int]
+    ) -> bytes:
         """Return a model of some operators."""
         import flatbuffers
 
         subgraph = self._model.subgraphs[0]
         subgraph.operators = [item for step in steps for item in self._operators(step)]
-        subgraph.inputs, subgraph.outputs = [self._place(value) for value in fed], [self._place(item) for item in wanted]
+        subgraph.inputs, subgraph.outputs = (
+            [self._place(value) for value in fed],
+            [self._place(item) for item in wanted],
+        )
         used = {int(place) for item in subgraph.operators for place in item.inputs}
         used.update(value.place for value in wanted)
         self._drop_weights({place for place in held if place not in used or Value(place) in fed})
@@ -420,4 +434,6 @@ def _settings(step: Step) -> dict[str, Any]:
     if step.activation or step.operator is None or step.operator.builtinOptions is None:
         return {}
     plain = vars(step.operator.builtinOptions).items()
-    return {key: value for key, value in plain if isinstance(value, (bool, int, float)) and key != "fusedActivationFunction"}
+    return {
+        key: value for key, value in plain if isinstance(value, (bool, int, float)) and key != "fusedActivationFunction"
+    }

@@ -27,7 +27,8 @@ _TYPES: Mapping[str, str] = {
     "CONV_2D": "Conv", "DEPTHWISE_CONV_2D": "Conv", "CONV_3D": "Conv", "TRANSPOSE_CONV": "ConvTranspose",
     "FULLY_CONNECTED": "Gemm", "BATCH_MATMUL": "MatMul", "AVERAGE_POOL_2D": "AveragePool", "MAX_POOL_2D": "MaxPool",
     "MEAN": "ReduceMean", "SUM": "ReduceSum", "REDUCE_MAX": "ReduceMax", "REDUCE_MIN": "ReduceMin",
-    "LOGISTIC": "Sigmoid", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "CONCATENATION": "Concat", "HARD_SWISH": "HardSwish",
+    "LOGISTIC": "Sigmoid", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "CONCATENATION": "Concat",
+    "HARD_SWISH": "HardSwish",
     "MAXIMUM": "Max", "MINIMUM": "Min", "SELECT": "Where", "SELECT_V2": "Where", "EXPAND_DIMS": "Unsqueeze",
     "STRIDED_SLICE": "Slice", "PADV2": "Pad", "MIRROR_PAD": "Pad", "BROADCAST_TO": "Expand", "LEAKY_RELU": "LeakyRelu",
     "PRELU": "PRelu", "QUANTIZE": "Identity", "DEQUANTIZE": "Identity", "SQUARED_DIFFERENCE": "SquaredDifference",
@@ -50,5 +51,7 @@ def type_of(code: Any) -> str:
     names = {value: name for name, value in builtins if isinstance(value, int)}
     name = names.get(max(code.builtinCode or 0, code.deprecatedBuiltinCode or 0), "CUSTOM")
     if name == "CUSTOM" and code.customCode:
-        return code.customCode.decode("utf-8", "replace") if isinstance(code.customCode, bytes) else str(code.customCode)
+        return (
+            code.customCode.decode("utf-8", "replace") if isinstance(code.customCode, bytes) else str(code.customCode)
+        )
     return _TYPES.get(name) or "".join(word.capitalize() for word in name.split("_"))

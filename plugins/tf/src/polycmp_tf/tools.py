@@ -23,19 +23,19 @@ class TfRunnerTools(RunnerTools):
 
     def inside(self, model: ModelHandle, options: Options) -> str:
         """Return whether the tensors inside can be seen: those of LiteRT's models."""
-        return "graph" if model.path.endswith(_LITE) else "none"
+        from polycmp_tf.files import TFLITE
+
+        return "graph" if model.path.endswith(TFLITE) else "none"
 
     def precision(self, model: ModelHandle, options: Options) -> str:
         """Return int8 where a LiteRT model calculates with codes."""
-        if not model.path.endswith(_LITE):
+        from polycmp_tf.files import TFLITE
+
+        if not model.path.endswith(TFLITE):
             return ""
         from polycmp_tf.lite_graph import LiteGraph
 
         return "int8" if LiteGraph(model.path, options).has_codes else ""
-
-
-#: The suffix of LiteRT's models.
-_LITE = ".tflite"
 
 
 class TfLoaderTools(LoaderTools):
@@ -46,7 +46,10 @@ class TfLoaderTools(LoaderTools):
 
     def graph(self, loader: Loader[Any]) -> ModelGraph | None:
         """Return the operators and tensors of a LiteRT model; None for others."""
-        if not loader.path.endswith(_LITE):
+        from polycmp_tf.files import TFLITE
+        from polycmp_tf.model import TfFromFile
+
+        if not isinstance(loader, TfFromFile) or not loader.path.endswith(TFLITE):
             return None
         from polycmp_tf.lite_graph import LiteGraph
         from polycmp_tf.plugin import Options
