@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp.graph import GraphNode, ModelGraph
+from polycmp.graph import GraphNode, ModelGraph, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
 from polycmp_tf.lite import LitePart, LitePort, import_schema
@@ -63,7 +63,7 @@ class Step(NamedTuple):
     activation: int = 0
 
 
-class LiteGraph(ModelGraph):
+class LiteGraph(OwnGraph, ModelGraph):
     """A LiteRT model, as `polycmp.graph.ModelGraph` describes.
 
     Args:

@@ -21,11 +21,21 @@ class TfRunnerTools(RunnerTools):
     aliases = ("tensorflow", "tflite", "litert", "keras")
     switches = (Switch("kernels", ("builtin", "reference")),)
 
-    def inside(self, model: ModelHandle, options: Options) -> str:
-        """Return whether the tensors inside can be seen: those of LiteRT's models."""
-        from polycmp_tf.files import TFLITE
+    def inside(self, model: ModelHandle, options: Options) -> str | ModelGraph:
+        """Return how to see the tensors inside, which LiteRT's models alone show.
 
-        return "graph" if model.path.endswith(TFLITE) else "none"
+        Where options change names, layouts or kernels, the graph has to know them.
+        """
+        from polycmp_tf.files import TFLITE
+        from polycmp_tf.plugin import Options
+
+        if not model.path.endswith(TFLITE):
+            return "none"
+        if options == Options():
+            return "graph"
+        from polycmp_tf.lite_graph import LiteGraph
+
+        return LiteGraph(model.path, options)
 
     def precision(self, model: ModelHandle, options: Options) -> str:
         """Return int8 where a LiteRT model calculates with codes."""
