@@ -103,9 +103,7 @@ def _share(rows: Sequence[Sequence[object]]) -> str:
     return f"{right} of {len(rows)} ({100 * right / max(len(rows), 1):.1f} %)"
 
 
-def _rows(
-    answers: Sequence[Mapping[str, Any]], plants: Sequence[Plant], begin: int
-) -> Iterable[Sequence[object]]:
+def _rows(answers: Sequence[Mapping[str, Any]], plants: Sequence[Plant], begin: int) -> Iterable[Sequence[object]]:
     """Yield the rows of some plants, of which the first has the number `begin` among all."""
     for item in answers:
         place = item.get("plant", -1) - begin

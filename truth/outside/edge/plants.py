@@ -91,7 +91,7 @@ PTE_LATER = (
     Plant("bert", "addmm", 1, "row", (0,)),
     Plant("bert", "addmm", 8, "row", (0,)),
     Plant("bert", "gelu", 1, "operator", ("sigmoid",)),
-    Plant("gpt", "native_layer_norm", 3, "row", (1,)),
+    Plant("gpt", "native_layer_norm", 3, "row", (2,)),
     Plant("gpt", "_softmax", 1, "argument", (1, -2)),
     Plant("gpt", "addmm", 5, "row", (0,)),
     Plant("vit", "addmm", 4, "row", (0,)),

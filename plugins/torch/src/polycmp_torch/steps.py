@@ -11,6 +11,8 @@ from typing import Any
 
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_of
 
+__all__ = ["TYPES", "ProgramStep", "ProgramSteps", "Ref", "product_steps", "steps_of", "used"]
+
 #: ATen operators by what ONNX calls the same; others keep their own names.
 TYPES: Mapping[str, str] = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs", "exp": "Exp",
