@@ -66,8 +66,9 @@ def page(answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
 Written by `make truth-outside` ([how](../../truth/README.md#truth-that-is-not-of-our-making)). {machine()}.
 
 Faults were planted in exports of networks of six kinds with random weights, and the operator to name was written down
-([plants.py](../../truth/outside/edge/plants.py)) before polycmp was asked. `polycmp locate` names it in **{_share(first)}**, and
-in **{_share(later)}** of those that were written later. Of the {len(healthy)} files without a fault {quiet} are told to have none.
+([plants.py](../../truth/outside/edge/plants.py)) before polycmp was asked. `polycmp locate` names it in
+**{_share(first)}**, and in **{_share(later)}** of those that were written later. Of the {len(healthy)} files without
+a fault {quiet} are told to have none.
 
 - `.pte` files are portable, without a delegate, and held beside PyTorch's exported program:
   `polycmp locate net.pt2 -b executorch:program=net.pte -b torch`.
@@ -79,16 +80,20 @@ in **{_share(later)}** of those that were written later. Of the {len(healthy)} f
 ## The first 40
 
 The pairing of `.pte` files was made with these at hand: of the first 26, 12 were named when it knew neither weights nor
-layers. So they say what it can do, and those written later what may be expected. Three were changed, as polycmp was right and the
-plants were not: twice the scale of a result was made larger in a `.tflite` file, which its readers take into account
-(once no fault came of it, once a bias that was rounded for the former scale, and the operator that adds it was named),
-and once two operators share the constant that was changed in a `.pte` file, and the first of them was named.
+layers. So they say what it can do, and those written later what may be expected. Three were changed, as polycmp was
+right and the plants were not: twice the scale of a result was made larger in a `.tflite` file, which its readers take
+into account (once no fault came of it, once a bias that was rounded for the former scale, and the operator that adds it
+was named), and once two operators share the constant that was changed in a `.pte` file, and the first was named.
+
+The one that is not named leaves out an activation that is part of an operator: the tensor before it is right there, and
+what is named is the operator behind it, with the activation among what the other file has between both.
 
 {markdown_table(faults, first)}
 
 ## Written later
 
-Nothing was changed for these.
+Nothing in polycmp was changed for these. One of them changes nothing: no number reaches the 6 at which its activation
+would cut, so that both files compute the same.
 
 {markdown_table(faults, later)}
 
