@@ -93,7 +93,8 @@ what is named is the operator behind it, with the activation among what the othe
 ## Written later
 
 Nothing in polycmp was changed for these. One of them changes nothing: no number reaches the 6 at which its activation
-would cut, so that both files compute the same.
+would cut, so that both files compute the same. Two spoke of an operator or an argument that the file has not, and were
+corrected before polycmp was asked.
 
 {markdown_table(faults, later)}
 

@@ -96,7 +96,7 @@ PTE_LATER = (
     Plant("gpt", "addmm", 5, "row", (0,)),
     Plant("vit", "addmm", 4, "row", (0,)),
     Plant("vit", "_softmax", 0, "argument", (1, -2)),
-    Plant("vit", "add", 5, "operator", ("sub",)),
+    Plant("vit", "add", 3, "operator", ("sub",)),
     Plant("vit", "native_layer_norm", 0, "row", (2,)),
 )
 LITE_LATER = (
