@@ -99,6 +99,14 @@ def test_a_model_is_exported_for_the_run_with_and_without_a_delegate(folder, cap
     assert "delegate=xnnpack against torch" in printed(capsys)
 
 
+def test_a_module_of_a_script_is_exported_with_the_names_that_torch_gives(folder, capsys):
+    lines = "    torch.manual_seed(0)\n    return torch.nn.Linear(3, 2), torch.ones(1, 3)\n"
+    (folder / "net.py").write_text(f"import torch\n\n\ndef load_model():\n{lines}", encoding="utf-8")
+    script = ("run", "net.py", "--model-type", "torch")
+    assert polycmp(*script, "-b", "executorch", "-b", "executorch:delegate=xnnpack", "-b", "torch") == 0
+    assert "output " in printed(capsys)
+
+
 def test_all_operators_inside_agree(folder):
     status, report = located("net.pt2", "-b", "executorch:program=net.pte", "-b", "torch")
     assert status == 0

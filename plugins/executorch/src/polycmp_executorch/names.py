@@ -44,7 +44,8 @@ def names_of(model: Any) -> Names:
         inputs = [*(name for name in model.inputs if name not in model.keywords), *model.keywords]
         module = model.module
         held = {**dict(module.named_parameters()), **dict(module.named_buffers())} if hasattr(module, "buffers") else {}
-        return Names(inputs, model.outputs, _unique((name, to_numpy(item)) for name, item in held.items()))
+        outputs = model.outputs or ("output",)  # of a module that returns one tensor, as polycmp-torch calls it
+        return Names(inputs, outputs, _unique((name, to_numpy(item)) for name, item in held.items()))
     from onnx.numpy_helper import to_array
 
     from polycmp_onnx.graph import graph_inputs
