@@ -127,8 +127,7 @@ def test_two_programs_are_held_beside_each_other(folder):
 
 
 def test_a_delegate_is_one_operator(folder):
-    assert polycmp("convert", "net.pt2", "-o", "delegated.pte", "--executorch-delegate", "xnnpack") == 0
-    status, report = located("net.pt2", "-b", "executorch:program=delegated.pte", "-b", "torch")
+    status, report = located("net.pt2", "-b", "executorch:delegate=xnnpack", "-b", "torch")
     assert status == 0
     assert [row["operator"] for row in report["tensors"]] == ["XnnpackBackend"]
 
