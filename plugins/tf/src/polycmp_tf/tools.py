@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from polycmp.errors import PolycmpError
 from polycmp.spec import LoaderTools, RunnerTools, Switch
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ class TfRunnerTools(RunnerTools):
             return ""
         from polycmp_tf.lite_graph import LiteGraph
 
-        return "int8" if LiteGraph(model.path, options).has_codes else ""
+        try:
+            return "int8" if LiteGraph(model.path, options).has_codes else ""
+        except PolycmpError:  # it cannot be read, or not here: its run says so
+            return ""
 
 
 class TfLoaderTools(LoaderTools):
