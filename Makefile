@@ -11,7 +11,7 @@ TOOLS := .venv-tools
 PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
-FRAMEWORKS := openvino tract torch tf generate
+FRAMEWORKS := openvino tract torch executorch tf generate
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
@@ -226,6 +226,7 @@ truth-outside: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth.outside.mixed_precision
 	$(TRUTH)/bin/python -m truth.outside.ulp
 	$(TRUTH)/bin/python -m truth.outside.backends_table
+	$(TRUTH)/bin/python -m truth.outside.edge
 	$(TRUTH)/bin/python -m truth.outside.reference_survey
 	$(TRUTH)/bin/python -m truth.outside.torch_compile
 	$(TRUTH)/bin/python -m truth.outside.is_it_a_bug

@@ -65,6 +65,15 @@ NOT_RUN = (
     "polycmp run model.keras ",  # TensorFlow
     "polycmp run model.tflite ",  # LiteRT
     "polycmp run model.onnx -b onnxrt -b tf",  # TensorFlow
+    "polycmp locate model.tflite -b tf",  # LiteRT
+    "polycmp locate int8.tflite float.tflite -b tf",  # the same
+    "polycmp locate model.onnx -b tf:model=model.tflite",  # the same
+    "polycmp run net.pt2 -b executorch",  # ExecuTorch
+    "polycmp run net.onnx -b executorch",  # the same
+    "polycmp run new.pte old.pte -b executorch",  # the same
+    "polycmp locate net.pt2 -b executorch",  # the same
+    "polycmp locate net.onnx -b executorch",  # the same
+    "polycmp locate new.pte old.pte -b executorch",  # the same
     "polycmp run model.onnx -b onnxrt -b openvino",  # four frameworks
     "polycmp run saved_model ",  # TensorFlow
     "polycmp run frozen.pb ",  # TensorFlow

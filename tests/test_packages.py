@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
 #: Packages that need a GPU, a framework or a web stack, and the one for programs of another tool: not in `full`.
 NOT_FULL = {
+    "polycmp-executorch",
     "polycmp-mcp",
     "polycmp-openvino",
     "polycmp-polygraphy",

@@ -59,6 +59,7 @@ BACKENDS = (
     Backend("openvino", "openvino", "openvino", "openvino", "openvino"),
     Backend("tract", "tract", "tract", "tract", "tract"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
+    Backend("executorch", "executorch", "executorch", "executorch", "executorch", is_onnx=False),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
     Backend("trt", "trt", "cu12", "tensorrt"),
     Backend("trtexec", "trtexec", "", "polycmp_trtexec", program="trtexec"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import flatbuffers
 import numpy as np
 import onnx
 import pytest
@@ -32,6 +34,11 @@ model.set_weights([weights.standard_normal(item.shape).astype(np.float32) for it
 model.save("net.keras"); model.save("net.h5"); model.save_weights("net.weights.h5")
 model.export("saved", verbose=False)
 open("net.tflite", "wb").write(tf.lite.TFLiteConverter.from_saved_model("saved").convert())
+converter = tf.lite.TFLiteConverter.from_saved_model("saved")
+converter.optimizations = [tf.lite.Optimize.DEFAULT]
+converter.representative_dataset = lambda: ([weights.random((1, 4, 5, 3), np.float32)] for _ in range(9))
+converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+open("codes.tflite", "wb").write(converter.convert())
 model.set_weights([item * 0 for item in model.get_weights()]); model.save("zero.keras")
 """
 
@@ -267,3 +274,68 @@ def test_what_cannot_be_is_an_error_in_words(words, what, folder, capsys):
     text = printed(capsys)
     assert what in text
     assert "Traceback" not in text and "fault of polycmp" not in text
+
+
+def located(*words):
+    """Return the exit status and the report of a search."""
+    status = polycmp("locate", *words, "--report", "report.json")
+    return status, json.loads(Path("report.json").read_text("utf-8"))
+
+
+def halve_the_weights(source, target):
+    from ai_edge_litert import schema_py_generated as schema
+
+    model = schema.ModelT.InitFromPackedBuf(Path(source).read_bytes(), 0)
+    graph = model.subgraphs[0]
+    convolution = next(item for item in graph.operators if len(item.inputs) == 3)
+    buffer = model.buffers[graph.tensors[convolution.inputs[1]].buffer]
+    values = np.array(buffer.data)
+    buffer.data = (values.view(np.float32) / 2).view(np.uint8)
+    builder = flatbuffers.Builder(1 << 12)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    Path(target).write_bytes(bytes(builder.Output()))
+
+
+def test_operators_inside_a_lite_model_are_compared_one_by_one(folder):
+    status, report = located("net.tflite", "-b", "tf", "-b", "tf:kernels=reference")
+    assert status == 0
+    operators = [row["operator"] for row in report["tensors"]]
+    assert "Conv" in operators
+    assert "Relu" in operators
+
+
+def test_a_wrong_weight_in_a_lite_model_is_found_at_its_operator(folder):
+    halve_the_weights("net.tflite", "wrong.tflite")
+    status, report = located("wrong.tflite", "net.tflite", "-b", "tf")
+    assert status == 1
+    assert report["operator"]["type"] == "Conv"
+    assert "run alone on the reference's tensors, it is wrong as well" in report["sentence"]
+
+
+def test_a_lite_model_is_searched_beside_onnx_with_its_channels_turned(folder):
+    model = NET.onnx()
+    shape = numpy_helper.from_array(np.array([-1, 12], np.int64), "shape")
+    model.graph.initializer.append(shape)
+    model.graph.node.extend(
+        [
+            helper.make_node("Relu", ["hidden"], ["cut"]),
+            helper.make_node("Transpose", ["cut"], ["turned"], perm=[0, 2, 3, 1]),
+            helper.make_node("Reshape", ["turned", "shape"], ["flat"]),
+        ]
+    )
+    model.graph.output.append(helper.make_tensor_value_info("flat", TensorProto.FLOAT, ["n", 12]))
+    onnx.save(model, "whole.onnx")
+    turned = "nchw=*,rename=[output_0:hidden,output_1:flat]"
+    status, report = located("whole.onnx", "-b", f"tf:model=net.tflite,{turned}", "-b", "onnxrt")
+    assert status == 0
+    assert {"Conv", "Relu"} <= {row["operator"] for row in report["tensors"]}
+    halve_the_weights("net.tflite", "wrong.tflite")
+    status, report = located("whole.onnx", "-b", f"tf:model=wrong.tflite,{turned}", "-b", "onnxrt")
+    assert status == 1
+    assert report["operator"]["type"] == "Conv"
+
+
+def test_rounding_to_codes_is_no_fault(folder):
+    status, report = located("codes.tflite", "net.tflite", "-b", "tf")
+    assert status == 0
+    assert "int8" in report["sentence"]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 #: The file that makes a folder a SavedModel.
 SAVED_MODEL = "saved_model.pb"
+#: The suffix of LiteRT's models.
+TFLITE = ".tflite"
 
 
 def saved_model_of(path: str | Path) -> Path | None:

@@ -2,12 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.runner import usable_cores
 from polycmp.tensors import TensorMetadata
+
+if TYPE_CHECKING:
+    from polycmp_tf.plugin import Options
+
+
+def import_schema() -> Any:
+    """Return the module of LiteRT with the format's schema.
+
+    Raises:
+        PluginError: LiteRT is not installed.
+    """
+    try:
+        from ai_edge_litert import schema_py_generated
+    except ImportError as error:
+        raise _not_installed(error) from error
+    return schema_py_generated
+
+
+def interpreter(kernels: str, threads: int | None, **source: Any) -> tuple[Any, str]:
+    """Return an interpreter with certain kernels, and its version.
+
+    Raises:
+        PluginError: LiteRT is not installed.
+    """
+    try:
+        import ai_edge_litert
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError as error:
+        raise _not_installed(error) from error
+    resolver = {
+        "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, "reference": OpResolverType.BUILTIN_REF,
+    }.get(kernels, OpResolverType.AUTO)  # fmt: skip
+    version = f"LiteRT {getattr(ai_edge_litert, '__version__', '')}".strip()
+    threads = threads or usable_cores()
+    return Interpreter(num_threads=threads, experimental_op_resolver_type=resolver, **source), version
+
+
+def _not_installed(error: ImportError) -> PluginError:
+    return PluginError(
+        "needs LiteRT to run .tflite files", whose="tf", why=str(error), hint="pip install 'polycmp-tf[lite]'"
+    )
 
 
 class LiteModel:
@@ -17,6 +60,7 @@ class LiteModel:
         path: The file.
         signature: Name of the signature to run, where there are several.
         threads: Number of threads; None for all cores that this process may use.
+        kernels: `xnnpack`, `builtin` or `reference`.
 
     Attributes:
         inputs: The inputs by their names in the signature, else by their tensors' names.
@@ -28,21 +72,12 @@ class LiteModel:
         ModelError: The file is no LiteRT model, or has no such signature.
     """
 
-    def __init__(self, path: str, signature: str, threads: int | None) -> None:
+    def __init__(self, path: str, signature: str, threads: int | None, kernels: str = "xnnpack") -> None:
         try:
-            import ai_edge_litert
-            from ai_edge_litert.interpreter import Interpreter
-        except ImportError as error:
-            raise PluginError(
-                "needs LiteRT to run .tflite files",
-                whose="tf",
-                why=str(error),
-                hint="pip install 'polycmp-tf[lite]'",
-            ) from error
-        self.version = f"LiteRT {getattr(ai_edge_litert, '__version__', '')}".strip()
-        try:
-            self._lite = Interpreter(model_path=path, num_threads=threads or usable_cores())
+            self._lite, self.version = interpreter(kernels, threads, model_path=path)
             signatures = self._lite.get_signature_list() or {}
+        except PluginError:
+            raise
         except Exception as error:
             raise ModelError(f"{path} is not a LiteRT model", whose="tf", why=describe_exception(error)) from error
         self._signature = self._choose(path, signature, list(signatures))
@@ -78,6 +113,93 @@ class LiteModel:
             self._lite.set_tensor(item["index"], feed[name])
         self._lite.invoke()
         return {name: self._lite.get_tensor(item["index"]) for name, item in self._output_details.items()}
+
+
+class LitePort(NamedTuple):
+    """A tensor that goes into a part of a model, or comes out of it.
+
+    Attributes:
+        tensor: What tells which tensor of the part it is.
+        codes: Scale and zero point where the part has codes and numbers are meant; None otherwise.
+    """
+
+    tensor: Hashable
+    codes: tuple[Any, int] | None
+
+    def inwards(self, array: Any, dtype: Any) -> Any:
+        """Return what the part is fed."""
+        if self.codes is None:
+            return array
+        (scale, zero), ends = self.codes, np.iinfo(dtype)
+        return np.clip(np.rint(array / scale) + zero, ends.min, ends.max).astype(dtype)
+
+    def outwards(self, array: Any) -> Any:
+        """Return what is seen of a tensor of the part."""
+        if self.codes is None:
+            return array
+        scale, zero = self.codes
+        return (array.astype(np.float32) - np.float32(zero)) * scale
+
+
+class LitePart:
+    """A part of a LiteRT model, in an interpreter of its own.
+
+    Args:
+        content: The part as a `.tflite` file.
+        inputs: Types and shapes of what is fed.
+        outputs: Names of what it makes.
+        ports: What is known of all of them, by name.
+        options: Kernels, threads and layouts of the run.
+
+    Attributes:
+        inputs: Types and shapes of what is fed, as the model has them: the runner brings them there.
+        version: The interpreter's version.
+
+    Raises:
+        ModelError: LiteRT cannot run the part.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        inputs: TensorMetadata,
+        outputs: tuple[str, ...],
+        ports: Mapping[str, LitePort],
+        options: Options,
+    ) -> None:
+        back = {other: name for name, other in options.rename.items()}
+        self._names = {name: back.get(name, name) for name in (*inputs, *outputs)}
+        self._input_ports = [ports[name] for name in inputs]
+        self._output_ports = {self._names[name]: ports[name] for name in outputs}
+        self.inputs = TensorMetadata()
+        for name, entry in inputs.items():
+            shape = entry.shape
+            if shape is not None and len(shape) >= 3 and ("*" in options.nchw or name in options.nchw):
+                shape = (shape[0], *shape[2:], shape[1])
+            self.inputs.add(self._names[name], entry.dtype, shape)
+        try:
+            self._lite, self.version = interpreter(options.kernels, options.threads, model_content=content)
+        except ValueError as error:
+            raise ModelError(
+                "LiteRT cannot run a part of the model", whose="tf", why=describe_exception(error).splitlines()[0]
+            ) from error
+
+    def run(self, feed: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs for one feed."""
+        details = self._lite.get_input_details()
+        ports = list(zip(self._input_ports, feed.values(), details, strict=True))
+        fed = {port.tensor: port.inwards(array, item["dtype"]) for port, array, item in ports}
+        for port, _, item in ports:
+            self._lite.resize_tensor_input(item["index"], fed[port.tensor].shape)
+        self._lite.allocate_tensors()
+        for port, _, item in ports:
+            self._lite.set_tensor(item["index"], fed[port.tensor])
+        self._lite.invoke()
+        made = iter([self._lite.get_tensor(item["index"]) for item in self._lite.get_output_details()])
+        return {
+            name: port.outwards(fed[port.tensor] if port.tensor in fed else next(made))
+            for name, port in self._output_ports.items()
+        }
 
 
 def _metadata(details: Mapping[str, Any]) -> TensorMetadata:

@@ -115,7 +115,7 @@ class TfFromFile(Loader[Any]):
         path = saved_model_of(path) or path
         if path.suffix == ".tflite":
             _only_graphs(options, path)
-            return LiteModel(str(path), options.signature, options.threads)
+            return LiteModel(str(path), options.signature, options.threads, options.kernels)
         tf = import_tensorflow()
         _set_up(tf, options)
         if options.ckpt and path.suffix not in {".keras", ".h5", ".hdf5"}:

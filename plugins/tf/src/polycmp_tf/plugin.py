@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, RunnerTools, check_at_least_one, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, check_at_least_one, hookimpl, opt
 
 _NO_TFTRT = "TensorFlow has no TensorRT in it since release 2.18: convert the model to ONNX and use -b trt"
 
@@ -41,6 +41,11 @@ class Options:
         metavar="NAME",
     )
     threads: int | None = opt(None, help="Threads for a LiteRT model; by default all usable cores.", metavar="N")
+    kernels: str = opt(
+        "xnnpack",
+        help="What runs a LiteRT model: XNNPACK where it can, LiteRT's own kernels, or its plain ones for reference.",
+        choices=("xnnpack", "builtin", "reference"),
+    )
     xla: bool = opt(False, help="Compile the model with XLA.", alias="--xla")
     freeze_graph: bool = opt(
         False, help="Turn the model's variables into constants before running it.", alias="--freeze-graph"
@@ -89,15 +94,8 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("tf",),
         needs=("tensorflow|ai_edge_litert.interpreter",),
-        tools="polycmp_tf.plugin:TfRunnerTools",
+        tools="polycmp_tf.tools:TfRunnerTools",
     )
-
-
-class TfRunnerTools(RunnerTools):
-    """A framework that runs whole models."""
-
-    runs_parts = False
-    aliases = ("tensorflow", "tflite", "litert", "keras")
 
 
 @hookimpl

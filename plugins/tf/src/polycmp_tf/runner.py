@@ -10,6 +10,7 @@ from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, to_numpy
+from polycmp_tf.lite_graph import LitePartLoader, moves
 from polycmp_tf.model import TfFromFile, import_tensorflow
 from polycmp_tf.plugin import Options
 
@@ -90,8 +91,7 @@ class TfRunner(Runner):
         return self._options.rename.get(model_name, model_name)
 
     def _moves(self, name: str, rank: int) -> bool:
-        transposed = self._options.nchw
-        return rank >= 3 and ("*" in transposed or name in transposed)
+        return moves(name, rank, self._options.nchw)
 
     def _first(self, name: str, entry: TensorEntry) -> TensorEntry:
         if entry.shape is None or not self._moves(name, len(entry.shape)):
@@ -119,5 +119,5 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Tf
         name: The label in reports.
     """
     options = options or Options()
-    model.load("tf")  # says in words why a model of another kind cannot be had
-    return TfRunner(TfFromFile(model.path, options), name, options)
+    loader = model.load("tf")  # says in words why a model of another kind cannot be had
+    return TfRunner(loader if isinstance(loader, LitePartLoader) else TfFromFile(model.path, options), name, options)

@@ -5,10 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from polycmp.spec import LoaderTools
+from polycmp.errors import PolycmpError
+from polycmp.spec import LoaderTools, RunnerTools, Switch
 
 if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
     from polycmp.loader import Loader
+    from polycmp.spec import ModelHandle
+    from polycmp_tf.plugin import Options
+
+
+class TfRunnerTools(RunnerTools):
+    """A framework that runs whole models, and parts of LiteRT's."""
+
+    threads = "threads"
+    aliases = ("tensorflow", "tflite", "litert", "keras")
+    switches = (Switch("kernels", ("builtin", "reference")),)
+
+    def inside(self, model: ModelHandle, options: Options) -> str | ModelGraph:
+        """Return how to see the tensors inside, which LiteRT's models alone show.
+
+        Where options change names, layouts or kernels, the graph has to know them.
+        """
+        from polycmp_tf.files import TFLITE
+        from polycmp_tf.plugin import Options
+
+        if not model.path.endswith(TFLITE):
+            return "none"
+        if options == Options():
+            return "graph"
+        from polycmp_tf.lite_graph import LiteGraph
+
+        return LiteGraph(model.path, options)
+
+    def precision(self, model: ModelHandle, options: Options) -> str:
+        """Return int8 where a LiteRT model calculates with codes."""
+        from polycmp_tf.files import TFLITE
+
+        if not model.path.endswith(TFLITE):
+            return ""
+        from polycmp_tf.lite_graph import LiteGraph
+
+        try:
+            return "int8" if LiteGraph(model.path, options).has_codes else ""
+        except PolycmpError:  # it cannot be read, or not here: its run says so
+            return ""
 
 
 class TfLoaderTools(LoaderTools):
@@ -16,6 +57,18 @@ class TfLoaderTools(LoaderTools):
 
     aliases = ("tensorflow", "frozen", "keras", "tflite")
     options_of = "tf"
+
+    def graph(self, loader: Loader[Any]) -> ModelGraph | None:
+        """Return the operators and tensors of a LiteRT model; None for others."""
+        from polycmp_tf.files import TFLITE
+        from polycmp_tf.model import TfFromFile
+
+        if not isinstance(loader, TfFromFile) or not loader.path.endswith(TFLITE):
+            return None
+        from polycmp_tf.lite_graph import LiteGraph
+        from polycmp_tf.plugin import Options
+
+        return LiteGraph(loader.path, loader.options or Options())
 
     def inspect(self, loader: Loader[Any], show: Iterable[str]) -> str:
         """Return a model as text."""

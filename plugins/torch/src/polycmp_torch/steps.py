@@ -11,6 +11,8 @@ from typing import Any
 
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_of
 
+__all__ = ["TYPES", "ProgramStep", "ProgramSteps", "Ref", "product_steps", "steps_of", "used"]
+
 #: ATen operators by what ONNX calls the same; others keep their own names.
 TYPES: Mapping[str, str] = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs", "exp": "Exp",
@@ -35,6 +37,9 @@ TYPES: Mapping[str, str] = {
     "scaled_dot_product_attention": "Attention", "dropout": "Dropout", "to": "Cast", "_to_copy": "Cast",
     "type_as": "Cast", "contiguous": "Identity", "clone": "Identity", "detach": "Identity", "alias": "Identity",
     "lift_fresh_copy": "Identity", "arange": "Range", "linear": "Gemm", "addmm": "Gemm",
+    "_native_batch_norm_legit_no_training": "BatchNormalization", "native_layer_norm": "LayerNormalization",
+    "native_group_norm": "GroupNormalization", "max_pool2d_with_indices": "MaxPool",
+    "_adaptive_avg_pool2d": "GlobalAveragePool", "_log_softmax": "LogSoftmax", "rsqrt": "Rsqrt", "unbind": "Split",
 }  # fmt: skip
 #: Operators that hand on another shape of the same memory; what was contiguous in the trace need not be in a part.
 _VIEWS = frozenset({"view", "_unsafe_view"})

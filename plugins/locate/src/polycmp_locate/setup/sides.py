@@ -50,7 +50,8 @@ def make_setting(
         why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
         raise ModelError(f"{models} have no output in common", why=why)
     # Of few operators the sentence about the outputs names all there is.
-    few = len(reference.graph.nodes) <= NAMEABLE and _take_the_same(candidate.graph.inputs, reference.graph.inputs)
+    few = len(reference.graph.nodes) <= NAMEABLE or len(candidate.graph.nodes) == 1  # a delegate is one operator
+    few = few and _take_the_same(candidate.graph.inputs, reference.graph.inputs)
     ends = final_outputs(aligned.candidate.graph)
     if not few and all(match.candidate in ends for match in aligned.pairing.matches):
         raise ModelError(

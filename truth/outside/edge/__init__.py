@@ -1,0 +1,1 @@
+"""Faults planted in files for phones and small devices, and what `polycmp locate` says of them."""
