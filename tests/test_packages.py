@@ -30,6 +30,7 @@ NOT_FULL = {
     "polycmp-tract",
     "polycmp-trt",
     "polycmp-trtexec",
+    "polycmp-web",
 }
 #: Files besides the packages' own that write the range of versions that go together.
 RANGES = (

