@@ -83,6 +83,17 @@ def test_a_page_computes_the_same_in_webassembly(model, capsys):
 
 @needs_web
 @needs_chromium
+def test_two_pages_at_once_are_independent():
+    options = Options(browser="chromium")
+    first, second = (WebRunner(network(scale), options=options) for scale in (1.0, 2.0))
+    feed = {"x": np.ones((2, 3, 16, 16), np.float32)}
+    with first, second:
+        one, two = (runner.infer(feed)["y"] for runner in (first, second))
+    np.testing.assert_allclose(two, 2 * one, rtol=1e-5)
+
+
+@needs_web
+@needs_chromium
 @pytest.mark.corpus
 def test_a_page_computes_the_same_in_webgpu(model, capsys):
     assert polycmp("run", model, "-b", "web:browser=chromium,provider=webgpu", "-b", "onnxrt") == 0

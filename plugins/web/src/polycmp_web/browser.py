@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +40,7 @@ _MILLISECONDS = 60_000
 
 
 class BrowserEngine:
-    """Passes requests to a page and its answers back.
+    """Passes requests to a page and its answers back, in a thread of its own: Playwright allows one browser to each.
 
     Args:
         library: The onnxruntime-web to load.
@@ -63,6 +65,14 @@ class BrowserEngine:
         self._page_text = _PAGE.replace("{library}", library.file(*_FILES[options.provider]).name)
         self._request = b""
         self._lines: list[str] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="polycmp-web")
+        try:
+            self._thread.submit(self._open, sync_playwright, options).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    def _open(self, sync_playwright: Any, options: Options) -> None:
         self._playwright = sync_playwright().start()
         try:
             self._browser = self._launch(options)
@@ -73,11 +83,11 @@ class BrowserEngine:
             self._page.route("**", self._answer)
             self._page.goto(f"{_ORIGIN}/")
             self._page.wait_for_function("window.ready")
-        except Error as error:
-            self.close()
+        except self._error as error:
+            self._close()
             raise self._failure("the page does not load", error) from error
         except BaseException:
-            self.close()
+            self._close()
             raise
 
     def ask(self, request: bytes) -> bytes:
@@ -86,6 +96,9 @@ class BrowserEngine:
         Raises:
             BackendError: The page, or the browser, ended.
         """
+        return self._thread.submit(self._ask, request).result()
+
+    def _ask(self, request: bytes) -> bytes:
         self._request = request
         try:
             return base64.b64decode(self._page.evaluate("window.ask()"))
@@ -96,6 +109,10 @@ class BrowserEngine:
 
     def close(self) -> None:
         """End the browser."""
+        self._thread.submit(self._close).result()
+        self._thread.shutdown()
+
+    def _close(self) -> None:
         with suppress(Exception):  # of a browser that is gone there is nothing to end
             self._browser.close()
         self._playwright.stop()
@@ -138,6 +155,4 @@ class BrowserEngine:
 
 def _is_root() -> bool:
     """Return whether this process is root's, for which Chromium has no sandbox."""
-    import os
-
     return hasattr(os, "geteuid") and os.geteuid() == 0
