@@ -24,6 +24,7 @@ FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/p
 NOT_FULL = {
     "polycmp-mcp",
     "polycmp-mnn",
+    "polycmp-ncnn",
     "polycmp-openvino",
     "polycmp-polygraphy",
     "polycmp-tf",
