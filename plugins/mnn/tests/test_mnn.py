@@ -79,6 +79,16 @@ def test_coarse_weights_are_judged_by_their_type(model, capsys):
     assert polycmp("run", model, "-b", "mnn:weight_bits=8", "-b", "onnxrt") == 0
 
 
+def test_small_tiles_make_a_convolution_as_exact_as_others(model):
+    values = np.random.default_rng(0).standard_normal((64, 64, 3, 3)).astype(np.float32) / 24
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64, 56, 56]) for name in "xy")
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    graph = helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(values, "w")])
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), "conv.onnx")
+    assert polycmp("run", "conv.onnx", "-b", "mnn:winograd=false", "-b", "onnxrt") == 0
+
+
 def test_nothing_that_mnn_prints_reaches_standard_output(model, capfd):
     assert polycmp("run", model, "-b", "mnn", "-q") == 0
     streams = capfd.readouterr()

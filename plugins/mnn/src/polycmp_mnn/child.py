@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LOG = "log.txt"
+#: MNN's number of the hint that chooses sizes of tiles for Winograd's method; level 0 takes the least.
+_WINOGRAD_MEMORY_LEVEL = 3
 ONNX, CONVERTED = "model.onnx", "model.mnn"
 
 
@@ -44,13 +46,15 @@ class Session:
             raise RuntimeError("MNN does not convert the model")
         from MNN import expr, nn
 
-        self._module = nn.load_module_from_file(
-            CONVERTED,
-            list(message["inputs"]),
-            list(message["outputs"]),
-            precision_mode=getattr(expr.PrecisionMode, message["precision"]),
-            thread_num=message["threads"],
-        )
+        chosen: dict[str, Any] = {"precision_mode": getattr(expr.PrecisionMode, message["precision"].capitalize())}
+        chosen["thread_num"] = message["threads"]
+        if not message["winograd"]:
+            config = {"backend": "CPU", "precision": message["precision"], "numThread": message["threads"]}
+            manager = nn.create_runtime_manager((config,))
+            manager.set_hint(_WINOGRAD_MEMORY_LEVEL, 0)
+            chosen = {"runtime_manager": manager}
+        inputs, outputs = list(message["inputs"]), list(message["outputs"])
+        self._module = nn.load_module_from_file(CONVERTED, inputs, outputs, **chosen)
         return {}
 
     def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:

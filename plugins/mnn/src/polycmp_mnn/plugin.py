@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polycmp.spec import RunnerSpec, RunnerTools, hookimpl, opt
+from polycmp.spec import RunnerSpec, RunnerTools, Switch, hookimpl, opt
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -27,6 +27,7 @@ class Options:
         help="Keep weights in so many bits, as MNNConvert --weightQuantBits does; 0 for all.",
         choices=(0, *range(2, 9)),
     )
+    winograd: bool = opt(True, help="Calculate convolutions by Winograd's method in tiles as large as MNN likes.")
     threads: int = opt(1, help="Threads to calculate with.", choices=range(1, 65))
 
 
@@ -54,6 +55,7 @@ class MnnTools(RunnerTools):
     concurrent = True
     exclusive = ("threads",)
     compiles = True
+    switches = (Switch("winograd", values=(False,)),)
 
     def precision(self, model: ModelHandle, options: Any) -> str:
         """Return the coarsest type that options let it calculate in."""

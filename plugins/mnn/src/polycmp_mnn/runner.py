@@ -92,7 +92,8 @@ class MnnRunner(Runner):
             "words": words,
             "inputs": [*self._inputs],
             "outputs": [*self._outputs],
-            "precision": options.precision.capitalize(),
+            "precision": options.precision,
+            "winograd": options.winograd,
             "threads": options.threads,
         }
 
