@@ -1,8 +1,7 @@
-"""The process that converts a model and runs it: pnnx and ncnn print, and end where a model surprises them."""
+"""The process that converts a model with pnnx and runs it in ncnn."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -10,33 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.process import Connection
+from polycmp_onnx.engine_child import ONNX, serve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-LOG = "log.txt"
-ONNX = "model.onnx"
+    from numpy.typing import NDArray
+
 #: What pnnx says of the place of the batch among the dimensions of inputs and outputs, in the program that it writes.
 _PLACE = re.compile(r"\b((?:in|out)\d+)\.numpy\((?:\), )?batch_index=(\d+)\)")
 _SECONDS = 3600
 
 
-class Session:
-    """A model in ncnn; files of the current folder hold it, and the arrays that go in and come out."""
+class NcnnSession:
+    """A model in ncnn."""
 
     def __init__(self) -> None:
         self._net: Any = None
         self._places: dict[str, int] = {}
 
-    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request."""
-        return {"open": self._open, "run": self._run}[message["command"]](message)
-
-    def _open(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def open(self, message: Mapping[str, Any]) -> None:
+        """Convert the model for the sizes of its inputs and load it."""
         self._net = None
-        os.chdir(message["folder"])
-        _print_to(LOG)
         for name in ("model.ncnn.param", "model.ncnn.bin", "model_ncnn.py"):
             Path(name).unlink(missing_ok=True)
         words = [message["pnnx"], ONNX, f"inputshape={message['shapes']}", f"fp16={int(message['fp16'])}"]
@@ -55,22 +49,23 @@ class Session:
         if net.load_param("model.ncnn.param") or net.load_model("model.ncnn.bin"):
             raise RuntimeError("ncnn does not load what pnnx wrote")
         self._net = net
-        return {}
 
-    def _run(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, inputs: Sequence[NDArray[Any]], outputs: int) -> list[NDArray[Any]]:
+        """Return the outputs for one feed."""
         import ncnn
 
+        results = []
         with self._net.create_extractor() as extractor:
-            for number in range(message["inputs"]):
-                name, array = f"in{number}", np.load(f"input{number}.npy")
+            for number, array in enumerate(inputs):
+                name = f"in{number}"
                 if name in self._places:  # pnnx leaves out an input that nothing reads
                     extractor.input(name, ncnn.Mat(array, batch_index=self._places[name]).clone())
-            for number in range(message["outputs"]):
+            for number in range(outputs):
                 status, mat = extractor.extract(f"out{number}")
                 if status:
                     raise RuntimeError(f"ncnn gives no output {number}: status {status}")
-                np.save(f"output{number}.npy", np.array(mat.numpy(batch_index=self._places[f"out{number}"])))
-        return {}
+                results.append(np.array(mat.numpy(batch_index=self._places[f"out{number}"])))
+        return results
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -79,20 +74,4 @@ def main(arguments: Sequence[str]) -> None:
     Args:
         arguments: The parent's number.
     """
-    connection = Connection(int(arguments[0]))
-    session = Session()
-    while (message := connection.receive()) is not None:
-        try:
-            answer = session.answer(message)
-        except Exception as error:  # noqa: BLE001 - whatever ncnn raises is an answer
-            answer = {"error": f"{error}" or type(error).__name__}
-        connection.send(answer)
-    os._exit(0)
-
-
-def _print_to(name: str) -> None:
-    """Have what is printed go into a file, also what C and pnnx print."""
-    log = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    os.close(log)
+    serve(NcnnSession(), arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,31 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.errors import BackendError, ModelError, PluginError, PolycmpError
-from polycmp.process import ChildProcess
-from polycmp.runner import Runner
-from polycmp.tensors import TensorMetadata, dtype_name, native, to_numpy
-from polycmp_ncnn.child import LOG, ONNX
+from polycmp.errors import BackendError, PluginError
+from polycmp.tensors import dtype_name
 from polycmp_ncnn.plugin import Options
-from polycmp_onnx import save_onnx
-from polycmp_onnx.graph import graph_inputs, tensor_metadata
-from polycmp_onnx.load import given_model
+from polycmp_onnx.engine_runner import EngineRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
+    from polycmp.process import ChildProcess
     from polycmp.spec import ModelHandle
+    from polycmp.tensors import TensorEntry
 
 #: Types that pnnx takes, by its names for them.
 _TAKEN = {"float32": "f32", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "i32", "int8": "i8"}
-#: Words of messages that say why pnnx and ncnn give up, as against those that they always print.
-_REASONS = re.compile(
-    r"^(?!.*\[W:).*(fail|error|unsupported|not support|not exist|unknown|unexpected|expect)", re.IGNORECASE
-)
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_REASONS = r"^(?!.*\[W:).*(fail|error|unsupported|not support|not exist|unknown|unexpected|expect)"
 
 
-class NcnnRunner(Runner):
+class NcnnRunner(EngineRunner):
     """Converts an ONNX model with pnnx for the sizes of its inputs, and runs it in ncnn, in a process of its own.
 
     Args:
@@ -45,7 +39,9 @@ class NcnnRunner(Runner):
         start: Gives the process that ncnn runs in; by default one of its own.
     """
 
-    outputs_stay_valid = True
+    engine = "ncnn"
+    child = "polycmp_ncnn.child"
+    reasons = re.compile(_REASONS, re.IGNORECASE)
 
     def __init__(
         self,
@@ -54,108 +50,54 @@ class NcnnRunner(Runner):
         options: Options | None = None,
         start: Callable[[], ChildProcess] | None = None,
     ) -> None:
-        super().__init__(name)
-        self._source = model
+        super().__init__(model, name, start)
         self._options = options or Options()
-        self._start = start or start_child
-        self._child: ChildProcess | None = None
+        self._shapes = ""
 
-    def activate_impl(self) -> None:
-        """Write the model, and convert it where it fixes all sizes.
+    def installed_version(self) -> str:
+        """Return ncnn's version.
 
         Raises:
             PluginError: ncnn or pnnx is not installed.
-            ModelError: pnnx or ncnn cannot take the model.
         """
         self._pnnx = _pnnx(self.name)
-        model = given_model(self._source)
-        self._inputs = tensor_metadata(graph_inputs(model.graph))
-        self._outputs = tensor_metadata(model.graph.output)
-        self._shapes = ""
-        self._folder = tempfile.TemporaryDirectory(prefix="polycmp-ncnn-", ignore_cleanup_errors=True)
-        try:
-            save_onnx(model, Path(self._folder.name, ONNX))
-            self._child = self._start()
-            if not any(entry.is_dynamic() or entry.dtype is None for entry in self._inputs.values()):
-                self._open({name: np.empty(entry.shape or (), entry.dtype) for name, entry in self._inputs.items()})
-        except BaseException:
-            self.deactivate_impl()
-            raise
-        self.backend_version = version("ncnn")
+        return version("ncnn")
 
-    def get_input_metadata_impl(self) -> TensorMetadata:
-        """Return the inputs that the model declares."""
-        return self._inputs
+    def prepare(self, feed_dict: Mapping[str, NDArray[Any]] | None) -> None:
+        """Have the model converted for inputs of these types and sizes, unless it is.
 
-    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return the outputs for one feed, for whose sizes the model is converted if it was not.
+        Before the first feed it is converted where it fixes them itself.
 
         Raises:
             ModelError: pnnx or ncnn cannot take the model for these sizes.
-            BackendError: ncnn fails, ends, or takes no arrays of an input's type.
+            BackendError: pnnx takes no arrays of an input's type.
         """
-        arrays = {name: np.asarray(native(to_numpy(feed_dict[name]))) for name in self._inputs}
-        self._open(arrays)
-        for number, array in enumerate(arrays.values()):
-            np.save(self._path(f"input{number}.npy"), np.ascontiguousarray(array, np.float32).reshape(array.shape))
-        self._ask(BackendError, "inference failed", command="run", inputs=len(self._inputs), outputs=len(self._outputs))
-        outputs = {}
-        for number, (name, entry) in enumerate(self._outputs.items()):
-            array = np.load(self._path(f"output{number}.npy"))
-            outputs[name] = array if entry.dtype is None else array.astype(entry.dtype, copy=False)
-        return outputs
-
-    def deactivate_impl(self) -> None:
-        """End the process and remove the converted model."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            child.close()
-        self._folder.cleanup()
-
-    def _open(self, arrays: dict[str, Any]) -> None:
-        """Convert the model for inputs of these types and sizes, unless it is."""
-        for name, array in arrays.items():
+        if feed_dict is None:
+            self._shapes = ""
+            if any(entry.is_dynamic() or entry.dtype is None for entry in self._inputs.values()):
+                return
+            feed_dict = {name: _empty(entry) for name, entry in self._inputs.items()}
+        for name, array in feed_dict.items():
             if dtype_name(array.dtype) not in _TAKEN:
                 raise BackendError(f"pnnx takes no {dtype_name(array.dtype)}: input {name!r}", whose=self.name)
         shapes = ",".join(
-            f"[{','.join(map(str, array.shape))}]{_TAKEN[dtype_name(array.dtype)]}" for array in arrays.values()
+            f"[{','.join(map(str, array.shape))}]{_TAKEN[dtype_name(array.dtype)]}" for array in feed_dict.values()
         )
         if shapes != self._shapes or not shapes:
-            options = self._options
-            chosen = {name: getattr(options, name) for name in ("fp16", "bf16", "winograd", "threads")}
+            chosen = {name: getattr(self._options, name) for name in ("fp16", "bf16", "winograd", "threads")}
             self._shapes = ""
-            self._ask(
-                ModelError, "ncnn cannot take the model", command="open", folder=self._folder.name, pnnx=self._pnnx,
-                shapes=shapes, **chosen,
-            )  # fmt: skip
+            self.convert(pnnx=self._pnnx, shapes=shapes, **chosen)
             self._shapes = shapes
 
-    def _ask(self, kind: type[PolycmpError], what: str, **request: Any) -> None:
-        assert self._child is not None
-        try:
-            self._child.send(request)
-            answer = self._child.receive()
-        except BrokenPipeError:
-            answer = None
-        if answer is None:
-            reason = f"its process {self._child.ending()}"
-            self._shapes = ""
-        elif "error" in answer:
-            reason = answer["error"]
-        else:
-            return
-        raise kind(what, whose=self.name, why="; ".join([reason, *self._reasons()]))
+    def held(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an input in float32, which ncnn calculates in."""
+        del name
+        return np.ascontiguousarray(array, np.float32).reshape(array.shape)
 
-    def _reasons(self) -> list[str]:
-        """Return what was printed of the reasons, the first few lines."""
-        log = Path(self._path(LOG))
-        lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
-        told = [" ".join(_COLOURS.sub("", line).split()) for line in lines if _REASONS.search(line)]
-        return [line[:200] for line in dict.fromkeys(told)][:2]
 
-    def _path(self, name: str) -> str:
-        return str(Path(self._folder.name, name))
+def _empty(entry: TensorEntry) -> NDArray[Any]:
+    """Return an array of an input's type and sizes, which the model fixes."""
+    return np.empty([int(size) for size in entry.shape or ()], entry.dtype)
 
 
 def _pnnx(whose: str) -> str:
@@ -176,11 +118,6 @@ def _pnnx(whose: str) -> str:
     raise PluginError(
         "needs pnnx, ncnn's converter, which is not installed here", whose=whose, hint="pip install --no-deps pnnx"
     )
-
-
-def start_child() -> ChildProcess:
-    """Return a process for ncnn."""
-    return ChildProcess("polycmp_ncnn.child")
 
 
 def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> NcnnRunner:
