@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from one_process import OneProcess
+from engine_models import OneProcess
 
 from polycmp.testing.nodes import NodeCorpus
 from polycmp_ncnn import NcnnRunner

@@ -6,12 +6,11 @@ import sys
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from engine_models import FindsAnotherWeight, network, polycmp, printed
+from onnx import TensorProto, helper
 from web_marks import needs_chromium, needs_web
 
-from polycmp.cli.main import main
 from polycmp.errors import BackendError, ModelError, PluginError
 from polycmp_web import WebRunner
 from polycmp_web.library import library
@@ -25,53 +24,9 @@ def identity(kind):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
-def network(scale=1.0):
-    """Return y = mean(relu(conv(x))) * scale over the pixels of 8 channels."""
-    rng = np.random.default_rng(3)
-    weights = [
-        numpy_helper.from_array(rng.standard_normal((8, 3, 3, 3)).astype(np.float32), "w"),
-        numpy_helper.from_array(np.float32(scale), "scale"),
-    ]
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["filtered"], name="conv"),
-        helper.make_node("Relu", ["filtered"], ["positive"], name="relu"),
-        helper.make_node("GlobalAveragePool", ["positive"], ["mean"], name="pool"),
-        helper.make_node("Mul", ["mean", "scale"], ["y"], name="mul"),
-    ]
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 16, 16])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 8, 1, 1])
-    graph = helper.make_graph(nodes, "net", [x], [y], weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-@pytest.fixture
-def model(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    onnx.save(network(), "m.onnx")
-    onnx.save(network(scale=1.01), "other.onnx")
-    return "m.onnx"
-
-
-def polycmp(*words):
-    return main([str(word) for word in words])
-
-
-def printed(capsys):
-    """Everything that was written, with the breaks of tables taken out."""
-    streams = capsys.readouterr()
-    return " ".join((streams.out + streams.err).split())
-
-
 @needs_web
-def test_agrees_with_onnx_runtime_and_another_weight_is_found(model):
-    assert polycmp("run", model, "-b", "web", "-b", "onnxrt") == 0
-    assert polycmp("run", model, "-b", "web", "-b", "onnxrt:model=other.onnx") == 1
-
-
-@needs_web
-def test_locate_names_the_operator_that_differs(model, capsys):
-    assert polycmp("locate", model, "-b", "web:model=other.onnx", "-b", "onnxrt") == 1
-    assert "Mul 'mul'" in printed(capsys)
+class TestFindsAnotherWeight(FindsAnotherWeight):
+    backend = "web"
 
 
 @needs_web
