@@ -165,8 +165,9 @@ class ChildProcess:
         self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)  # when it is full, the child has to wait
         self._last_lines: deque[str] = deque(maxlen=20)
         self._protocol_error = ""
-        threading.Thread(target=self._read, args=(from_out,), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(from_out,), daemon=True)
         self._listener = threading.Thread(target=self._listen, args=(from_err, on_stderr), daemon=True)
+        self._reader.start()
         self._listener.start()
 
     @property
@@ -219,13 +220,15 @@ class ChildProcess:
             self._process.kill()
 
     def close(self, grace: float = _STOP_SECONDS) -> None:
-        """Make sure that no process and no descriptor is left.
+        """Make sure that no process, no descriptor and no thread is left.
 
         Args:
             grace: Seconds to wait for it to notice that its connection is closed.
         """
         os.close(self._writing)
         self._wait(grace)
+        for thread in (self._reader, self._listener):
+            thread.join(_OUTPUT_SECONDS)  # what the child started may hold its streams
 
     def _wait(self, seconds: float) -> int:
         try:
