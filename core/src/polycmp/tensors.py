@@ -36,6 +36,7 @@ __all__ = [
     "is_floating",
     "is_low_bit",
     "native",
+    "same_bits",
     "to_numpy",
 ]
 
@@ -458,6 +459,19 @@ def array_of_texts(described: Mapping[str, Any]) -> NDArray[Any]:
 
 def _text(item: Any) -> str:
     return item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
+
+
+def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Return whether two arrays have the same type, shape and bits; texts are compared by what they say."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.hasobject:
+        return bool(np.array_equal(one, other))
+    return bool(np.array_equal(_bytes(one), _bytes(other)))
+
+
+def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -50,7 +50,11 @@ def _version(module: str) -> str:
 
 def processor_name() -> str:
     """Return the processor's model name, which Linux tells in a file only."""
-    return _linux_processor().get("model name") or platform.processor() or platform.machine()
+    return _name(_linux_processor())
+
+
+def _name(linux: Mapping[str, str]) -> str:
+    return linux.get("model name") or platform.processor() or platform.machine()
 
 
 def _linux_processor() -> dict[str, str]:
@@ -65,7 +69,7 @@ def _linux_processor() -> dict[str, str]:
 
 def _processor() -> Iterator[tuple[str, str]]:
     known = _linux_processor()
-    yield "processor", known.get("model name") or platform.processor() or platform.machine()
+    yield "processor", _name(known)
     yield "cores", _cores()
     have = set((known.get("flags") or known.get("Features") or "").split())
     if have:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from polycmp.errors import PolycmpError
 from polycmp.spec import Verdict
-from polycmp.tensors import as_dtype
-from polycmp.testing.contract import Contract, needs, same_bytes
+from polycmp.tensors import as_dtype, same_bits
+from polycmp.testing.contract import Contract, needs
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
@@ -80,7 +80,7 @@ class CompareFuncContract(Contract):
                 array.flags.writeable = writeable  # what cannot be written shows that it tries, what can, that it does
             self.judge(*given)
             for name, array, before in zip(("candidate", "reference"), given, pair, strict=True):
-                assert same_bytes(array, before), f"it wrote to the {name}"
+                assert same_bits(array, before), f"it wrote to the {name}"
 
     @pytest.mark.parametrize("where", ["candidate", "reference"])
     @pytest.mark.parametrize("how_many", ["one", "all"])

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from polycmp.errors import did_you_mean
 from polycmp.testing.marks import Expected
@@ -23,13 +21,6 @@ def needs(*capabilities: str) -> Callable[[Test], Test]:
         return test
 
     return decorate
-
-
-def same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Return whether two arrays are equal to the bit, in type and shape, too."""
-    if one.dtype.hasobject:
-        return bool(np.array_equal(one, other))
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
 class Contract:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from polycmp.errors import BackendError, DataError, PolycmpError
 from polycmp.runner import Runner
-from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_low_bit, to_numpy
-from polycmp.testing.contract import Contract, needs, same_bytes
+from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_low_bit, same_bits, to_numpy
+from polycmp.testing.contract import Contract, needs
 
 Arrays = dict[str, Any]
 
@@ -206,7 +206,7 @@ class RunnerContract(Contract):
         runner.infer(feed)
         assert list(feed) == list(kept)
         for name in feed:
-            assert same_bytes(feed[name], kept[name]), f"infer() wrote to its input {name!r}"
+            assert same_bits(feed[name], kept[name]), f"infer() wrote to its input {name!r}"
 
     def test_inputs_may_be_strided(self, runner: Runner) -> None:
         """Require that arrays with gaps between their elements are read as what they hold."""
@@ -266,7 +266,7 @@ class RunnerContract(Contract):
         runner.get_input_metadata()
         runner.last_inference_time()
         for name, array in outputs.items():
-            assert same_bytes(to_numpy(array), kept[name]), f"output {name!r} changed by itself"
+            assert same_bits(to_numpy(array), kept[name]), f"output {name!r} changed by itself"
 
     def test_outputs_stay_for_good_where_that_is_promised(self) -> None:
         """Require, where `outputs_stay_valid` is true, that neither later calls nor `deactivate` change them."""
@@ -342,7 +342,7 @@ class RunnerContract(Contract):
     @staticmethod
     def _check_same(outputs: Arrays, kept: Arrays, what: str) -> None:
         for name, array in outputs.items():
-            assert same_bytes(array, kept[name]), f"{what} changed output {name!r}, which was to stay valid"
+            assert same_bits(array, kept[name]), f"{what} changed output {name!r}, which was to stay valid"
 
     def _check(self, outputs: Mapping[str, Any], feed: Arrays) -> None:
         for name, array, wanted in _pairs(outputs, self.expected(feed)):

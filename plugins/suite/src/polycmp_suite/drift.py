@@ -241,28 +241,9 @@ def _look(now: SavedRun, then: SavedRun) -> tuple[bool, Sequence[str]]:
 
 def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether arrays have the same names, types, shapes and bits."""
-    import numpy as np
+    from polycmp.tensors import same_bits, to_numpy
 
-    from polycmp.tensors import to_numpy
-
-    if list(one) != list(other):
-        return False
-    for name, value in one.items():
-        first, second = to_numpy(value), to_numpy(other[name])
-        if (first.dtype, first.shape) != (second.dtype, second.shape):
-            return False
-        if first.dtype.kind == "O":
-            if not np.array_equal(first, second):
-                return False
-        elif not np.array_equal(_bytes(first), _bytes(second)):
-            return False
-    return True
-
-
-def _bytes(array: Any) -> Any:
-    import numpy as np
-
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return list(one) == list(other) and all(same_bits(to_numpy(one[name]), to_numpy(other[name])) for name in one)
 
 
 def summary(results: Iterable[CaseResult]) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.tensors import array_of_texts, as_dtype, describe_array, native, to_numpy
+from polycmp_onnx.packing import pack, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,9 +48,7 @@ def _content(array: NDArray[Any]) -> bytes:
     if array.dtype.kind in "OUS":
         return b""
     if array.dtype.name in _FOUR_BITS:
-        codes = array.astype(np.int8).reshape(-1).view(np.uint8) & 15
-        pairs = np.pad(codes, (0, codes.size % 2)).reshape(-1, 2)
-        array = pairs[:, 0] | pairs[:, 1] << 4
+        array = pack(array, 4)
     return bytes(array.tobytes())
 
 
@@ -62,7 +60,4 @@ def output(described: Mapping[str, Any], content: memoryview) -> NDArray[Any]:
     if dtype.name not in _FOUR_BITS:
         numbers: NDArray[Any] = np.frombuffer(bytearray(content), dtype)
         return numbers.reshape(shape)
-    codes = np.frombuffer(content, np.uint8)
-    unsigned = np.stack([codes & 15, codes >> 4], axis=1).reshape(-1)[: math.prod(shape)].astype(np.int8)
-    signed = unsigned - 16 * ((unsigned > 7) & (dtype.name == "int4"))
-    return np.asarray(signed.astype(np.int8).astype(dtype)).reshape(shape)
+    return unpack(np.frombuffer(content, np.uint8), 4, dtype, shape)

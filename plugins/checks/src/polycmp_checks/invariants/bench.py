@@ -13,7 +13,7 @@ from polycmp.data import coerce_feed
 from polycmp.errors import DataError, ModelError, describe_exception, is_users_failure
 from polycmp.runner import Runner, infer, input_metadata
 from polycmp.runs import Feedback, open_feeds
-from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
+from polycmp.tensors import Feed, Source, TensorMetadata, same_bits, to_numpy
 from polycmp_checks.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
 from polycmp_checks.invariants.findings import Check
 from polycmp_checks.invariants.settings import CheckSettings
@@ -198,7 +198,7 @@ class Bench:
         comparer = PairComparer("this", "that", self._functions)
         bits, largest, nans = True, 0.0, 0
         for outputs, expected in pairs:
-            bits = bits and all(_same_bits(outputs[key], expected.get(key)) for key in outputs)
+            bits = bits and all(key in expected and same_bits(outputs[key], expected[key]) for key in outputs)
             for item in comparer.add(outputs, expected):
                 if item.stats is not None:
                     largest = max(largest, item.stats.max_abs)
@@ -223,11 +223,3 @@ def _grown(one: tuple[int, ...], more: tuple[int, ...], rows: int, more_rows: in
     if len(grown) == 1 and (one[grown[0]], more[grown[0]]) == (rows, more_rows):
         return grown[0]
     return None
-
-
-def _same_bits(one: Any, other: Any) -> bool:
-    if other is None or one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if one.dtype.hasobject:
-        return bool(np.array_equal(one, other))
-    return bool(one.tobytes() == other.tobytes())

@@ -20,9 +20,11 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield the first tensor, among those that the blamed operator reads and makes, that is beyond the type's range."""
     del feed
     row = judged.origin or judged.first_bad
+    if row is None or not _is_overflown(row):
+        return
     allowed = allowed_type(setting.candidate)
-    kind = allowed or ("" if row is None else row.type.partition("[")[0])
-    if row is None or kind not in UNITS or not _is_overflown(row):
+    kind = allowed or row.type.partition("[")[0]
+    if kind not in UNITS:
         return
     tensors = {**row.inputs, **({} if row.reference is None else {row.tensor: row.reference})}
     largest = largest_of(kind)

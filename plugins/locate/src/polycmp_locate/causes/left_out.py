@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from polycmp.graph import GraphNode
 from polycmp.layerwise import PartitionedRun
-from polycmp.tensors import Feed, to_numpy
+from polycmp.tensors import Feed, same_bits, to_numpy
 from polycmp_locate.causes.case import Case
 from polycmp_locate.setting import Tensors
 from polycmp_locate.trials.flow import Flow
@@ -125,5 +125,4 @@ def _find(
 
 def _same(tensors: Tensors, one: str, two: str) -> bool:
     """Return whether two tensors are equal to the last bit."""
-    a, b = to_numpy(tensors[one]), to_numpy(tensors[two])
-    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    return same_bits(to_numpy(tensors[one]), to_numpy(tensors[two]))

@@ -15,7 +15,7 @@ from polycmp.results import BackendResult
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.runs import Resolved, choose_reference, is_measured, open_feeds
 from polycmp.sentences import listed
-from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
+from polycmp.tensors import Feed, TensorMetadata, dtype_of, same_bits, to_numpy
 from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
@@ -76,7 +76,7 @@ def _no_runner(_part: Any, _same_inputs: bool) -> Any:
 
 def _equal(one: Any, two: Any) -> bool:
     a, b = to_numpy(one), to_numpy(two)
-    return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
+    return a is b or same_bits(a, b)
 
 
 def open_record(plan: Plan, used_labels: Sequence[str]) -> tuple[str, SavedRun]:
