@@ -77,16 +77,16 @@ class PteGraph(OwnGraph):
         Where the operators read a weight turned round, which a program does as it runs, that has the weight's name.
         """
         known = self._model.weights
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         for at in self._program.weights if known else ():
             array = self._array(at)
             if array is not None and (name := known.get(fingerprint(array))) is not None:
-                found[at] = name
+                names[at] = name
         for call in self._program.calls:
-            if len(call.reads) == 1 and call.reads[0] in found and type_of(call.operator) in _MOVES:
-                found[call.makes[0]] = found[call.reads[0]]
-                found[call.reads[0]] += ".stored"
-        return found
+            if len(call.reads) == 1 and call.reads[0] in names and type_of(call.operator) in _MOVES:
+                names[call.makes[0]] = names[call.reads[0]]
+                names[call.reads[0]] += ".stored"
+        return names
 
     def _array(self, place: int) -> NDArray[Any] | None:
         """Return the numbers of a weight; None of types that NumPy has not."""

@@ -105,7 +105,7 @@ class LiteGraph(OwnGraph, ModelGraph):
     @cached_property
     def _names(self) -> Mapping[Value, str]:
         """The name of each value."""
-        own: dict[int, str] = {}
+        by_place: dict[int, str] = {}
         given = {**self._signature[0], **self._signature[1]}
         taken = set(given.values())
         for place, tensor in enumerate(self._subgraph.tensors):
@@ -113,10 +113,10 @@ class LiteGraph(OwnGraph, ModelGraph):
             if place not in given and name in taken:
                 name = f"{name}#{place}"
             taken.add(name)
-            own[place] = self._options.rename.get(name, name)
-        names = {Value(place): name for place, name in own.items()}
+            by_place[place] = self._options.rename.get(name, name)
+        names = {Value(place): name for place, name in by_place.items()}
         values = (value for step in self._steps for value in (*step.reads, *step.makes) if value.form)
-        return names | {value: f"{own[value.place]}.{value.form}" for value in values}
+        return names | {value: f"{by_place[value.place]}.{value.form}" for value in values}
 
     @cached_property
     def _values(self) -> Mapping[str, Value]:
@@ -213,13 +213,13 @@ class LiteGraph(OwnGraph, ModelGraph):
         Args:
             names: Names of weights.
         """
-        found = {}
+        steps = {}
         for name in names:
             value = self._values.get(name, Value(0))
             if value.form in {_SCALE, _ZERO} and (codes := self.codes_of(value.place)):
                 kind = _dtype(self._subgraph.tensors[value.place])
-                found[name] = np.array(codes[0]) if value.form == _SCALE else np.array(codes[1], kind)
-        return found
+                steps[name] = np.array(codes[0]) if value.form == _SCALE else np.array(codes[1], kind)
+        return steps
 
     @cached_property
     def opaque(self) -> frozenset[str]:

@@ -102,8 +102,8 @@ def _folders(package: str) -> Iterator[Path]:
         yield from (folder / "node_modules" / NAME for folder in (start, *start.parents))
         return
     named = [Path(item) for item in os.environ.get("NODE_PATH", "").split(os.pathsep) if item]
-    own = [Path(sys.prefix, "node_modules"), Path(sys.prefix, "lib", "node_modules")]
-    yield from (folder / NAME for folder in [*named, *own])
+    of_environment = [Path(sys.prefix, "node_modules"), Path(sys.prefix, "lib", "node_modules")]
+    yield from (folder / NAME for folder in [*named, *of_environment])
     yield from (folder / NAME for folder in _global())
 
 

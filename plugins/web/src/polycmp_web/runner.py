@@ -66,13 +66,13 @@ class WebRunner(Runner):
             ModelError: ONNX Runtime Web cannot take the model.
             BackendError: The process ended.
         """
-        found = library(self._options.package, self.name)
+        package = library(self._options.package, self.name)
         model = given_model(self._source)
         if model.ByteSize() > _LARGEST:
             raise ModelError("is larger than the 2 GB that onnxruntime-web takes in one piece", whose=self.name)
         self._inputs = tensor_metadata(graph_inputs(model.graph))
         self._outputs = [value.name for value in model.graph.output]
-        self._engine = self._start(found)
+        self._engine = self._start(package)
         try:
             settings = {
                 "wasm": {"numThreads": self._options.threads},
@@ -87,16 +87,16 @@ class WebRunner(Runner):
         except BaseException:
             self.deactivate_impl()
             raise
-        self.backend_version = found.version
+        self.backend_version = package.version
 
-    def _own_engine(self, found: Library) -> Engine:
+    def _own_engine(self, package: Library) -> Engine:
         if self._options.browser:
             from polycmp_web.browser import BrowserEngine
 
-            return BrowserEngine(found, self._options, self.name)
+            return BrowserEngine(package, self._options, self.name)
         from polycmp_web.node import NodeEngine
 
-        return NodeEngine(found, self.name)
+        return NodeEngine(package, self.name)
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs that the model declares."""
