@@ -103,6 +103,10 @@ def test_parts_calculate_in_the_types_that_the_builder_chose_for_the_whole(call,
     status, text, report = call("locate", model, "-b", "trt:fp16", "-b", "onnxrt")
     assert (status, report["first_bad"]) == (1, "y"), text
     assert any("whose largest number is 65504" in note for note in report["notes"]), text
+    wide = ",".join(f"{name}:float32" for name in ("up", "relu", "down"))
+    kept = f"trt:fp16,precision_constraints=obey,layer_precisions=[{wide}]"
+    status, text, _ = call("run", model, "-b", kept, "-b", "onnxrt")
+    assert status == 0, text
 
 
 def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):

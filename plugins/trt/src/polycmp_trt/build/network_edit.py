@@ -164,6 +164,9 @@ def markable_tensors(network: trt.INetworkDefinition) -> list[str]:
 class SetLayerPrecisions(_NetworkLoader):
     """Asks for precisions of layers; `--precision-constraints` says how binding that is.
 
+    A layer that calculates in float32 hands its result on in float32, too: the builder would otherwise take float16,
+    and what that type cannot hold would be lost behind the layer.
+
     Args:
         network: `(builder, network[, parser])` or a callable that returns it.
         layer_precisions: Layer name -> member of `tensorrt.DataType`, or a type's name.
@@ -182,6 +185,13 @@ class SetLayerPrecisions(_NetworkLoader):
             for name, layer in layers_by_name.items():
                 if name == pattern or fnmatchcase(name, pattern):
                     layer.precision = tensorrt_dtype(dtype)
+        float32 = import_tensorrt().DataType.FLOAT
+        boundary = {tensor.name for tensor in network_outputs(network)}  # --tensor-dtypes sets their types
+        for layer in layers_by_name.values():
+            if layer.precision_is_set and layer.precision == float32 and is_calculated(layer):
+                for index in range(layer.num_outputs):
+                    if layer.get_output(index).name not in boundary:
+                        layer.set_output_type(index, float32)
 
 
 class SetDecomposableAttentions(_NetworkLoader):
