@@ -15,11 +15,10 @@ from polycmp_mnn.plugin import Options
 from polycmp_onnx.engine_runner import EngineRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from polycmp.process import ChildProcess
     from polycmp.spec import ModelHandle
 
 #: MNN holds each type as one of these three.
@@ -39,17 +38,8 @@ class MnnRunner(EngineRunner):
 
     engine = "MNN"
     child = "polycmp_mnn.child"
+    options: Options = Options()
     reasons = re.compile(_REASONS, re.IGNORECASE)
-
-    def __init__(
-        self,
-        model: Any,
-        name: str = "",
-        options: Options | None = None,
-        start: Callable[[], ChildProcess] | None = None,
-    ) -> None:
-        super().__init__(model, name, start)
-        self._options = options or Options()
 
     def installed_version(self) -> str:
         """Return MNN's version.
@@ -71,7 +61,7 @@ class MnnRunner(EngineRunner):
         """
         if feed_dict is not None:
             return
-        options = self._options
+        options = self.options
         words = ["--fp16"] if options.fp16 else []
         words += ["--weightQuantBits", str(options.weight_bits)] if options.weight_bits else []
         chosen = {name: getattr(options, name) for name in ("precision", "winograd", "threads")}

@@ -16,11 +16,10 @@ from polycmp_ncnn.plugin import Options
 from polycmp_onnx.engine_runner import EngineRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from polycmp.process import ChildProcess
     from polycmp.spec import ModelHandle
     from polycmp.tensors import TensorEntry
 
@@ -41,18 +40,9 @@ class NcnnRunner(EngineRunner):
 
     engine = "ncnn"
     child = "polycmp_ncnn.child"
+    options: Options = Options()
     reasons = re.compile(_REASONS, re.IGNORECASE)
-
-    def __init__(
-        self,
-        model: Any,
-        name: str = "",
-        options: Options | None = None,
-        start: Callable[[], ChildProcess] | None = None,
-    ) -> None:
-        super().__init__(model, name, start)
-        self._options = options or Options()
-        self._shapes = ""
+    _shapes = ""
 
     def installed_version(self) -> str:
         """Return ncnn's version.
@@ -84,7 +74,7 @@ class NcnnRunner(EngineRunner):
             f"[{','.join(map(str, array.shape))}]{_TAKEN[dtype_name(array.dtype)]}" for array in feed_dict.values()
         )
         if shapes != self._shapes or not shapes:
-            chosen = {name: getattr(self._options, name) for name in ("fp16", "bf16", "winograd", "threads")}
+            chosen = {name: getattr(self.options, name) for name in ("fp16", "bf16", "winograd", "threads")}
             self._shapes = ""
             self.convert(pnnx=self._pnnx, shapes=shapes, **chosen)
             self._shapes = shapes

@@ -37,22 +37,28 @@ class EngineRunner(Runner):
     Args:
         model: A model in any form that the loaders of polycmp-onnx take, or a callable that returns one.
         name: The label in reports.
+        options: The backend's options; by default those of the class.
         start: Gives the process; by default a new one, of the module `child`.
 
     Attributes:
         engine: Name of the engine, for errors.
         child: Module of the process, with a function `main`.
+        options: The backend's options; a subclass gives the defaults.
         reasons: Lines of what the engine prints that say why it gives up, as against those that it always prints.
     """
 
     outputs_stay_valid = True
     engine: ClassVar[str]
     child: ClassVar[str]
+    options: Any
     reasons: ClassVar[re.Pattern[str]]
 
-    def __init__(self, model: Any, name: str = "", start: Callable[[], ChildProcess] | None = None) -> None:
+    def __init__(
+        self, model: Any, name: str = "", options: Any = None, start: Callable[[], ChildProcess] | None = None
+    ) -> None:
         super().__init__(name)
         self._source = model
+        self.options = self.options if options is None else options
         self._start = start or (lambda: ChildProcess(self.child))
         self._child: ChildProcess | None = None
 
