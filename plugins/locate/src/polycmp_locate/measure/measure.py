@@ -10,7 +10,7 @@ from polycmp.tensors import dtype_of
 from polycmp_locate.decisions import is_culprit, needs_explaining, needs_measuring, standalone_limit
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import rounds_to_steps
-from polycmp_locate.rounding.figures import figures
+from polycmp_locate.rounding.figures import figures_of
 from polycmp_locate.rounding.kinds import ROUNDING_INSIDE
 from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.setting import Setting, Stage, Tensors
@@ -128,8 +128,7 @@ class _Tester:
             self._on_stage(f"{row.node.label} runs alone")
         held, own = window.held, window.own
         inputs = self._inputs(row, held)
-        input_figures = {name: value for name, array in (inputs or {}).items() if (value := figures(array)) is not None}
-        measured = with_measured(row, was_tried=True, inputs=input_figures)
+        measured = with_measured(row, was_tried=True, inputs=figures_of(inputs or {}))
         if inputs is None or row.tensor not in held:
             return measured
         kinds = {name: dtype_of(own[name]) for name in inputs if name in own}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,11 @@ def figures(tensor: Any) -> Figures | None:
             low = float(np.min(array, where=finite, initial=np.inf))
             high = float(np.max(array, where=finite, initial=-np.inf))
     return Figures(low if left else 0.0, high if left else 0.0, nan, array.size - nan - left, array.size)
+
+
+def figures_of(tensors: Mapping[str, Any]) -> dict[str, Figures]:
+    """Return the figures of the tensors that have some, by name."""
+    return {name: value for name, tensor in tensors.items() if (value := figures(tensor)) is not None}
 
 
 def largest_of(name: str) -> float:
