@@ -111,7 +111,7 @@ def test_what_steps_add_up_to_is_told_from_a_64th_on(error, told):
 )
 def test_a_scale_covers_less_than_the_values_where_they_lie_at_its_ends(high, at_ends, told):
     row = part(reference=Figures(-1.0, 1.0, count=4))
-    steps = StepError(gain=1.0, beyond=0.1, left=0.1, largest=0.1, low=-1.0, high=high, at_ends=at_ends)
+    steps = StepError(gain=1.0, beyond=0.1, unexplained=0.1, largest=0.1, low=-1.0, high=high, at_ends=at_ends)
     assert _covers_less(row, steps) is told
 
 

@@ -107,9 +107,9 @@ def dynamic_steps(array: Any) -> Quantisation:
     return Quantisation(np.asarray(scale, np.float32), np.asarray(zero, np.uint8))
 
 
-def steps_apart(expected: Any, made: Any) -> tuple[float, float]:
+def steps_apart(expected: Any, codes: Any) -> tuple[float, float]:
     """Return the shares of codes that are one apart, and further apart."""
-    apart = np.abs(np.asarray(expected).astype(np.float64) - np.asarray(made).astype(np.float64))
+    apart = np.abs(np.asarray(expected).astype(np.float64) - np.asarray(codes).astype(np.float64))
     count = max(apart.size, 1)
     return np.count_nonzero(apart == 1) / count, np.count_nonzero((apart > 1) | np.isnan(apart)) / count
 
