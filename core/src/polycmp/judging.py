@@ -25,7 +25,7 @@ from polycmp.builtin.judging.types import (
     rounded_weights,
     types_inside,
 )
-from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, is_ruined, judge, lost_channels
+from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge, lost_channels
 
 __all__ = [
     "MARGIN",
@@ -51,7 +51,6 @@ __all__ = [
     "depths_of",
     "floor_of",
     "folded_factors",
-    "is_ruined",
     "judge",
     "lost_channels",
     "lost_in",

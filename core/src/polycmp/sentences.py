@@ -7,6 +7,7 @@ Functions here take plain values and decide nothing. What only one plugin says s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -53,6 +54,7 @@ __all__ = [
     "outputs_differ",
     "outputs_inconclusive",
     "outputs_passed",
+    "rounded_up",
     "rounding_or_fault",
     "same_network",
     "statistic_too_large",
@@ -115,6 +117,14 @@ def heading_of(verdict: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 output`, `2 outputs`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def rounded_up(number: float, most: int) -> int:
+    """Return how many are needed, rounded up to two digits; 0 where that is more than can be taken."""
+    if not number <= most:
+        return 0
+    unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
+    return math.ceil(number / unit) * unit
 
 
 def listed(names: Sequence[str], shown: int) -> str:

@@ -47,7 +47,7 @@ def test_a_window_holds_no_tensors_once_the_next_is_asked_for(setting):
     assert [name for window in windows for name in window.rows] == [
         name for layer in range(1, 13) for name in (f"h{layer}", "y" if layer == 12 else f"r{layer}")
     ]
-    assert not any(window.held or window.own for window in windows)
+    assert not any(window.reference or window.candidate for window in windows)
     assert [list(window.finals) for window in windows][-1] == ["y"]
 
 

@@ -51,8 +51,8 @@ def test_how_many_steps_a_fused_kernel_may_be_off(kind, steps):
         ({"gain": 1 + 2.0**-5}, False, False, False),
         ({"gain": math.nextafter(1 + 2.0**-5, 2)}, True, True, False),
         ({"gain": 1 - 2.0**-5 - 1e-9}, True, True, False),
-        ({"gain": 2.0, "left": 2.0**-6}, True, True, False),
-        ({"gain": 2.0, "left": math.nextafter(2.0**-6, 1)}, True, False, False),
+        ({"gain": 2.0, "unexplained": 2.0**-6}, True, True, False),
+        ({"gain": 2.0, "unexplained": math.nextafter(2.0**-6, 1)}, True, False, False),
         ({"gain": 2.0**-12}, True, False, False),
         ({"gain": math.nextafter(2.0**-12, 1)}, True, True, False),
         ({"beyond": 2.0**-6}, False, False, False),
@@ -62,7 +62,7 @@ def test_how_many_steps_a_fused_kernel_may_be_off(kind, steps):
     ],
 )
 def test_a_factor_and_a_range_that_are_more_than_rounding(changes, scaled, only, clipped):
-    error = StepError(**{"gain": 1.0, "beyond": 0.0, "left": 0.0, "largest": 0.0, "low": -1.0, "high": 1.0, **changes})
+    error = StepError(**{"gain": 1.0, "beyond": 0.0, "unexplained": 0.0, "largest": 0.0, "low": -1.0, "high": 1.0, **changes})
     assert (error.is_scaled, error.is_only_scaled, error.is_clipped) == (scaled, only, clipped)
     assert error.is_rounding is not (scaled or clipped)
 
@@ -111,7 +111,7 @@ def test_what_steps_add_up_to_is_told_from_a_64th_on(error, told):
 )
 def test_a_scale_covers_less_than_the_values_where_they_lie_at_its_ends(high, at_ends, told):
     row = part(reference=Figures(-1.0, 1.0, count=4))
-    steps = StepError(gain=1.0, beyond=0.1, left=0.1, largest=0.1, low=-1.0, high=high, at_ends=at_ends)
+    steps = StepError(gain=1.0, beyond=0.1, unexplained=0.1, largest=0.1, low=-1.0, high=high, at_ends=at_ends)
     assert _covers_less(row, steps) is told
 
 

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from polycmp_locate.pairing.codes import Quantisation
 from polycmp_locate.precision.rank.figures import float_codes, float_order, integer_codes, ratio_db, steps_apart
 from polycmp_locate.precision.rank.search import OutOfRuns, among, guided, in_order
 
@@ -117,14 +118,14 @@ def test_float16_saturates_and_loses_what_is_small():
 
 def test_int8_saturates_loses_and_leaves_range_unused():
     scale, zero = np.array(1.0, np.float32), np.array(0, np.int8)
-    codes = integer_codes(np.array([200.0, 0.2, 0.0, 100.0]), scale, zero, "t")
+    codes = integer_codes(np.array([200.0, 0.2, 0.0, 100.0]), Quantisation(scale, zero), "t")
     assert (codes.type, codes.saturated, codes.underflow) == ("int8", 0.25, 0.25)
     assert codes.used == pytest.approx(127 / 255)
 
 
 def test_int8_with_a_step_for_each_channel():
     scale, zero = np.array([1.0, 100.0], np.float32), np.array([0, 0], np.int8)
-    assert integer_codes(np.array([[100.0, 1.0], [-100.0, 100.0]]), scale, zero, "t", axis=1).underflow == 0.25
+    assert integer_codes(np.array([[100.0, 1.0], [-100.0, 100.0]]), Quantisation(scale, zero), "t").underflow == 0.25
 
 
 def test_steps_of_one_are_told_from_larger_ones():

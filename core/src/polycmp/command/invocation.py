@@ -132,14 +132,12 @@ class Invocation:
         *,
         loaders: Mapping[str, Any] | None = None,
         input_shapes: Iterable[str] = (),
-        reads: Iterable[tuple[str, str]] = (),
     ) -> Model:
         """Open the model of a command without a plan, and the source of its inputs; set up logging.
 
         Args:
             loaders: Options instances by loader, in place of those on the command line.
             input_shapes: Shapes besides those of `--input-shapes`, spelled as there.
-            reads: Other files that are read, each with the name of its kind, so that nothing overwrites them.
 
         Raises:
             UsageError: No model was given, or an option's value cannot be right.
@@ -152,7 +150,7 @@ class Invocation:
 
         options = self.options
         model = options.model
-        self.begin(reads=[*([("MODEL", model)] if model else ()), *reads])
+        self.begin(reads=[("MODEL", model)] if model else ())
         if not model:
             raise UsageError("no model given", hint=f"{self.path} MODEL (put the model first)")
         asked = options.of("core", "data")

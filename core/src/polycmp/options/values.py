@@ -258,30 +258,6 @@ def _named_shapes(texts: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]
         yield name, parse_shape(value)
 
 
-def parse_named(
-    texts: Iterable[str], convert: Callable[[str], T], *, option: str = "", known_keys_only: bool = False
-) -> dict[str, T]:
-    """Return `{name: value}` from texts such as `1e-3` (name "" = default for all) or `logits:1e-2`.
-
-    Args:
-        texts: One value each.
-        convert: Turns one value into what is wanted; raises ValueError or UsageError.
-        option: The option these came from, for the error.
-        known_keys_only: Refuse values without a name.
-    """
-    values: dict[str, T] = {}
-    for text in texts:
-        name, value = split_name(text.strip())
-        if known_keys_only and not name:
-            raise UsageError(f"{option or 'value'}: {text!r} lacks a name: write NAME:VALUE")
-        try:
-            values[name] = convert(value)
-        except (ValueError, UsageError) as error:
-            why = error.what if isinstance(error, UsageError) else str(error)
-            raise UsageError(f"{option + ': ' if option else ''}{text!r} is not understood", why=why) from None
-    return values
-
-
 def parse_range(text: str) -> tuple[float, float]:
     """Return `(low, high)` from `[0,1]`, `(-1,1)` or `0,1`; both ends may be infinite.
 

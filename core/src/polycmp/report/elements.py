@@ -8,12 +8,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
-__all__ = ["Markup", "embedded_json", "escape", "join", "page", "tag"]
+__all__ = ["Markup", "escape", "join", "page", "tag"]
 
 #: Elements that have neither content nor an end.
 _VOID = frozenset({"br", "img", "input", "meta", "wbr"})
@@ -76,17 +74,6 @@ def page(title: str, *body: object, style: str, scripts: Sequence[str] = ()) -> 
     )
     code = (tag("script", Markup(code)) for code in scripts)
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', *body, *code), lang='en')}\n"
-
-
-def embedded_json(key: str, value: Any) -> Markup:
-    """Return plain values for the scripts of a page to read.
-
-    Args:
-        key: The element's id.
-        value: The values.
-    """
-    text = json.dumps(value, allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-    return tag("script", Markup(text), type="application/json", id=key)
 
 
 def _attribute(key: str, value: object) -> str:

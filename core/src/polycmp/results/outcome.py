@@ -80,6 +80,7 @@ class BackendResult:
         outputs: Names, types and shapes of its outputs in the last iteration.
         error: Error in one line; empty if it did not fail.
         hint: The next command to type after that failure; empty for none.
+        died: Whether that failure is of its process, which crashed, hung, or was killed.
         notes: Remarks for the reader (fallbacks, an execution provider that was not used).
         precision: The coarsest type that its options let it calculate in; empty for the model's own.
         environment: Facts about the environment that made saved outputs, by what they are; of a run that was read.
@@ -95,6 +96,7 @@ class BackendResult:
     outputs: TensorMetadata = field(default_factory=TensorMetadata)
     error: str = ""
     hint: str = ""
+    died: bool = False
     notes: list[str] = field(default_factory=list)
     precision: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -166,7 +166,8 @@ class BackendRun:
 
     def _fail(self, error: BaseException, when: str) -> None:
         self.error = error
-        self.result.error = self.result.error or _sentence(error, when)
+        if not self.result.error:
+            self.result.error, self.result.died = _sentence(error, when), isinstance(error, WorkerError)
         self.result.hint = self.result.hint or (error.hint if isinstance(error, PolycmpError) else "")
         log.debug("%s failed %s", self.label, when, exc_info=error)
         self.deactivate()

@@ -35,7 +35,11 @@ def backend_environments(backends: Sequence[BackendPlan], registry: Registry) ->
     """
     pythons = {item.label: _interpreter(item, registry) for item in backends}
     modules = {python: _modules(backends, python, pythons, registry) for python in dict.fromkeys(pythons.values())}
-    known = {python: _describe(python, names) for python, names in modules.items()}
+    remote = {item.python for item in backends if item.is_remote}
+    known = {
+        python: {UNKNOWN: f"it ran on {python}"} if python in remote else _describe(python, names)
+        for python, names in modules.items()
+    }
     return {label: known[python] for label, python in pythons.items()}
 
 
@@ -65,8 +69,6 @@ def _describe(python: str, modules: Iterable[str]) -> Mapping[str, str]:
         return {UNKNOWN: f"there is no environment with {python}"}
     if not python or python == sys.executable:
         return machine.describe(modules)
-    if "://" in python:
-        return {UNKNOWN: f"it ran on {python}"}
     words = [python, "-I", machine.__file__, *modules]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE, check=True)

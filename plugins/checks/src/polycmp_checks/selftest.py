@@ -191,9 +191,8 @@ def _judge(fault: str, node: GraphNode, outcome: Outcome) -> FaultTrial:
     if plain.error:
         return FaultTrial(fault, "error", node.label, f"the backend itself failed: {plain.error}")
     if fault in FATAL:
-        ended = "died" in faulty.error or "hung" in faulty.error
         reason = faulty.error or "it ran to its end"
-        return FaultTrial(fault, "seen" if ended else "error" if faulty.error else "unseen", node.label, reason)
+        return FaultTrial(fault, "seen" if faulty.died else "error" if faulty.error else "unseen", node.label, reason)
     if faulty.error:
         return FaultTrial(fault, "error", node.label, faulty.error)
     effect = next(iter(faulty.notes), NO_EFFECT)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polycmp.sentences import rounded_up
 from polycmp_decide.scores import Floats, Places, Scores
 
 #: How often a drop that "can be seen" is: a choice, the one that is usual for sizes of samples.
@@ -152,7 +153,7 @@ class _Means:
         return min(deviations * float(self._result.standard_error) * math.sqrt(number / (number - 1)), 1.0)
 
     def needed(self, drop: float) -> int:
-        return _rounded(self._scores.number * (self.visible() / drop) ** 2) if drop else 0
+        return rounded_up(self._scores.number * (self.visible() / drop) ** 2, _MAX_SAMPLES) if drop else 0
 
     def _bootstrap(self) -> Any:
         from scipy.stats import bootstrap
@@ -271,12 +272,4 @@ def needed_samples(drop: float, changing: float, alpha: float) -> int:
     while high - low > max(low // 200, 1):
         middle = (low + high) // 2
         low, high = (low, middle) if power(drop, middle, changing, alpha) >= POWER else (middle, high)
-    return _rounded(high)
-
-
-def _rounded(number: float) -> int:
-    """Return a number rounded up to two digits; 0 if it is too large to be taken."""
-    if not number <= _MAX_SAMPLES:
-        return 0
-    unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
-    return math.ceil(number / unit) * unit
+    return rounded_up(high, _MAX_SAMPLES)

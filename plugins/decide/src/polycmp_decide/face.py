@@ -97,7 +97,7 @@ def _scores(findings: DecisionFindings) -> Facts:
         *host,
         Fact(findings.new.label, f"{measure} {points(new)} of 100"),
         Fact("drop", f"{points(decision.drop)} points, between {points(decision.low)} and {points(decision.high)}"),
-        *(Fact(f"of the {part.name}", loss(part, odds=True)) for part in findings.parts),
+        *(Fact(f"of the {part.name}", loss(part)) for part in findings.parts),
     )
     return Facts(f"{findings.scores.number:,} samples", items)
 

@@ -24,17 +24,16 @@ def answer(decision: Decision, scores: Scores, demand: Demand) -> str:
     return f"no evidence: {counts}; {with_these}{take}"
 
 
-def loss(part: DropShare, *, odds: bool = False) -> str:
-    """Describe the drop of the new file or the device, with the interval.
+def loss(part: DropShare) -> str:
+    """Describe the drop of the new file or the device, with the interval and the numbers of samples.
 
     Args:
         part: The part of the drop.
-        odds: Whether to give the numbers of samples, too.
     """
     decision, who = part.decision, "the new file" if part.name == "file" else part.label
     verb, sign = ("gains", -1) if decision.drop < 0 else ("loses", 1)
     low, high = sorted((sign * decision.low, sign * decision.high))
-    counts = f"; {part.scores.lost:,} lost, {part.scores.won:,} won, p = {decision.p:.2g}" if odds else ""
+    counts = f"; {part.scores.lost:,} lost, {part.scores.won:,} won, p = {decision.p:.2g}"
     return f"{who} {verb} {points(abs(decision.drop))} points ({points(low)} to {points(high)}{counts})"
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from polycmp.sentences import rounded_up
+
 Floats = npt.NDArray[np.float64]
 Word = Literal["worse", "not worse", "undecided"]
 #: No more prompts than this are asked for.
@@ -85,7 +87,7 @@ def decide(sums: Sequence[float], counts: Sequence[int], demand: Demand) -> Deci
     if high <= demand.max_kl:
         return Decision("not worse", kl, low, high)
     gap, half = abs(kl - demand.max_kl), (high - low) / 2
-    needed = _rounded(len(sums) * (half / gap) ** 2) if gap and math.isfinite(half) else 0
+    needed = rounded_up(len(sums) * (half / gap) ** 2, _MAX_PROMPTS) if gap and math.isfinite(half) else 0
     return Decision("undecided", kl, low, high, max(needed, len(sums) + 1) if needed or len(sums) < 2 else 0)
 
 
@@ -104,14 +106,6 @@ def interval(sums: Sequence[float], counts: Sequence[int], confidence: float) ->
     error = math.sqrt(number / (number - 1) * float((rest**2).sum())) / float(sizes.sum())
     half = float(t.isf((1.0 - confidence) / 2, number - 1)) * error
     return max(ratio - half, 0.0), ratio + half
-
-
-def _rounded(number: float) -> int:
-    """Return a number rounded up to two digits; 0 if it is too large to be taken."""
-    if not number <= _MAX_PROMPTS:
-        return 0
-    unit: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
-    return math.ceil(number / unit) * unit
 
 
 def two_best(logits: npt.NDArray[Any]) -> tuple[int, int]:

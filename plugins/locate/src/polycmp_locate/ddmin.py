@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["ddmin", "least_passing", "other_part"]
+__all__ = ["ddmin", "fewest_passing", "least_passing", "other_part"]
 
 T = TypeVar("T")
 
@@ -68,3 +68,18 @@ def least_passing(passes: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if passes(middle) else (middle, high)
     return high
+
+
+def fewest_passing(passes: Callable[[int], bool], count: int, *, linear: bool) -> int | None:
+    """Return the smallest number that passes a test; None if not even the largest does.
+
+    Args:
+        passes: Tests a number.
+        count: The largest.
+        linear: Whether to try one number after the other instead of halving, which supposes that more never hurt.
+    """
+    if passes(0):
+        return 0
+    if linear:
+        return next((size for size in range(1, count + 1) if passes(size)), None)
+    return least_passing(passes, 0, count) if passes(count) else None

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare import PairComparer
 from polycmp.errors import EXIT_DIFFERENT
-from polycmp.files import atomic_write, make_folder, to_bytes
+from polycmp.files import make_folder
 from polycmp.graph import ModelGraph, OwnGraph
 from polycmp.layerwise import makers, open_partitioned_runs, static_tensors
-from polycmp.plan import DataPlan, FilesPlan, Plan, to_words, without_written_files
-from polycmp.process import module_words
-from polycmp.results.files import InputsWriter, OutputsWriter
+from polycmp.plan import Plan
 from polycmp.runs import make_functions, resolve
-from polycmp.tensors import Feed
-from polycmp_locate.reduce.case import remade_by
+from polycmp_locate.reduce.case import EXPECTED, INPUTS, Reproduction
 from polycmp_locate.reduce.narrowed import for_outputs, with_numbers
-from polycmp_locate.reduce.saving import remaking
-from polycmp_locate.reduce.writing import absolute, anywhere
+from polycmp_locate.reduce.parts import ReferenceTensors
+from polycmp_locate.reduce.saving import remaking, repeating, write_tensors
 from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
 
@@ -54,11 +47,11 @@ def save_cases(located: Located, plan: Plan, registry: Registry, folder: str, ma
     if located.judged.first_bad is None:
         located.notes.append("nothing to repeat, so no case was saved")
         return
-    saver = _Saver(located, plan, registry, Path(folder))
+    saver = _Saver(located, plan, registry, folder)
     if isinstance(saver.candidate.graph, OwnGraph):
         located.notes.append(f"no case was saved: {located.candidate} runs no part of the model's file")
         return
-    size = saver.save()
+    size = saver.save(located.judged.first_bad)
     if size:
         located.saved = f"{folder}: {size} operator{'s' if size > 1 else ''}; repeat it with: sh {folder}/run.sh"
     else:
@@ -81,104 +74,53 @@ def _save_marked(located: Located, plan: Plan, registry: Registry, path: str) ->
 class _Saver:
     """Tries ever larger parts of the model until one shows the fault by itself."""
 
-    def __init__(self, located: Located, plan: Plan, registry: Registry, folder: Path) -> None:
-        self.located = located
-        self.plan = plan
-        self.registry = registry
-        self.folder = folder
+    def __init__(self, located: Located, plan: Plan, registry: Registry, folder: str) -> None:
+        self.located, self.plan, self.registry, self.folder = located, plan, registry, folder
         self.resolved = resolve(plan, registry)
-        partitioned_runs = open_partitioned_runs(self.resolved)
-        by_label = {partitioned_run.label: partitioned_run for partitioned_run in partitioned_runs}
-        self.candidate, self.reference = by_label[located.candidate], by_label[located.reference]
-        self.backend = next(item for item in plan.backends if item.label == located.candidate)
+        runs = {run.label: run for run in open_partitioned_runs(self.resolved)}
+        self.candidate, self.reference = runs[located.candidate], runs[located.reference]
         self.functions = make_functions(plan.compare, registry)
 
-    def save(self) -> int:
+    def save(self, row: Row) -> int:
         """Save the smallest part that shows the fault; return of how many operators it is, 0 if none does."""
-        row = self.located.judged.first_bad
-        feed = self.located.inputs
-        if row is None:
-            return 0
-        graph = self.reference.graph
+        graph, tensors_of = self.reference.graph, ReferenceTensors(self.reference, self.located.inputs)
         for depth in (0, 1, 2, 4, 8, 16, 32, len(graph.nodes)):
             inputs, operators = part_before(graph, row.tensor, depth)
-            tensors = self._reference_tensors(feed, inputs)
+            tensors = tensors_of(inputs)
             if tensors is None:
                 return 0
             expected = self.reference.run_part(tensors, [row.tensor])
             actual = self.candidate.run_part(tensors, [row.tensor])
             if expected is None or actual is None or self._passes(actual, expected):
                 continue
-            self._write(tensors, expected, row)
-            if self._repeats():
+            if self._write(tensors, expected, row):
                 return operators
         return 0
-
-    def _reference_tensors(self, feed: Feed, names: Sequence[str]) -> dict[str, Any] | None:
-        inner = [name for name in names if name not in feed]
-        computed = self.reference.run_part(feed, inner) if inner else {}
-        return None if computed is None else {name: feed[name] if name in feed else computed[name] for name in names}
 
     def _passes(self, actual: dict[str, Any], expected: dict[str, Any]) -> bool:
         comparer = PairComparer(self.located.candidate, self.located.reference, self.functions)
         return all(item.passed for item in comparer.add(actual, expected))
 
-    def _write(self, tensors: dict[str, Any], expected: dict[str, Any], row: Row) -> None:
-        make_folder(self.folder)
-        model = self.resolved.backend(self.located.candidate).model
-        part = self.candidate.part(tensors, [row.tensor])
-        model.save_verified(part, str(self.folder / f"model{Path(model.path).suffix}"))
-        self.model = f"model{Path(model.path).suffix}"
-        with InputsWriter(str(self.folder / "inputs.npz"), self.registry) as writer:
-            writer.add(tensors)
-        with OutputsWriter(str(self.folder / "expected.npz"), self.registry) as outputs:
-            outputs.add(self.located.reference, expected, 0.0)
-        with atomic_write(str(self.folder / "run.sh")) as file:
-            file.write(to_bytes(self._script()))
-        with atomic_write(str(self.folder / "README.md")) as file:
-            file.write(to_bytes(self._readme(row)))
-
-    def _script(self) -> str:
-        command = shlex.join(["polycmp", *self._words()])
-        remake = remaking(self.plan, self.registry, self.located.reference, self.model)
-        lines = ["#!/bin/sh", "# Exit status 1: the fault is there.", *([remade_by(remake)] if remake else [])]
-        return "\n".join([*lines, 'cd "$(dirname "$0")" || exit 3', f"exec {command}", ""])
-
-    def _words(self) -> list[str]:
-        """Return the words of the command that repeats the fault in the folder."""
-        row = self.located.judged.first_bad
-        names = [row.tensor] if row is not None else []
-        plan = replace(
-            self.plan,
-            model=self.model,
-            loader_options={},
-            backends=(anywhere(replace(self.backend, model="")),),
-            data=DataPlan(files=("inputs.npz",)),
-            compare=with_numbers(for_outputs(replace(self.plan.compare, reference=""), names)),
-            files=FilesPlan(load_outputs=("expected.npz",)),
+    def _write(self, tensors: dict[str, Any], expected: dict[str, Any], row: Row) -> bool:
+        """Write the part that makes a tensor of others as a case; return whether that shows the fault."""
+        plan, registry, located, folder = self.plan, self.registry, self.located, make_folder(self.folder)
+        model = self.resolved.backend(located.candidate).model
+        name = f"model{Path(model.path).suffix}"
+        model.save_verified(self.candidate.part(tensors, [row.tensor]), str(folder / name))
+        write_tensors(folder, registry, tensors, located.reference, expected)
+        compare = with_numbers(for_outputs(replace(plan.compare, reference=""), [row.tensor]))
+        case = Reproduction(
+            repeating(plan, registry, located.candidate, name, compare),
+            EXIT_DIFFERENT,
+            located.sentence,
+            plan.command,
+            remaking(plan, registry, located.reference, name),
+            title=row.node.label,
+            content=f"`{name}` computes {row.tensor!r}; `{INPUTS}` and `{EXPECTED}` hold what the reference, "
+            f"{located.reference}, read and made there.",
         )
-        return to_words(without_written_files(plan), self.registry)
-
-    def _readme(self, row: Row) -> str:
-        return (
-            f"# {row.node.label}\n\n{self.located.sentence}.\n\n"
-            f"Found by `{self.plan.command}`. `{self.model}` computes {row.tensor!r}; `inputs.npz` and `expected.npz` "
-            f"hold what the reference, {self.located.reference}, read and made there.\n\n"
-            "    sh run.sh\n"
-        )
-
-    def _repeats(self) -> bool:
-        """Run the command of the script in the folder, and return whether it shows the fault."""
-        paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-        done = subprocess.run(
-            [*module_words("polycmp"), *self._words()],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(absolute, paths))},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        return done.returncode == EXIT_DIFFERENT
+        case.write(folder)
+        return case.shows_the_fault(folder)
 
 
 def part_before(graph: ModelGraph, tensor: str, depth: int) -> tuple[list[str], int]:

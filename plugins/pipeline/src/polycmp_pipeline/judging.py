@@ -11,8 +11,9 @@ from polycmp.compare import shape_reason
 from polycmp.errors import DataError
 from polycmp.runs import comparer_maker
 from polycmp.sentences import counted
+from polycmp.tensors import same_bits
 from polycmp_pipeline.findings import EndToEnd, ValueVerdict, Verdict
-from polycmp_pipeline.values import Array, Values, array_of, is_item, is_list, same_array, share_of, together
+from polycmp_pipeline.values import Array, Values, array_of, is_item, is_list, share_of, together
 from polycmp_pipeline.words import relation
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class ItemJudge:
             return Item(place) if both else Item(place, "failed", " instead of ".join(what), share=None)
         one, two = array_of(candidate), array_of(reference)
         is_number = two.dtype.kind not in "OUSiub"
-        if same_array(one, two):
+        if same_bits(one, two):
             return Item(place, is_number=is_number)
         comparer = self._make("candidate", "reference")
         comparer.add({name: one}, {name: two})

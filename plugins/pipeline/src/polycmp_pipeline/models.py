@@ -15,10 +15,10 @@ from polycmp.results.files import InputsWriter
 from polycmp.runs import BackendRun, InputPairing, Resolved, choose_reference, copy_outputs, resolve
 from polycmp.sentences import counted
 from polycmp.session import judge_outputs
-from polycmp.tensors import TensorMetadata, to_numpy
+from polycmp.tensors import TensorMetadata, same_bits, to_numpy
 from polycmp_pipeline.file import Stage
 from polycmp_pipeline.findings import StageResults, ValueVerdict, Verdict
-from polycmp_pipeline.values import Array, Values, array_of, is_list, same_array
+from polycmp_pipeline.values import Array, Values, array_of, is_list
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -320,6 +320,6 @@ def _arrays(outputs: Mapping[str, Any]) -> dict[str, Array]:
 
 def _same_feeds(one: Sequence[Feed], two: Sequence[Feed]) -> bool:
     return len(one) == len(two) and all(
-        feed.keys() == other_feed.keys() and all(same_array(feed[name], other_feed[name]) for name in feed)
+        feed.keys() == other_feed.keys() and all(same_bits(feed[name], other_feed[name]) for name in feed)
         for feed, other_feed in zip(one, two, strict=True)
     )  # fmt: skip

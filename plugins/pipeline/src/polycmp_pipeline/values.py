@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polycmp.tensors import to_numpy
+from polycmp.tensors import same_bits, to_numpy
 
 Array = npt.NDArray[Any]
 #: The values of one sample, by name.
@@ -52,20 +52,11 @@ def items_of(value: Any, at: str = "") -> Iterator[tuple[str, Array]]:
         yield from items_of(item, f"{at}[{number}]")
 
 
-def same_array(one: Array, two: Array) -> bool:
-    """Return whether two arrays hold the same bits."""
-    if one.dtype != two.dtype or one.shape != two.shape:
-        return False
-    if one.dtype.kind == "O":
-        return bool(one.tolist() == two.tolist())
-    return one.tobytes() == two.tobytes()
-
-
 def same(one: Any, two: Any) -> bool:
     """Return whether two values hold the same bits in the same lists."""
     items, other_items = list(items_of(one)), list(items_of(two))
     return len(items) == len(other_items) and all(
-        at == place and same_array(array, other)
+        at == place and same_bits(array, other)
         for (at, array), (place, other) in zip(items, other_items, strict=True)
     )  # fmt: skip
 
@@ -132,7 +123,7 @@ def share_of(candidate: Array, reference: Array) -> float | None:
 
     Texts, and arrays of different shapes or kinds, have no such share.
     """
-    if same_array(candidate, reference):
+    if same_bits(candidate, reference):
         return 0.0
     kinds = {array.dtype.kind for array in (candidate, reference)}
     if candidate.shape != reference.shape or kinds & set("OUSc") or not reference.size:

@@ -32,11 +32,11 @@ def operators_for(model: Any, references: References, failures: list[str], whose
     functions = {(function.domain, function.name) for function in model.functions}
     operators, missing = [], []
     for domain, op in sorted({(node.domain, node.op_type) for node in _nodes(model)}):
-        own = (domain, op) in functions or (domain != "" and onnx.defs.has(op, domain))
-        reference = references.get((domain, op)) if own else find_reference(references, op, domain)
+        is_defined = (domain, op) in functions or (domain != "" and onnx.defs.has(op, domain))
+        reference = references.get((domain, op)) if is_defined else find_reference(references, op, domain)
         if reference is not None:
             operators.append(_operator(domain, op, reference, whose))
-        elif not own and not onnx.defs.has(op, _canonical(domain)):
+        elif not is_defined and not onnx.defs.has(op, _canonical(domain)):
             missing.append(f"{op} (domain {domain or 'ai.onnx'})")
     if missing:
         raise BackendError(
@@ -73,16 +73,16 @@ def _operator(domain: str, op: str, reference: Reference, whose: str) -> type[An
     unwanted = _LOOK_UP_ONLY.difference(signature.parameters)
 
     def run(self: Any, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
-        given = {name: value for name, value in attributes.items() if name not in unwanted}
+        accepted = {name: value for name, value in attributes.items() if name not in unwanted}
         try:
-            signature.bind(*inputs, **given)
+            signature.bind(*inputs, **accepted)
         except TypeError as error:
             raise BackendError(
                 f"the node {self.onnx_node.name or self.onnx_node.output[0]!r} does not fit the reference for {op}",
                 whose=whose,
                 why=f"{error}; the reference is {reference.__name__}{signature}",
             ) from error
-        outputs = reference(*inputs, **given)
+        outputs = reference(*inputs, **accepted)
         return outputs if isinstance(outputs, tuple) else (outputs,)
 
     # Without a schema of its own, an operator would get ONNX's defaults for the attributes of a namesake.

@@ -49,31 +49,31 @@ def prepare(words: list[str]) -> argparse.Namespace:
     Raises:
         UsageError: There is no such program, or no Polygraphy for `--theirs`.
     """
-    given = _parser().parse_args(words)
-    _check(given.program, module=given.module, theirs=given.theirs)
-    if given.theirs:
+    options = _parser().parse_args(words)
+    _check(options.program, module=options.module, theirs=options.theirs)
+    if options.theirs:
         leave_children()
     else:
         answer()
         follow_children()
         put_on_path()
-    return given
+    return options
 
 
-def run(given: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Run the program as `__main__`, as `python` does."""
-    sys.argv = [given.program, *given.arguments]
-    if given.module:
-        runpy.run_module(given.program, run_name="__main__", alter_sys=True)  # which the working directory is first for
+    sys.argv = [options.program, *options.arguments]
+    if options.module:
+        runpy.run_module(options.program, run_name="__main__", alter_sys=True)  # the working directory comes first
         return
-    if given.program == _STANDARD_INPUT:
+    if options.program == _STANDARD_INPUT:
         sys.path[0] = ""
         code = compile(sys.stdin.buffer.read(), "<stdin>", "exec")
         exec(code, {"__name__": "__main__", "__builtins__": __builtins__})
         return
-    if Path(given.program).is_file():
-        sys.path[0] = str(Path(given.program).resolve().parent)
-    runpy.run_path(given.program, run_name="__main__")
+    if Path(options.program).is_file():
+        sys.path[0] = str(Path(options.program).resolve().parent)
+    runpy.run_path(options.program, run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -65,13 +65,13 @@ class Answering(MetaPathFinder):
             return None
         ours = OURS + fullname.removeprefix(NAME)
         show_messages()
-        found = find_spec(ours)
-        if found is None:
+        spec = find_spec(ours)
+        if spec is None:
             raise ModuleNotFoundError(
                 f"polycmp has no counterpart of {fullname}: docs/coming-from-polygraphy.md lists what is different",
                 name=fullname,
             )
-        return ModuleSpec(fullname, _Loader(ours), is_package=found.submodule_search_locations is not None)
+        return ModuleSpec(fullname, _Loader(ours), is_package=spec.submodule_search_locations is not None)
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterable[Distribution]:
         """Give the distribution `polygraphy` to those who ask for it by name."""

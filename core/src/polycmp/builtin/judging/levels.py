@@ -97,10 +97,8 @@ class Values:
         """Return the numbers of another tensor, of the same shape, that are judged beside these."""
         return other if self.keep is None else other[self.keep]
 
-    def without(self, left_out: NDArray[np.bool_] | None) -> Values:
+    def without(self, left_out: NDArray[np.bool_]) -> Values:
         """Return the numbers without those of a mask."""
-        if left_out is None:
-            return self
         return Values(self.whole, ~left_out if self.keep is None else self.keep & ~left_out)
 
 

@@ -220,21 +220,6 @@ def _off(item: Judgement) -> str:
     return f"off by {item.error:.3g} on average" if item.on_average else f"an element is off by {item.error:.3g}"
 
 
-def is_ruined(candidate: Array, reference: Array) -> bool:
-    """Return whether a tensor is off by more than half of what its values vary by, or dead, whatever explains it.
-
-    Args:
-        candidate: The tensor to judge.
-        reference: The expected tensor, of the same shape.
-    """
-    compared = Comparison(candidate, Values(reference))
-    least = least_error(compared.expected)
-    for error, extent in zip(compared.errors, compared.expected.extents, strict=True):
-        if error.rms > max(RUINED_SHARE * extent.deviation, least):
-            return True
-    return bool(lost_channels(candidate, reference))
-
-
 def least_error(expected: Values) -> float:
     """Return the error that every tensor may have, however little it varies: a few roundings of float32.
 

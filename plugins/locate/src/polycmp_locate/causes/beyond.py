@@ -102,7 +102,7 @@ def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterabl
             continue
         compare = rounding(feed, names)
         for name in names:
-            verdict = compare(to_numpy(window.own[name]), to_numpy(window.held[name]), output=name)
+            verdict = compare(to_numpy(window.candidate[name]), to_numpy(window.reference[name]), output=name)
             if not verdict.passed and not verdict.inconclusive:
                 return Beyond(rows[name], verdict.reason)
     return None

@@ -19,7 +19,7 @@ from polycmp_locate.values.measured import Row
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield the first tensor, among those that the blamed operator reads and makes, that is beyond the type's range."""
     del feed
-    row = judged.origin or judged.first_bad
+    row = judged.accused
     if row is None or not _is_overflown(row):
         return
     allowed = allowed_type(setting.candidate)

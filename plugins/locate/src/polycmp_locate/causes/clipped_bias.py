@@ -26,7 +26,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     Quantisers write a bias in steps of the product of two scales; where these are small, 32 bits do not hold it.
     """
     del feed
-    row, graph = judged.origin or judged.first_bad, setting.candidate.graph
+    row, graph = judged.accused, setting.candidate.graph
     if row is None or not isinstance(graph, SharedGraph) or not isinstance(row.node, PartNode):
         return
     side, seen = graph.side, {name for node in behind(graph, row.tensor, row.node.inputs) for name in node.inputs}

@@ -18,7 +18,7 @@ from polycmp_locate.causes.open_dimensions import fixing_command, open_inputs
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph, declared_graph
 from polycmp_locate.pairing.words import all_of, reads_otherwise
-from polycmp_locate.rounding.figures import figures
+from polycmp_locate.rounding.figures import figures, figures_of
 from polycmp_locate.setting import Setting, Stage, all_tensors
 from polycmp_locate.trials.together import RunsTogether, find_together
 from polycmp_locate.values.judged import FAILS, Fused, Judged
@@ -145,9 +145,13 @@ def _row(together: RunsTogether) -> Row:
     """Return the row of what the last of the operators makes."""
     name, expected = next(reversed(together.outputs.items()))
     node = next(node for node in together.nodes if name in node.outputs)
+    return _failed(name, node, expected, together.inputs)
+
+
+def _failed(name: str, node: GraphNode, expected: Any, inputs: Feed, reason: str = "") -> Row:
+    """Return the row of a tensor that the candidate does not make, or makes with another shape."""
     kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    input_figures = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
-    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=input_figures)
+    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=figures_of(inputs), reason=reason)
 
 
 class _Failing(NamedTuple):
@@ -232,10 +236,7 @@ def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any
     resized = _resized(results or {}, held)
     if results is not None and not resized:
         return None
-    input_figures = {name: value for name, array in inputs.items() if (value := figures(array)) is not None}
-    expected = held[outputs[0]]
-    kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=input_figures, reason=resized)
+    return _failed(outputs[0], node, held[outputs[0]], inputs, resized)
 
 
 def _resized(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from polycmp_locate.values.judged import CAUSE, Judged
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on tensors that only the reference reads, where other values of them give another tensor."""
-    row = judged.origin or judged.first_bad
+    row = judged.accused
     if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference or row.node.only_candidate:
         return
     inner = [name for name in row.node.inputs if name not in feed]

@@ -60,16 +60,16 @@ def ask(case: Case) -> Judged | None:
     else:
         return None
     removes = whole.removes(side, outputs, error)
-    gone = _find(whole.sides(side), whole.feed, probes, outputs, lambda made: not removes(made))
-    if gone is None:
+    left_out = _find(whole.sides(side), whole.feed, probes, outputs, lambda result: not removes(result))
+    if left_out is None:
         return None
     rows = {row.tensor: row for row in case.rows}
     return case.nobody(
         verdict=FUSION,
-        first_bad=rows.get(gone.output),
-        last_good=rows.get(gone.input),
-        fused=Fused(gone.nodes),
-        cause=gone,
+        first_bad=rows.get(left_out.output),
+        last_good=rows.get(left_out.input),
+        fused=Fused(left_out.nodes),
+        cause=left_out,
     )
 
 
@@ -112,11 +112,11 @@ def _find(
         for read, computed in pairs:
             if not (read in flow.computed or read in feed) or computed in fusing.graph.opaque:
                 continue
-            asked = [computed, *([] if read in feed else [read])]
-            seen, expected = fusing.run_whole(feed, [*final, *asked]), other.run_whole(feed, asked)
-            if seen is None or expected is None or not is_wrong({name: seen[name] for name in final}):
+            names = [computed, *([] if read in feed else [read])]
+            tensors, expected = fusing.run_whole(feed, [*final, *names]), other.run_whole(feed, names)
+            if tensors is None or expected is None or not is_wrong({name: tensors[name] for name in final}):
                 continue
-            if _same({**feed, **seen}, read, computed) and not _same({**feed, **expected}, read, computed):
+            if _same({**feed, **tensors}, read, computed) and not _same({**feed, **expected}, read, computed):
                 between = flow.before(computed, {read}) - {read}
                 nodes = [node for node in fusing.graph.nodes if not between.isdisjoint(node.outputs)]
                 return LeftOut(tuple(nodes), read, computed, fusing.label)

@@ -112,18 +112,13 @@ class _Blame:
             return True
         behind = [self.by_name[name] for name in self.flow.behind(region) if name in self.by_name]
         inherited = JUMP * self._error_entering(region)
-        return any(self._is_off(item) and self._is_innocent(item) and item.relative > inherited for item in behind)
+        return any(self._is_off(item) and not is_culprit(item) and item.relative > inherited for item in behind)
 
     def _error_entering(self, region: set[str]) -> float:
         """Return the largest error, beyond rounding, of what a region reads from outside; 0 if there is none."""
         read = {name for item in self.rows if item.tensor in region for name in item.node.inputs} - region
         entering = [self.by_name[name] for name in read & self.by_name.keys()]
         return max((item.relative for item in entering if self._is_off(item)), default=0.0)
-
-    @staticmethod
-    def _is_innocent(row: Row) -> bool:
-        """Return whether an operator is not known to be wrong by itself, so that what it read is to blame."""
-        return not is_culprit(row)
 
     def _blame_range(self, row: Row, region: set[str]) -> Judgement:
         """Blame the operator that makes the first NaN by itself, else the one that first leaves the range."""
@@ -169,7 +164,7 @@ class _Blame:
                 self.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:
-            if row.standalone.steps.is_only_clipped and self._are_within_rounding(reached):
+            if row.standalone.steps.is_only_clipped and reached.isdisjoint(self.evidence.beyond):
                 self.harmless.append(row)
                 return False
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
@@ -181,10 +176,6 @@ class _Blame:
         if self.outdone is None and is_refuted(row):
             self.outdone = row  # a decision behind it goes otherwise by rounding, too, and hides what it does
         return False
-
-    def _are_within_rounding(self, outputs: Set[str]) -> bool:
-        """Return whether failing outputs are off by no more than rounding explains."""
-        return not any(name in self.evidence.beyond for name in outputs)
 
     def _reached_outputs(self, row: Row) -> Set[str]:
         return self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries)

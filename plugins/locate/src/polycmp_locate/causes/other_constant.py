@@ -13,7 +13,7 @@ import numpy as np
 from polycmp.graph import GraphNode, ModelGraph, weight_values
 from polycmp.layerwise import PartitionedRun, Variants, static_tensors
 from polycmp.tensors import Feed, to_numpy
-from polycmp_locate.pairing.view import SharedGraph, behind
+from polycmp_locate.pairing.view import SharedGraph, behind, file_graph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
@@ -31,7 +31,7 @@ _OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on each constant and setting of the operator that differs between the two files."""
     del feed
-    row = judged.origin or judged.first_bad
+    row = judged.accused
     accusations = setting.network.accusing if setting.network is not None and row is not None else ()
     causes = [item.words for item in accusations if row is not None and item.tensor == row.tensor]
     if causes and judged.verdict in _OF_ONE_OPERATOR:
@@ -69,9 +69,8 @@ def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
 
 def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
     """Return the operator of a model's own file that makes a tensor; None for a part that is no operator."""
-    file_graph = graph.side.graph if isinstance(graph, SharedGraph) else graph
     name = graph.model_names.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
-    return next((node for node in file_graph.nodes if name in node.outputs), None)
+    return next((node for node in file_graph(graph).nodes if name in node.outputs), None)
 
 
 def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from polycmp.graph import OwnGraph
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.pairing.view import file_graph
 from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import CAUSE, Judged
 
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield the reference's own reasons why its export is wrong, if it is what the model was exported from."""
-    row, graph = judged.origin or judged.first_bad, setting.reference.graph
-    program = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    row, graph = judged.accused, setting.reference.graph
+    program = file_graph(graph)
     if row is None or not isinstance(program, OwnGraph) or not isinstance(row.node, PartNode):
         return
     outputs = setting.candidate.run_whole(feed, [row.tensor]) or {}

@@ -33,7 +33,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     if judged.verdict == FUSION:
         yield from _ask_together(judged, setting, feed)
         return
-    row = judged.origin or judged.first_bad
+    row = judged.accused
     if row is None or row.node.op_type != "MatMulNBits" or row.node.attributes.get("accuracy_level") != _INT8:
         return
     name = row.node.operand(0)

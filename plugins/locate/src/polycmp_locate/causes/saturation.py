@@ -20,7 +20,7 @@ _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield what saturates, and what helps."""
     del feed
-    row = judged.origin or judged.first_bad
+    row = judged.accused
     if row is not None and judged.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
         yield (
             f"{setting.candidate.label} saturates in {row.node.label}: with half of the activations it is exact. On "

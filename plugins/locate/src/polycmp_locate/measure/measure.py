@@ -10,7 +10,7 @@ from polycmp.tensors import dtype_of
 from polycmp_locate.decisions import is_culprit, needs_explaining, needs_measuring, standalone_limit
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import rounds_to_steps
-from polycmp_locate.rounding.figures import figures
+from polycmp_locate.rounding.figures import figures_of
 from polycmp_locate.rounding.kinds import ROUNDING_INSIDE
 from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.setting import Setting, Stage, Tensors
@@ -99,8 +99,8 @@ class _Tester:
             self._run_together(suspects, window)
             running = self._tester.ran_together.keys()
         else:
-            left = None if self._most is None else max(0, self._most - self._ran)
-            running = {row.tensor: None for row in suspects[:left]}.keys()
+            budget = None if self._most is None else max(0, self._most - self._ran)
+            running = {row.tensor: None for row in suspects[:budget]}.keys()
             self._ran += len(running)
         names = {row.tensor for row in suspects}
         return [
@@ -112,43 +112,44 @@ class _Tester:
     def _run_together(self, rows: Sequence[SweptRow], window: SweptWindow) -> None:
         """Have operators run alone, each on the reference's tensors, in as few runners of the candidate as possible."""
         tensors_at_hand = {
-            row.tensor: inputs for row in rows[: self._most] if (inputs := self._inputs(row, window.held)) is not None
+            row.tensor: inputs
+            for row in rows[: self._most]
+            if (inputs := self._inputs(row, window.reference)) is not None
         }
         self._tester.ran_together = {}
         if tensors_at_hand:
             self._on_stage(
                 f"{self._setting.candidate.label} builds {len(tensors_at_hand)} operators, each to run alone"
             )
-            kinds = {name: dtype_of(array) for name, array in window.own.items()}
+            kinds = {name: dtype_of(array) for name, array in window.candidate.items()}
             self._tester.run_together(tensors_at_hand, kinds, self._swept.memory)
 
     def _measured(self, row: SweptRow, window: SweptWindow) -> Row:
         """Return a row with its operator's own error, alone and in its place, and what it read."""
         if window.chosen is None and not self._setting.candidate.can_join:
             self._on_stage(f"{row.node.label} runs alone")
-        held, own = window.held, window.own
-        inputs = self._inputs(row, held)
-        input_figures = {name: value for name, array in (inputs or {}).items() if (value := figures(array)) is not None}
-        measured = with_measured(row, was_tried=True, inputs=input_figures)
-        if inputs is None or row.tensor not in held:
+        reference, candidate = window.reference, window.candidate
+        inputs = self._inputs(row, reference)
+        measured = with_measured(row, was_tried=True, inputs=figures_of(inputs or {}))
+        if inputs is None or row.tensor not in reference:
             return measured
-        kinds = {name: dtype_of(own[name]) for name in inputs if name in own}
-        passes, own_inputs = self._setting.passes(row.tensor), self._inputs(row, own)
-        alone = self._tester.standalone_error(row, inputs, held[row.tensor], kinds, passes)
+        kinds = {name: dtype_of(candidate[name]) for name in inputs if name in candidate}
+        passes, own_inputs = self._setting.passes(row.tensor), self._inputs(row, candidate)
+        alone = self._tester.standalone_error(row, inputs, reference[row.tensor], kinds, passes)
         if alone is None and own_inputs is not None:  # a run that is over shows what it made of its own tensors alone
             inputs, expected = own_inputs, self._setting.reference.run_part(own_inputs, [row.tensor])
             if expected is not None:
                 alone = self._tester.standalone_error(row, inputs, expected[row.tensor], kinds, passes)
                 alone = replace(alone, on_own=True) if alone is not None else None
         # Where a part rounds to steps, numbers that came to differ on the way are clipped elsewhere: no fault of it.
-        in_place = not rounds_to_steps(row.node, row.unit) and own_inputs is not None and row.tensor in own
+        in_place = not rounds_to_steps(row.node, row.unit) and own_inputs is not None and row.tensor in candidate
         if alone is not None and own_inputs is not None and in_place:
-            in_model = self._tester.in_place_error(row, own_inputs, own[row.tensor])
+            in_model = self._tester.in_place_error(row, own_inputs, candidate[row.tensor])
             if in_model is not None:
                 error, steps, gain = in_model
                 alone = replace(alone, in_place=error, in_place_steps=steps, in_place_gain=gain)
                 if error and not row.unit and not row.in_steps:
-                    turned = self._tester.is_decided_otherwise(row, own_inputs, own[row.tensor])
+                    turned = self._tester.is_decided_otherwise(row, own_inputs, candidate[row.tensor])
                     alone = replace(alone, is_decided_otherwise=turned)
         measured = replace(measured, standalone=alone)
         rounds = row.node.op_type in ROUNDING_INSIDE and alone is not None and alone.steps is None
@@ -157,12 +158,12 @@ class _Tester:
             return replace(measured, standalone=jumped)
         return measured
 
-    def _inputs(self, row: SweptRow, held: Tensors) -> dict[str, Any] | None:
+    def _inputs(self, row: SweptRow, tensors: Tensors) -> dict[str, Any] | None:
         """Return the inputs that an operator does not compute for itself; None if some are not known."""
         static = self._swept.static
         # An operator that depends on weights alone is to run alone, too, and not with all those before it.
-        given = static - self._made if row.tensor in static else static
-        inputs = {name: held[name] for name in row.node.inputs if name in held and name not in given}
+        constants = static - self._made if row.tensor in static else static
+        inputs = {name: tensors[name] for name in row.node.inputs if name in tensors and name not in constants}
         return inputs if all(name in inputs or name in static for name in row.node.inputs) else None
 
 

@@ -92,14 +92,14 @@ class OperatorTester:
         self.ran_together = run_together(self.candidate, feeds, memory)
 
     def standalone_error(
-        self, row: SweptRow, inputs: Tensors, expected: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any
+        self, row: SweptRow, inputs: Tensors, raw: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any
     ) -> Standalone | None:
         """Measure the error of an operator by itself; None if the candidate cannot run it alone.
 
         Args:
             row: The tensor in question.
             inputs: Inputs of the operator, from the reference.
-            expected: The reference's tensor.
+            raw: The tensor that the reference gave for them.
             kinds: The candidate's element types, by name.
             passed: Predicate over a pair of tensors: whether it is within the tolerances.
         """
@@ -108,33 +108,33 @@ class OperatorTester:
         outputs = self.ran_together[row.tensor] if ran else self.candidate.run_part(feed, [row.tensor])
         if outputs is None:
             return None
-        own, other = to_numpy(outputs[row.tensor]), to_numpy(expected)
-        if own.shape != other.shape:
-            other_shape = Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
-            return None if _is_shaped_alike(row) else other_shape
+        actual, expected = to_numpy(outputs[row.tensor]), to_numpy(raw)
+        if actual.shape != expected.shape:
+            of_other_shape = Standalone(math.inf, math.inf, passed=False, share=1.0, count=expected.size)
+            return None if _is_shaped_alike(row) else of_other_shape
         allowed = allowed_type(self.candidate, self.reference)
         before = self._range_before(row, inputs)
-        result = _difference(row, own, other, bool(passed(own, expected)), allowed, before)
+        result = _difference(row, actual, expected, bool(passed(actual, raw)), allowed, before)
         if not row.unit:
             if not result.max_abs:
                 return result
             result = replace(result, saturates=self._saturates(row, feed))
             near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
-            ties = near and self._are_ties(row, inputs, (own, other), TIE_WIDTH)
-            return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own, kinds), are_ties=ties)
+            ties = near and self._are_ties(row, inputs, (actual, expected), TIE_WIDTH)
+            return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, actual, kinds), are_ties=ties)
         if result.steps is not None:
             if not (result.steps.is_doubtful and isinstance(row.node, PartNode)):
                 return result
             rounded = requantised(self.reference, row.node, inputs)
-            steps = _step_error(row, own, other, before, rounded)
+            steps = _step_error(row, actual, expected, before, rounded)
             return replace(result, steps=(steps.is_rounding and self._of_few_bits(row, row.node, feed)) or steps)
         if result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation
         again = None if self.reference.can_join else self.reference.run_part(inputs, [row.tensor])
-        if again is not None and distance(again[row.tensor], expected) > 0.0:  # in the model it fuses this operator
-            expected = again[row.tensor]
-            result = _difference(row, own, to_numpy(expected), bool(passed(own, expected)), allowed)
-        return self._with_cancelled(self._with_floor(result, row, inputs, own, expected), row, inputs, expected)
+        if again is not None and distance(again[row.tensor], raw) > 0.0:  # in the model it fuses this operator
+            raw = again[row.tensor]
+            result = _difference(row, actual, to_numpy(raw), bool(passed(actual, raw)), allowed)
+        return self._with_cancelled(self._with_floor(result, row, inputs, actual, raw), row, inputs, raw)
 
     def _of_few_bits(self, row: SweptRow, node: PartNode, inputs: Tensors) -> StepError | None:
         """Return the error of a part with weights of few bits for inputs that go in all directions, if it is a fault.
@@ -150,14 +150,17 @@ class OperatorTester:
         if node.unit <= UNITS["int8"] or "MatMulNBits" not in node.candidate_ops:
             return None  # what is read is rounded, too, to steps that end where a calibration says
         rng = np.random.default_rng(0)
-        drawn = {name: _drawn(to_numpy(array), rng) for name, array in inputs.items()}
-        actual, expected = self.candidate.run_part(drawn, [row.tensor]), self.reference.run_part(drawn, [row.tensor])
-        if actual is None or expected is None:
+        feed = {name: _random_like(to_numpy(array), rng) for name, array in inputs.items()}
+        outputs, reference_outputs = (
+            self.candidate.run_part(feed, [row.tensor]),
+            self.reference.run_part(feed, [row.tensor]),
+        )
+        if outputs is None or reference_outputs is None:
             return None
-        own, other = to_numpy(actual[row.tensor]), to_numpy(expected[row.tensor])
-        if own.shape != other.shape:
+        actual, expected = to_numpy(outputs[row.tensor]), to_numpy(reference_outputs[row.tensor])
+        if actual.shape != expected.shape:
             return None
-        steps = _step_error(row, own, other, 0.0, requantised(self.reference, node, drawn))
+        steps = _step_error(row, actual, expected, 0.0, requantised(self.reference, node, feed))
         return None if steps.is_rounding else steps
 
     def _range_before(self, row: SweptRow, inputs: Tensors) -> float:
@@ -170,28 +173,28 @@ class OperatorTester:
         figures_before = figures(outputs[before]) if outputs is not None else None
         return figures_before.scale if figures_before is not None else 0.0
 
-    def in_place_error(self, row: SweptRow, inputs: Tensors, actual: Any) -> tuple[float, float, float] | None:
+    def in_place_error(self, row: SweptRow, inputs: Tensors, output: Any) -> tuple[float, float, float] | None:
         """Measure the distance of the candidate's tensor from the reference's result for the candidate's inputs.
 
         Args:
             row: The tensor in question.
             inputs: Inputs of the operator, from the candidate.
-            actual: The candidate's tensor.
+            output: The candidate's tensor.
 
         Returns:
             The error relative to the scale, the largest absolute one, and by which share a whole row is off alike; None
             if the reference cannot run that.
         """
-        expected = self.reference.run_part(inputs, [row.tensor])
-        if expected is None:
+        reference_outputs = self.reference.run_part(inputs, [row.tensor])
+        if reference_outputs is None:
             return None
-        own, other = to_numpy(actual), to_numpy(expected[row.tensor])
-        if own.shape != other.shape:
+        actual, expected = to_numpy(output), to_numpy(reference_outputs[row.tensor])
+        if actual.shape != expected.shape:
             return None if _is_shaped_alike(row) else (math.inf, math.inf, 0.0)
-        parts = _parts_of(row, own, other, allowed_type(self.candidate, self.reference))
-        return parts.relative, parts.max_abs, _gain_of(row, own, other)
+        parts = _parts_of(row, actual, expected, allowed_type(self.candidate, self.reference))
+        return parts.relative, parts.max_abs, _gain_of(row, actual, expected)
 
-    def is_decided_otherwise(self, row: SweptRow, inputs: Tensors, actual: Any) -> bool:
+    def is_decided_otherwise(self, row: SweptRow, inputs: Tensors, output: Any) -> bool:
         """Return whether the candidate decides otherwise in its place only what one unit in the last place decides.
 
         A backend that calculates in a wider type than a tensor has may hand on to the next operator what it has not
@@ -200,23 +203,25 @@ class OperatorTester:
         Args:
             row: The tensor in question, of whole numbers or truth values.
             inputs: Inputs of the operator, from the candidate.
-            actual: The candidate's tensor.
+            output: The candidate's tensor.
         """
         if max((unit_of(dtype_name(dtype_of(array))) for array in inputs.values()), default=0.0) <= UNITS["float32"]:
             return False
         first = self.reference.run_part(inputs, [row.tensor])
         if first is None:
             return False
-        own, still = to_numpy(actual), to_numpy(first[row.tensor])
-        reshaped = own.shape != still.shape
-        left = np.ones(1, bool) if reshaped else own != still
+        actual, unmoved = to_numpy(output), to_numpy(first[row.tensor])
+        reshaped = actual.shape != unmoved.shape
+        unturned = np.ones(1, bool) if reshaped else actual != unmoved
         for seed in range(_TIED_DIRECTIONS):
             moved = self.reference.run_part(randomly_moved(inputs, 1.0, seed), [row.tensor])
             if moved is None:
                 return False
             sample = to_numpy(moved[row.tensor])
-            left = left & (sample.shape == still.shape if reshaped or sample.shape != still.shape else sample == still)
-            if not left.any():
+            unturned = unturned & (
+                sample.shape == unmoved.shape if reshaped or sample.shape != unmoved.shape else sample == unmoved
+            )
+            if not unturned.any():
                 return True
         return False
 
@@ -250,9 +255,9 @@ class OperatorTester:
                 continue
             least = limit * max(float(np.abs(to_numpy(still[row.tensor])).max(initial=0.0)), _least_of(row))
             moves = self._moves(run, row, inputs, still[row.tensor], least, error)
-            mine = _Move(error, _share_beyond(outputs[row.tensor], still[row.tensor], least))
+            own_move = _Move(error, _share_beyond(outputs[row.tensor], still[row.tensor], least))
             floor = 2.0 * max(move.error for move in moves) / OPERATOR_MARGIN
-            if floor <= (result.floor or 0.0) or not _is_one_of(mine, moves):
+            if floor <= (result.floor or 0.0) or not _is_one_of(own_move, moves):
                 return result
             return replace(result, floor=floor, floor_from="inputs moved by rounding in several directions")
         return result
@@ -285,7 +290,7 @@ class OperatorTester:
         return moves
 
     def _same_if_rounded(
-        self, row: SweptRow, inputs: Tensors, own: NDArray[Any], kinds: Mapping[str, np.dtype[Any]]
+        self, row: SweptRow, inputs: Tensors, actual: NDArray[Any], kinds: Mapping[str, np.dtype[Any]]
     ) -> bool:
         """Return whether the reference makes the same of inputs rounded as the candidate has them, or may round them.
 
@@ -295,24 +300,24 @@ class OperatorTester:
         coarse = {}
         for name, value in inputs.items():
             array = to_numpy(value)
-            own_kind = dtype_name(kinds[name]) if name in kinds else ""
-            kind = max(allowed, own_kind, key=unit_of)
+            kind_of_candidate = dtype_name(kinds[name]) if name in kinds else ""
+            kind = max(allowed, kind_of_candidate, key=unit_of)
             coarse[name] = rounded(array, kind) if unit_of(kind) > unit_of(dtype_name(array.dtype)) else array
         outputs = self.reference.run_part(coarse, [row.tensor])
-        return outputs is not None and np.array_equal(to_numpy(outputs[row.tensor]), own)
+        return outputs is not None and np.array_equal(to_numpy(outputs[row.tensor]), actual)
 
     def _are_ties(self, row: SweptRow, inputs: Tensors, pair: tuple[NDArray[Any], NDArray[Any]], width: float) -> bool:
         """Return whether the reference makes each step of the candidate's of inputs so many units of roundoff away."""
-        own, other = pair
-        lowest, highest = other.astype(np.int64), other.astype(np.int64)
+        actual, expected = pair
+        lowest, highest = expected.astype(np.int64), expected.astype(np.int64)
         for factor in (1.0 + width * row.input_unit, 1.0 - width * row.input_unit):
             moved = {name: scaled(to_numpy(array), factor) for name, array in inputs.items()}
             outputs = self.reference.run_part(moved, [row.tensor])
-            if outputs is None or to_numpy(outputs[row.tensor]).shape != own.shape:
+            if outputs is None or to_numpy(outputs[row.tensor]).shape != actual.shape:
                 return False
             steps = to_numpy(outputs[row.tensor]).astype(np.int64)
             lowest, highest = np.minimum(lowest, steps), np.maximum(highest, steps)
-        codes = own.astype(np.int64)
+        codes = actual.astype(np.int64)
         return bool(((lowest <= codes) & (codes <= highest)).all())
 
     def _saturates(self, row: SweptRow, inputs: Tensors) -> bool:
@@ -327,12 +332,12 @@ class OperatorTester:
         actual, expected = self.candidate.run_part(halved, [row.tensor]), self.reference.run_part(halved, [row.tensor])
         return actual is not None and expected is not None and distance(actual[row.tensor], expected[row.tensor]) == 0.0
 
-    def _with_floor(self, result: Standalone, row: SweptRow, inputs: Tensors, own: Any, expected: Any) -> Standalone:
+    def _with_floor(self, result: Standalone, row: SweptRow, inputs: Tensors, actual: Any, expected: Any) -> Standalone:
         size = expected.size + sum(to_numpy(array).size for array in inputs.values())
         if self.precise is not None and size <= _AFFORDABLE_ALONE:
             truth = self.precise.run_part(inputs, [row.tensor])
             if truth is not None:
-                return self._against_float64(result, row, inputs, (own, expected, truth[row.tensor]))
+                return self._against_float64(result, row, inputs, (actual, expected, truth[row.tensor]))
         moved = self.reference.run_part(one_ulp_apart(inputs), [row.tensor])
         if moved is None:
             return result
@@ -352,11 +357,11 @@ class OperatorTester:
             return result
         sizes = {name: np.abs(to_numpy(each)) if is_floating(dtype_of(each)) else each for name, each in inputs.items()}
         outputs = self.reference.run_part(sizes, [row.tensor])
-        added, left = (figures(outputs[row.tensor]) if outputs is not None else None), figures(expected)
-        if added is None or left is None or not left.scale:
+        magnitudes, sums = (figures(outputs[row.tensor]) if outputs is not None else None), figures(expected)
+        if magnitudes is None or sums is None or not sums.scale:
             return result
         terms = max(to_numpy(each).size for each in inputs.values()) / max(to_numpy(expected).size, 1)
-        floor = min(row.unit, UNITS["float32"]) * math.sqrt(terms) * added.scale / left.scale
+        floor = min(row.unit, UNITS["float32"]) * math.sqrt(terms) * magnitudes.scale / sums.scale
         if floor <= (result.floor or 0.0):
             return result
         return replace(result, floor=floor, floor_from="what adding many terms rounds")
@@ -364,9 +369,9 @@ class OperatorTester:
     def _against_float64(
         self, result: Standalone, row: SweptRow, inputs: Tensors, tensors: tuple[Any, Any, Any]
     ) -> Standalone:
-        own, expected, truth = tensors
+        actual, expected, truth = tensors
         least = least_scale(row.node.op_type, row.type)
-        of_candidate, of_reference = distance(own, truth, least), distance(expected, truth, least)
+        of_candidate, of_reference = distance(actual, truth, least), distance(expected, truth, least)
         floor, normalises = of_reference, row.node.op_type in NORMALISING
         if (of_reference > worth_running(row.unit) or normalises) and self.precise is not None:
             outputs = self.precise.run_part(one_ulp_apart(inputs), [row.tensor])
@@ -387,43 +392,43 @@ def _least_of(row: SweptRow) -> float:
     return least_scale(row.node.op_type, row.type)
 
 
-def _share_beyond(own: Any, other: Any, least: float) -> float:
+def _share_beyond(actual: Any, expected: Any, least: float) -> float:
     """Return the share of the elements that differ by more than so much."""
-    a, b = to_numpy(own).astype(np.float64), to_numpy(other).astype(np.float64)
+    a, b = to_numpy(actual).astype(np.float64), to_numpy(expected).astype(np.float64)
     with np.errstate(all="ignore"):
         return float(np.mean(~(np.abs(a - b) <= least) & (a != b))) if a.size else 0.0
 
 
-def _is_one_of(mine: _Move, moves: list[_Move]) -> bool:
+def _is_one_of(result: _Move, moves: list[_Move]) -> bool:
     """Return whether a result is moved in as many elements as by jumps, and left alone in as many."""
     shares = [move.share for move in moves if move.share]
     usual = sum(shares) / len(shares) if shares else 0.0
-    return mine.share <= OPERATOR_MARGIN * usual and OPERATOR_MARGIN * (1.0 - mine.share) >= 1.0 - usual
+    return result.share <= OPERATOR_MARGIN * usual and OPERATOR_MARGIN * (1.0 - result.share) >= 1.0 - usual
 
 
 def _difference(
-    row: SweptRow, own: NDArray[Any], other: NDArray[Any], passed: bool, allowed: str, least: float = 0.0
+    row: SweptRow, actual: NDArray[Any], expected: NDArray[Any], passed: bool, allowed: str, least: float = 0.0
 ) -> Standalone:
     """Return the figures of an operator's own tensor against the reference's of the same shape.
 
     Args:
         row: The tensor in question.
-        own: The candidate's.
-        other: The reference's.
+        actual: The candidate's.
+        expected: The reference's.
         passed: Whether it is within the tolerances.
         allowed: The coarsest type that the two may calculate in; empty for the model's own.
         least: The least magnitude to hold steps of a scale against.
     """
-    of_candidate = figures(own)
+    of_candidate = figures(actual)
     if of_candidate is None:
-        same = np.array_equal(own, other)
-        return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
-    parts = _parts_of(row, own, other, allowed)
-    share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
-    steps = _step_error(row, own, other, least) if rounds_to_steps(row.node, row.unit) else None
+        same = np.array_equal(actual, expected)
+        return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=actual.size)
+    parts = _parts_of(row, actual, expected, allowed)
+    share = float(np.count_nonzero(actual != expected)) / actual.size if actual.size and parts.max_abs else 0.0
+    steps = _step_error(row, actual, expected, least) if rounds_to_steps(row.node, row.unit) else None
     return Standalone(
-        parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=of_candidate.nan > 0, steps=steps,
-        gain=_gain_of(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
+        parts.max_abs, parts.relative, passed, share=share, count=actual.size, is_nan=of_candidate.nan > 0, steps=steps,
+        gain=_gain_of(row, actual, expected), one_sided=row.in_steps and is_one_sided(*_directions(actual, expected)),
     )  # fmt: skip
 
 
@@ -436,32 +441,32 @@ def _is_shaped_alike(row: SweptRow) -> bool:
     return row.stats is not None
 
 
-def _parts_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any], allowed: str) -> Parts:
-    return parts_of(own, other, row.node.op_type, row.type, row.unit, allowed)
+def _parts_of(row: SweptRow, actual: NDArray[Any], expected: NDArray[Any], allowed: str) -> Parts:
+    return parts_of(actual, expected, row.node.op_type, row.type, row.unit, allowed)
 
 
-def _gain_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any]) -> float:
+def _gain_of(row: SweptRow, actual: NDArray[Any], expected: NDArray[Any]) -> float:
     """Return by which share a whole row or tensor is off alike, where types are so coarse that this tells more."""
-    return gain_of(own, other, row.node.op_type) if may_have_gain(row) else 0.0
+    return gain_of(actual, expected, row.node.op_type) if may_have_gain(row) else 0.0
 
 
 def _step_error(
-    row: SweptRow, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
+    row: SweptRow, actual: NDArray[Any], expected: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
 ) -> StepError:
-    flat = other.reshape(-1)
+    flat = expected.reshape(-1)
     beside = beside_masks(flat, flat)
     calibrated = is_calibrated(row.node)
     return step_error(
-        own, other, worth_running(row.unit), beside, least, last_step(row.node), measured, calibrated=calibrated
+        actual, expected, worth_running(row.unit), beside, least, last_step(row.node), measured, calibrated=calibrated
     )
 
 
-def _directions(own: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
+def _directions(actual: NDArray[Any], expected: NDArray[Any]) -> tuple[int, int]:
     """Count the numbers that are larger than the reference's, and those that are smaller."""
-    return int(np.count_nonzero(own > other)), int(np.count_nonzero(own < other))
+    return int(np.count_nonzero(actual > expected)), int(np.count_nonzero(actual < expected))
 
 
-def _drawn(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+def _random_like(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     """Return random numbers in place of real ones, as large on average."""
     if not is_floating(array.dtype) or not array.size:
         return array

@@ -36,7 +36,7 @@ from polycmp_locate.network.deviation import (
 )
 from polycmp_locate.pairing.absorbed import has_bias
 from polycmp_locate.pairing.matching import pair_sides
-from polycmp_locate.pairing.parts import Part, join, part_of, rounds_to_static_steps
+from polycmp_locate.pairing.parts import Part, join, part_of, rounds_to_static_steps, shared_names
 from polycmp_locate.pairing.result import SAME_NAME, Match
 from polycmp_locate.pairing.side import CONTROL_FLOW, MOVING, ModelSide, calculates
 
@@ -135,27 +135,30 @@ def compare_networks(
         inputs: Types and shapes of what will be fed; by default what the reference says.
     """
     fed = inputs if inputs is not None else reference.inputs
-    mine, other = ModelSide(candidate, fed), ModelSide(reference, fed)
+    candidate_side, reference_side = ModelSide(candidate, fed), ModelSide(reference, fed)
     if same_operators(candidate, reference):
-        return compare_sides(mine, other, [Match(name, name, SAME_NAME) for name in mine.computed])
-    pairing = pair_sides(mine, other)
-    joint = join(pairing, mine, other)
-    dropped = set(joint.dropped)
-    return compare_sides(mine, other, [match for match in pairing.matches if match not in dropped])
+        return compare_sides(
+            candidate_side, reference_side, [Match(name, name, SAME_NAME) for name in candidate_side.computed]
+        )
+    return compare_sides(
+        candidate_side,
+        reference_side,
+        join(pair_sides(candidate_side, reference_side), candidate_side, reference_side).matches,
+    )
 
 
-def compare_sides(mine: ModelSide, other: ModelSide, matches: Sequence[Match]) -> NetworkComparison:
+def compare_sides(candidate: ModelSide, reference: ModelSide, matches: Sequence[Match]) -> NetworkComparison:
     """Compare two files of which the tensors are paired.
 
     Args:
-        mine: The candidate's graph.
-        other: The reference's.
+        candidate: The candidate's graph.
+        reference: The reference's.
         matches: Pairs of their tensors.
     """
-    graphs = mine.graph, other.graph
+    graphs = candidate.graph, reference.graph
     if not isinstance(graphs[0], DeclaredGraph) or not isinstance(graphs[1], DeclaredGraph):
         return NetworkComparison()
-    return _Comparison(mine, other, (graphs[0], graphs[1]), matches).result()
+    return _Comparison(candidate, reference, (graphs[0], graphs[1]), matches).result()
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,10 @@ class _PartOperator:
         """
         if self.node.op_type == "If":
             return {}
-        found = dict(self.graph.constants(self.node))
+        constants = dict(self.graph.constants(self.node))
         if self.is_bias:
-            return {"constant": found["bias"]} if "bias" in found else {}
-        return {role: item for role, item in found.items() if role != "bias" or self.kind not in _PRODUCTS.values()}
+            return {"constant": constants["bias"]} if "bias" in constants else {}
+        return {role: item for role, item in constants.items() if role != "bias" or self.kind not in _PRODUCTS.values()}
 
     def settings(self) -> Mapping[str, Any]:
         """Return what the operator is told to do."""
@@ -247,18 +250,18 @@ def _folded(steps: Sequence[_PartOperator], unit: float) -> list[_PartOperator]:
         steps: The steps.
         unit: Unit roundoff of the folding.
     """
-    found: list[_PartOperator] = []
+    folded: list[_PartOperator] = []
     for step in steps:
-        bias = found[-1] if found and found[-1].kind == "Add" else None
-        product = found[-1 if bias is None else -2] if len(found) > (bias is not None) else None
+        bias = folded[-1] if folded and folded[-1].kind == "Add" else None
+        product = folded[-1 if bias is None else -2] if len(folded) > (bias is not None) else None
         if step.kind != "BatchNormalization" or product is None or product.kind not in _CHANNELS:
-            found.append(step)
+            folded.append(step)
             continue
-        del found[-1 if bias is None else -2 :]
+        del folded[-1 if bias is None else -2 :]
         for is_bias in (False, True):
             kind = "Add" if is_bias else product.kind
-            found.append(_Folded(kind, product.node, product.graph, is_bias, bias=bias, norm=step, unit=unit))
-    return found
+            folded.append(_Folded(kind, product.node, product.graph, is_bias, bias=bias, norm=step, unit=unit))
+    return folded
 
 
 @dataclass
@@ -267,16 +270,16 @@ class _Pair:
 
     Attributes:
         tensor: Its name in the candidate.
-        mine: Steps of the candidate.
-        other: Steps of the reference.
+        candidate: Steps of the candidate.
+        reference: Steps of the reference.
         reads: The tensors that both read, by their names in the candidate.
         wired: Whether both read the same tensors.
         readers: The tensors that are made of it.
     """
 
     tensor: str
-    mine: list[_PartOperator]
-    other: list[_PartOperator]
+    candidate: list[_PartOperator]
+    reference: list[_PartOperator]
     reads: tuple[str, ...]
     wired: bool
     readers: list[str] = field(default_factory=list)
@@ -284,12 +287,12 @@ class _Pair:
     @cached_property
     def is_same(self) -> bool:
         """Whether the operators are the same."""
-        return self.wired and [step.kind for step in self.mine] == [step.kind for step in self.other]
+        return self.wired and [step.kind for step in self.candidate] == [step.kind for step in self.reference]
 
     @cached_property
     def calculating(self) -> list[tuple[_PartOperator, _PartOperator]] | None:
         """The operators that do more than move elements, side by side; None where they are not the same."""
-        steps = [[step for step in steps if step.kind not in MOVING] for steps in (self.mine, self.other)]
+        steps = [[step for step in steps if step.kind not in MOVING] for steps in (self.candidate, self.reference)]
         same = self.wired and [step.kind for step in steps[0]] == [step.kind for step in steps[1]]
         return list(zip(*steps, strict=True)) if same else None
 
@@ -321,14 +324,14 @@ class _Off:
 
 class _Comparison:
     def __init__(
-        self, mine: ModelSide, other: ModelSide, graphs: tuple[DeclaredGraph, DeclaredGraph], matches: Sequence[Match]
+        self,
+        candidate: ModelSide,
+        reference: ModelSide,
+        graphs: tuple[DeclaredGraph, DeclaredGraph],
+        matches: Sequence[Match],
     ) -> None:
-        self.mine, self.other, self.graphs = mine, other, graphs
-        inputs = {name: name for name in (*mine.graph.inputs, *other.graph.inputs)}
-        self.to = {**inputs, **{match.candidate: match.reference for match in matches}}
-        self.first: dict[str, str] = {}
-        for name, target in self.to.items():
-            self.first.setdefault(target, name)
+        self.candidate, self.reference, self.graphs = candidate, reference, graphs
+        self.to, self.first = shared_names(matches, candidate, reference)
         self.pairs: dict[str, _Pair] = {}
         self.compared = 0
         self.covered: tuple[set[Source], set[Source]] = set(), set()
@@ -341,7 +344,7 @@ class _Comparison:
             for name in pair.reads:
                 if name in self.pairs:
                     self.pairs[name].readers.append(pair.tensor)
-        self.place = {name: index for index, node in enumerate(mine.graph.nodes) for name in node.outputs}
+        self.place = {name: index for index, node in enumerate(candidate.graph.nodes) for name in node.outputs}
 
     def result(self) -> NetworkComparison:
         """Return what the files differ by."""
@@ -349,26 +352,29 @@ class _Comparison:
         beyond = [item for item in off if item.deviation.kind != STEP]
         again = len(beyond) >= _TRAINED_AGAIN and 2 * len(beyond) > self.compared
         scaled = sum(item.deviation.kind == SCALED_SLICES for item in off) + _smoothed_norms(beyond)
-        found = [self._judged(item, beyond, again=again, scaled=bool(scaled)) for item in off]
+        findings = [self._judged(item, beyond, again=again, scaled=bool(scaled)) for item in off]
         for pair in self.pairs.values():
-            found += self._settings(pair) if pair.is_same else self._operators(pair)
-        found.sort(key=lambda item: self.place.get(item.tensor, -1))
+            findings += self._settings(pair) if pair.is_same else self._operators(pair)
+        findings.sort(key=lambda item: self.place.get(item.tensor, -1))
         covered, is_whole = self._coverage()
-        is_same = is_whole and all(item.deviation.kind == STEP for item in off) and len(found) == len(off)
-        return NetworkComparison(tuple(found), self.compared, len(beyond), again, scaled, covered, is_same)
+        is_same = is_whole and all(item.deviation.kind == STEP for item in off) and len(findings) == len(off)
+        return NetworkComparison(tuple(findings), self.compared, len(beyond), again, scaled, covered, is_same)
 
     # --- parts
 
     def _pair(self, match: Match) -> _Pair:
-        own, theirs = part_of(self.mine, match.candidate, self.to), part_of(self.other, match.reference, self.first)
-        reads = {self.to[name] for name in own.inputs}
+        candidate_part, reference_part = (
+            part_of(self.candidate, match.candidate, self.to),
+            part_of(self.reference, match.reference, self.first),
+        )
+        reads = {self.to[name] for name in candidate_part.inputs}
         steps = (
-            list(_steps(self.mine, self.graphs[0], own)),
-            list(_steps(self.other, self.graphs[1], theirs)),
+            list(_steps(self.candidate, self.graphs[0], candidate_part)),
+            list(_steps(self.reference, self.graphs[1], reference_part)),
         )
         norms = [sum(step.kind == "BatchNormalization" for step in one) for one in steps]
         if norms[0] != norms[1]:
-            kinds = {self.mine.type_name(match.candidate), self.other.type_name(match.reference)}
+            kinds = {self.candidate.type_name(match.candidate), self.reference.type_name(match.reference)}
             unit = 4 * max(unit_of(kind) for kind in (*kinds, "float32") if kind in _FLOATS)
             steps = _folded(steps[0], unit), _folded(steps[1], unit)
         return _Pair(
@@ -376,20 +382,25 @@ class _Comparison:
             steps[0],
             steps[1],
             tuple(self.first[name] for name in sorted(reads)),
-            reads == set(theirs.inputs),
+            reads == set(reference_part.inputs),
         )
 
     def _static_pairs(self) -> Iterator[tuple[str, _Pair]]:
         """Yield what makes tensors of one name of weights alone, such as a table of positions, in both files."""
-        for name, node in self.mine.maker.items():
-            twin = self.other.maker.get(name)
-            if twin is None or name not in self.mine.static or name not in self.other.static or name in self.pairs:
+        for name, node in self.candidate.maker.items():
+            twin = self.reference.maker.get(name)
+            if (
+                twin is None
+                or name not in self.candidate.static
+                or name not in self.reference.static
+                or name in self.pairs
+            ):
                 continue
             if name != node.outputs[0] or not calculates(node) or not calculates(twin):
                 continue
             steps = [
-                list(_steps_of(side.kind(made), made, graph))
-                for side, made, graph in zip((self.mine, self.other), (node, twin), self.graphs, strict=True)
+                list(_steps_of(side.kind(maker), maker, graph))
+                for side, maker, graph in zip((self.candidate, self.reference), (node, twin), self.graphs, strict=True)
             ]
             yield name, _Pair(name, steps[0], steps[1], (), wired=True)
 
@@ -397,12 +408,17 @@ class _Comparison:
         """Return how many constants of the file of which more were compared were, of how many, and whether all was."""
         pairs = self.pairs.values()
         counts, is_whole = [], all(map(self._is_alike, pairs))
-        steps = ([step for pair in pairs for step in pair.mine], [step for pair in pairs for step in pair.other])
-        for side, graph, compared, own in zip((self.mine, self.other), self.graphs, self.covered, steps, strict=True):
+        steps = (
+            [step for pair in pairs for step in pair.candidate],
+            [step for pair in pairs for step in pair.reference],
+        )
+        for side, graph, compared, side_steps in zip(
+            (self.candidate, self.reference), self.graphs, self.covered, steps, strict=True
+        ):
             held = {node.outputs[0]: graph.constants(node) for node in graph.nodes if node.outputs}
             sources = {(name, role) for name, roles in held.items() for role in roles}
             counts.append((len(sources & compared), len(sources)))
-            paired = {id(step.node) for step in own}
+            paired = {id(step.node) for step in side_steps}
             is_whole = is_whole and all(
                 id(node) in paired and not self._is_untold(side, node, held[node.outputs[0]]) for node in side.nodes
             )
@@ -445,22 +461,24 @@ class _Comparison:
     def _constants(self, pair: _Pair) -> Iterator[_Off]:
         clean = self._is_clean(pair)
         for one, two in pair.calculating or ():
-            if any(map(self.mine.is_blocked, one.node.outputs)) or any(map(self.other.is_blocked, two.node.outputs)):
+            if any(map(self.candidate.is_blocked, one.node.outputs)) or any(
+                map(self.reference.is_blocked, two.node.outputs)
+            ):
                 continue  # its weight lies in blocks, too
-            beside = two.constants()
+            twin_constants = two.constants()
             for role, constant in one.constants().items():
-                counterpart = beside.get(role)
+                counterpart = twin_constants.get(role)
                 if counterpart is None or not are_alike(constant, counterpart):
                     continue
                 self.compared += 1
                 for known, step in zip(self.covered, (one, two), strict=True):
                     known.update(step.sources(role))
                 self.is_coded = self.is_coded or constant.coded or counterpart.coded
-                found = deviation(constant, counterpart)
-                if found is not None:
+                difference = deviation(constant, counterpart)
+                if difference is not None:
                     kind = f" the {constant.kind} of" if constant.kind != counterpart.kind else ""
                     words = f"the constant {constant.name!r} of {one.node.label} is not{kind} the other file's"
-                    yield _Off(pair, one, two, role, words, constant.values.size, found, clean)
+                    yield _Off(pair, one, two, role, words, constant.values.size, difference, clean)
 
     def _judged(self, item: _Off, beyond: Sequence[_Off], *, again: bool, scaled: bool) -> Finding:
         kind = item.deviation.kind
@@ -489,7 +507,7 @@ class _Comparison:
     def _is_moved_factor(self, item: _Off, beyond: Sequence[_Off]) -> bool:
         """Return whether an operator that scales was taken out or put in, or another constant has the inverse."""
         factor = item.deviation.factor
-        if self._scaling(self.mine) != self._scaling(self.other):
+        if self._scaling(self.candidate) != self._scaling(self.reference):
             return True
         others = [one.deviation.factor for one in beyond if one is not item and one.deviation.kind == FACTOR]
         return any(math.isclose(one * factor, 1.0, rel_tol=_SETTING) for one in others)
@@ -501,9 +519,9 @@ class _Comparison:
     @staticmethod
     def _is_swapped(item: _Off, beyond: Sequence[_Off]) -> bool:
         """Return whether the constant is the counterpart of another one, so that the pairing is in doubt."""
-        own = item.step.constants()[item.role]
+        constant = item.step.constants()[item.role]
         others = (one for one in beyond if one is not item and one.size == item.size)
-        return any(same_grid(own, one.twin.constants()[one.role]) for one in others)
+        return any(same_grid(constant, one.twin.constants()[one.role]) for one in others)
 
     # --- settings
 
@@ -520,7 +538,7 @@ class _Comparison:
                 for node in side.graph.nodes
                 if node.op_type in MOVING and node.op_type != "Identity" and side.is_root(node.outputs[0])
             )
-            for side in (self.mine, self.other)
+            for side in (self.candidate, self.reference)
         ]
         more, fewer = moving[0] - moving[1], moving[1] - moving[0]
         kinds = [[kind for kind, _ in items.elements()] for items in (more, fewer)]
@@ -528,41 +546,46 @@ class _Comparison:
 
     def _settings(self, pair: _Pair) -> Iterator[Finding]:
         clean = self._is_clean(pair) and self._is_laid_out_alike
-        for one, two in zip(pair.mine, pair.other, strict=True):
+        for one, two in zip(pair.candidate, pair.reference, strict=True):
             node, twin = one.node, two.node
             if one.is_bias or (node.op_type, node.domain) != (twin.op_type, twin.domain):
                 continue
-            told, beside = one.settings(), two.settings()
-            kinds = {self.mine.type_name(pair.tensor), self.other.type_name(self.to.get(pair.tensor, pair.tensor))}
+            settings, twin_settings = one.settings(), two.settings()
+            kinds = {
+                self.candidate.type_name(pair.tensor),
+                self.reference.type_name(self.to.get(pair.tensor, pair.tensor)),
+            }
             least = LIFTED if "float16" in kinds else 0.0
-            for name, value in told.items():
-                if name in beside and not _is_equal(value, beside[name], least):
-                    words = f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(beside[name])}"
+            for name, value in settings.items():
+                if name in twin_settings and not _is_equal(value, twin_settings[name], least):
+                    words = (
+                        f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(twin_settings[name])}"
+                    )
                     yield Finding(node, pair.tensor, words, clean)
 
     # --- operators
 
     def _operators(self, pair: _Pair) -> Iterator[Finding]:
         """Yield the operator that one file has and the other has not, where that is the only difference of a part."""
-        if not pair.wired or not pair.mine or not self._is_clean(pair):
+        if not pair.wired or not pair.candidate or not self._is_clean(pair):
             return
         around = [pair, *(self.pairs[name] for name in (*pair.reads, *pair.readers) if name in self.pairs)]
-        if any(step.node.domain not in _STANDARD for one in around for step in (*one.mine, *one.other)):
+        if any(step.node.domain not in _STANDARD for one in around for step in (*one.candidate, *one.reference)):
             return  # such an operator may do the work of several
-        kinds = [[step.kind for step in steps] for steps in (pair.mine, pair.other)]
+        kinds = [[step.kind for step in steps] for steps in (pair.candidate, pair.reference)]
         lacking = _one_more(kinds[0], kinds[1])
         if lacking is not None:
-            step = pair.other[lacking]
-            before = pair.other[lacking - 1].kind if lacking else self._made_by(self.other, step.node)
+            step = pair.reference[lacking]
+            before = pair.reference[lacking - 1].kind if lacking else self._made_by(self.reference, step.node)
             if self._is_needed(step, before):
-                near = pair.mine[min(lacking, len(pair.mine) - 1)].node
+                near = pair.candidate[min(lacking, len(pair.candidate) - 1)].node
                 words = f"{_named(step)} of the other file has no counterpart before {pair.tensor!r}"
                 yield Finding(near, pair.tensor, words, True)
             return
         more = _one_more(kinds[1], kinds[0])
         if more is not None:
-            step = pair.mine[more]
-            before = pair.mine[more - 1].kind if more else self._made_by(self.mine, step.node)
+            step = pair.candidate[more]
+            before = pair.candidate[more - 1].kind if more else self._made_by(self.candidate, step.node)
             if self._is_needed(step, before):
                 yield Finding(step.node, pair.tensor, f"{_named(step)} has no counterpart in the other file", True)
 
@@ -615,13 +638,13 @@ def _smoothed_norms(beyond: Sequence[_Off]) -> int:
 
 def _are_multiplied_alike(one: _Off, two: _Off) -> bool:
     """Return whether two constants of an operator are their counterparts, multiplied by the same factors."""
-    mine, other = one.step.constants(), one.twin.constants()
-    if mine[one.role].values.size != mine[two.role].values.size:
+    constants, twin_constants = one.step.constants(), one.twin.constants()
+    if constants[one.role].values.size != constants[two.role].values.size:
         return False
     # a / c = b / d of their numbers, as a d = b c, up to half a step of each.
     (a, b), (c, d) = (
         [(side[role].values.reshape(-1).astype(np.float64), _half_steps(side[role])) for role in (one.role, two.role)]
-        for side in (mine, other)
+        for side in (constants, twin_constants)
     )
     bound = sum(
         np.abs(x) * y_steps + np.abs(y) * x_steps + x_steps * y_steps for (x, x_steps), (y, y_steps) in ((a, d), (b, c))

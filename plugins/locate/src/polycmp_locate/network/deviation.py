@@ -89,22 +89,22 @@ def deviation(candidate: Constant, reference: Constant) -> Deviation | None:
     pair = _alike(candidate, reference)
     if pair is None:
         return None
-    mine, other = pair
-    if mine.values.dtype == other.values.dtype and np.array_equal(mine.values, other.values):
+    candidate, reference = pair
+    if candidate.values.dtype == reference.values.dtype and np.array_equal(candidate.values, reference.values):
         return None
     real = [dtype_class(item.values.dtype) == "float" for item in pair]
     if not any(real):
-        return _whole(mine, other)
+        return _whole(candidate, reference)
     if not all(real):
         return None
-    emptied = _emptied(mine, other)
+    emptied = _emptied(candidate, reference)
     if emptied is not None:
         return emptied
     with np.errstate(all="ignore"):
-        for one, two in _blocks(mine, other):
-            if _Judge(one, two).is_off:
-                whole = (one, two) if mine.values.size > _LARGE else (mine, other)
-                return None if _is_rounded(*whole) or _is_rounded(*whole[::-1]) else _Judge(*whole).judge()
+        for one, two in _blocks(candidate, reference):
+            if _Reals(one, two).is_off:
+                whole = (one, two) if candidate.values.size > _LARGE else (candidate, reference)
+                return None if _is_rounded(*whole) or _is_rounded(*whole[::-1]) else _Reals(*whole).deviation()
     return None
 
 
@@ -136,31 +136,33 @@ def _shaped(constant: Constant, shape: tuple[int, ...]) -> Constant:
     return replace(constant, values=constant.values.reshape(shape), step=shaped(constant.step), clipped=clipped)
 
 
-def _emptied(mine: Constant, other: Constant) -> Deviation | None:
+def _emptied(candidate: Constant, reference: Constant) -> Deviation | None:
     """Return that a constant, or a slice of it, holds only the code of 0, with a step beyond all that belongs there.
 
     A quantiser that is given zeros has no range to make a step of.
     """
-    if not mine.coded or not mine.values.size:
+    if not candidate.coded or not candidate.values.size:
         return None
-    along = [axis for axis, size in enumerate(mine.step.shape) if size > 1]
-    sliced = len(along) == 1 and mine.step.ndim == mine.values.ndim and mine.values.size > mine.step.size
-    rest = tuple(axis for axis in range(mine.values.ndim) if axis not in along) if sliced else None
-    reach = np.abs(other.values.astype(np.float64)).max(axis=rest, keepdims=True)
-    empty = ~mine.values.any(axis=rest, keepdims=True)
-    step = mine.step if sliced else mine.step.min()
+    along = [axis for axis, size in enumerate(candidate.step.shape) if size > 1]
+    sliced = (
+        len(along) == 1 and candidate.step.ndim == candidate.values.ndim and candidate.values.size > candidate.step.size
+    )
+    rest = tuple(axis for axis in range(candidate.values.ndim) if axis not in along) if sliced else None
+    reach = np.abs(reference.values.astype(np.float64)).max(axis=rest, keepdims=True)
+    empty = ~candidate.values.any(axis=rest, keepdims=True)
+    step = candidate.step if sliced else candidate.step.min()
     lost = empty & (step >= reach) & (reach > reach.max(initial=0.0) * _NOTHING)
     if not lost.any():
         return None
     words = f"only 0 in place of up to {np.max(reach, where=lost, initial=0.0):.4g}"
     where = f" in {np.count_nonzero(lost)} of {lost.size} slices" if lost.size > 1 else ""
-    return Deviation(EMPTIED, words + where, coded=True, rank=mine.values.ndim)
+    return Deviation(EMPTIED, words + where, coded=True, rank=candidate.values.ndim)
 
 
-def _blocks(mine: Constant, other: Constant) -> Iterator[tuple[Constant, Constant]]:
+def _blocks(candidate: Constant, reference: Constant) -> Iterator[tuple[Constant, Constant]]:
     """Yield two constants of one shape by as many slices along the first axis as fit the cache."""
-    for rows in _places(mine.values.shape):
-        yield _rows(mine, rows), _rows(other, rows)
+    for rows in _places(candidate.values.shape):
+        yield _rows(candidate, rows), _rows(reference, rows)
 
 
 def _places(shape: tuple[int, ...]) -> Iterator[_Rows]:
@@ -188,28 +190,28 @@ def _is_rounded(one: Constant, two: Constant) -> bool:
     return any(np.array_equal(two.values.astype(kind).astype(one.values.dtype), one.values) for kind in _ROUNDED)
 
 
-def _whole(mine: Constant, other: Constant) -> Deviation | None:
+def _whole(candidate: Constant, reference: Constant) -> Deviation | None:
     """Return how whole numbers deviate, which no tool rounds; places may be counted from the end."""
-    one, two = mine.values, other.values
+    one, two = candidate.values, reference.values
     if np.array_equal(one, two) or (one.dtype != bool and (np.any(one < 0) != np.any(two < 0))):
         return None
     at = tuple(np.argwhere(one != two)[0])
     return Deviation(WHOLE, _instead(one, two, at, int(np.count_nonzero(one != two))), rank=one.ndim)
 
 
-class _Judge:
+class _Reals:
     """The deviation of real numbers in the making.
 
     Args:
-        mine: The constant.
-        other: Its counterpart, in the same shape.
+        candidate: The constant.
+        reference: Its counterpart, in the same shape.
     """
 
-    def __init__(self, mine: Constant, other: Constant) -> None:
-        self.mine, self.other = mine, other
-        self.one = mine.values.astype(np.float64)
-        self.two = other.values.astype(np.float64)
-        self.coded = mine.coded or other.coded
+    def __init__(self, candidate: Constant, reference: Constant) -> None:
+        self.candidate, self.reference = candidate, reference
+        self.one = candidate.values.astype(np.float64)
+        self.two = reference.values.astype(np.float64)
+        self.coded = candidate.coded or reference.coded
         self.excused = np.empty(self.one.shape, np.bool_)
         for rows in _places(self.one.shape):
             self.excused[rows] = self._excused(rows)
@@ -219,7 +221,7 @@ class _Judge:
         """Whether any number is further off than both grids explain."""
         return bool(self._off(self.two).any())
 
-    def judge(self) -> Deviation:
+    def deviation(self) -> Deviation:
         """Return the deviation of a constant that is off."""
         off = self._off(self.two)
         kind, words = self._kind(off)
@@ -233,10 +235,10 @@ class _Judge:
             expected: The numbers to compare with.
             steps: The steps by which a number may be off on its grid.
         """
-        found = np.empty(self.one.shape, np.bool_)
+        off = np.empty(self.one.shape, np.bool_)
         for rows in _places(self.one.shape):
-            found[rows] = self._off_in(rows, expected[rows], steps)
-        return found
+            off[rows] = self._off_in(rows, expected[rows], steps)
+        return off
 
     def _off_in(self, rows: _Rows, expected: Floats, steps: float) -> NDArray[np.bool_]:
         """Return which numbers of some slices are off."""
@@ -244,7 +246,7 @@ class _Judge:
         size = np.maximum(np.abs(one), np.abs(expected))
         bounds = [
             2 * steps * item.unit * size + steps * _part(item.step, self.one.shape, rows)
-            for item in (self.mine, self.other)
+            for item in (self.candidate, self.reference)
         ]
         # Numbers of one grid are rounded once.
         bound = np.maximum(*bounds) if self._is_one_grid else bounds[0] + bounds[1]
@@ -253,22 +255,22 @@ class _Judge:
 
     @cached_property
     def _is_one_grid(self) -> bool:
-        return self.mine.kind == self.other.kind and np.array_equal(self.mine.step, self.other.step)
+        return self.candidate.kind == self.reference.kind and np.array_equal(self.candidate.step, self.reference.step)
 
     def _excused(self, rows: _Rows) -> NDArray[np.bool_]:
         """Return which numbers of some slices tools change on purpose, or that are no numbers on both sides."""
         one, two = np.abs(self.one[rows]), np.abs(self.two[rows])
         same_sign = np.sign(self.one[rows]) == np.sign(self.two[rows])
-        found = same_sign & (one >= MASKING) & (two >= MASKING)
-        if found.any():
-            found &= np.isin(one, MASKS) | np.isin(two, MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
-        found |= np.isnan(one) & np.isnan(two)
-        if "float16" in (self.mine.kind, self.other.kind):
-            found |= (one <= LIFTED) & (two <= LIFTED)
-        for item, own, beside in ((self.mine, one, two), (self.other, two, one)):
+        excused = same_sign & (one >= MASKING) & (two >= MASKING)
+        if excused.any():
+            excused &= np.isin(one, MASKS) | np.isin(two, MASKS) | ((one > 65000) & (two > 65000) & (one / two > 4))
+        excused |= np.isnan(one) & np.isnan(two)
+        if "float16" in (self.candidate.kind, self.reference.kind):
+            excused |= (one <= LIFTED) & (two <= LIFTED)
+        for item, magnitude, counterpart in ((self.candidate, one, two), (self.reference, two, one)):
             if item.clipped is not None:
-                found |= _part(item.clipped, self.one.shape, rows) & same_sign & (own < beside)
-        return np.asarray(found)
+                excused |= _part(item.clipped, self.one.shape, rows) & same_sign & (magnitude < counterpart)
+        return np.asarray(excused)
 
     def _kind(self, off: NDArray[np.bool_]) -> tuple[str, str]:
         """Return the kind of a deviation, and it in words."""

@@ -39,10 +39,14 @@ class SameNetwork(RunObserver):
             if one is None or two is None or one.path == two.path:
                 continue
             try:
-                mine, other = one.graph(), two.graph()
-                found = compare(mine, other) if compare is not None and mine is not None and other is not None else None
+                candidate, reference = one.graph(), two.graph()
+                differences = (
+                    compare(candidate, reference)
+                    if compare is not None and candidate is not None and reference is not None
+                    else None
+                )
             except ModelError:
                 continue  # the run itself says what is wrong with a file
-            if found is not None:
-                notes.update(dict.fromkeys(network_notes(found.faults, found.notes)))
+            if differences is not None:
+                notes.update(dict.fromkeys(network_notes(differences.faults, differences.notes)))
         outcome.notes[:0] = notes

@@ -17,12 +17,12 @@ def compare_files(candidate: ModelGraph, reference: ModelGraph) -> NetworkDiffer
     """
     if not isinstance(candidate, DeclaredGraph) or not isinstance(reference, DeclaredGraph):
         return None
-    found = compare_networks(candidate, reference)
+    network = compare_networks(candidate, reference)
     return NetworkDifferences(
-        tuple(item.words for item in found.accusing),
-        tuple(item.words for item in found.findings if not item.accuses),
-        tuple(whole_notes(found)),
-        found.trained_again,
-        *found.covered,
-        is_same=found.is_same,
+        tuple(item.words for item in network.accusing),
+        tuple(item.words for item in network.findings if not item.accuses),
+        tuple(whole_notes(network)),
+        network.trained_again,
+        *network.covered,
+        is_same=network.is_same,
     )

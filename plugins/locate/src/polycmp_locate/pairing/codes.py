@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from ml_dtypes import iinfo
 from numpy.typing import NDArray
 
 from polycmp.graph import ModelGraph, weight_values
@@ -57,7 +57,7 @@ class Quantisation:
     @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest number that codes can represent."""
-        low, high = _bounds(self.dtype)
+        low, high = code_limits(self.dtype)
         scale, zero = self.scale.astype(np.float64), self.zero.astype(np.float64)
         return float(((low - zero) * scale).max()), float(((high - zero) * scale).min())
 
@@ -77,11 +77,22 @@ class Quantisation:
         Args:
             numbers: The numbers.
         """
+        return np.clip(np.nan_to_num(self.places(numbers)), *code_limits(self.dtype)).astype(self.dtype)
+
+    def places(self, numbers: Any) -> NDArray[np.float64]:
+        """Return the nearest codes of numbers as if codes went on beyond the ends of their type.
+
+        Args:
+            numbers: The numbers.
+        """
         array = to_numpy(numbers)
         scale, zero = (self._shaped(item, array.ndim).astype(np.float64) for item in (self.scale, self.zero))
         with np.errstate(all="ignore"):
-            wide = np.rint(array.astype(np.float64) / scale) + zero
-        return np.clip(np.nan_to_num(wide), *_bounds(self.dtype)).astype(self.dtype)
+            return np.asarray(np.rint(array.astype(np.float64) / scale) + zero)
+
+    def zero_places(self, rank: int) -> NDArray[np.float64]:
+        """Return the code of 0 in a shape that fits a tensor of a rank."""
+        return self._shaped(self.zero, rank).astype(np.float64)
 
     def _shaped(self, values: NDArray[Any], rank: int) -> NDArray[Any]:
         if values.size == 1:
@@ -89,10 +100,10 @@ class Quantisation:
         return values.reshape([-1 if place == self.axis % rank else 1 for place in range(rank)])
 
 
-def _bounds(kind: np.dtype[Any]) -> tuple[int, int]:
-    sign, bits = re.fullmatch(r"(u?)int(\d+)", kind.name).groups()  # type: ignore[union-attr]  # NumPy knows no int4
-    size = 2 ** int(bits)
-    return (0, size - 1) if sign else (-size // 2, size // 2 - 1)
+def code_limits(kind: np.dtype[Any]) -> tuple[int, int]:
+    """Return the smallest and the largest number of a type of whole numbers, also of 4 bits."""
+    info = iinfo(kind)
+    return int(info.min), int(info.max)
 
 
 def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str]) -> dict[str, Quantisation | None]:

@@ -77,8 +77,7 @@ def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> Pa
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
-        model_loader = loader.loader if isinstance(loader, _RenamedPart) else loader
-        return _RenamingRunner(partitioned_run.make(model_loader, same_inputs), names)
+        return _RenamingRunner(partitioned_run.make(loader, same_inputs), names)
 
     variants = partitioned_run.variants
     return PartitionedRun(
@@ -123,26 +122,11 @@ class _RenamedGraph:
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes tensors from others."""
-        return _RenamedPart(self._graph.cut(renamed(inputs, self._model_names), outputs))
+        return self._graph.cut(renamed(inputs, self._model_names), outputs)
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
-        return _RenamedPart(self._graph.mark(outputs))
-
-
-class _RenamedPart(Loader[Any]):
-    """A part of such a model.
-
-    Args:
-        loader: Makes it, with the model's own names.
-    """
-
-    def __init__(self, loader: Loader[Any]) -> None:
-        self.loader = loader
-
-    def call_impl(self) -> Any:
-        """Load the part."""
-        return self.loader()
+        return self._graph.mark(outputs)
 
 
 class _RenamingRunner(Runner):

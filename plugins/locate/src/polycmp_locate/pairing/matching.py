@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorMetadata
@@ -58,6 +58,24 @@ def pair_sides(candidate: ModelSide, reference: ModelSide, known_pairs: Mapping[
     return without_sizes if len(without_sizes.matches) > len(pairing.matches) else pairing
 
 
+class _Half(NamedTuple):
+    """One of the two graphs that are paired.
+
+    Attributes:
+        side: The graph.
+        images: The other graph's tensors by those of this one, roots of classes.
+        is_candidate: Whether it is the candidate's.
+    """
+
+    side: ModelSide
+    images: dict[str, str]
+    is_candidate: bool
+
+    def ordered(self, one: str, two: str) -> tuple[str, str]:
+        """Return a tensor of this graph and one of the other with the candidate's first, or the reverse of that."""
+        return (one, two) if self.is_candidate else (two, one)
+
+
 class _Matching:
     """One pairing in the making, of classes of tensors that are the same but for rounding.
 
@@ -75,6 +93,8 @@ class _Matching:
         self.resized = False
         self.to_reference: dict[str, str] = {}
         self.to_candidate: dict[str, str] = {}
+        halves = _Half(candidate, self.to_reference, True), _Half(reference, self.to_candidate, False)
+        self.ways = halves, halves[::-1]
         self.methods: dict[str, str] = {}
         self.direct: dict[str, Match] = {}
         self.doubted: dict[str, str] = {}
@@ -96,8 +116,8 @@ class _Matching:
         self._by_names()
         self._by_weights()
         while (
-            self._absorb()
-            or self._fold()
+            any(self._absorb(*way) for way in self.ways)
+            or any(self._fold(*way) for way in self.ways)
             or self._forward()
             or self._backward()
             or self._doubt()
@@ -245,89 +265,72 @@ class _Matching:
 
     def _absorb_named(self, match: Match) -> None:
         """Match codes with an activation where their name says that they represent its result."""
-        candidate, reference = self.candidate.root(match.candidate), self.reference.root(match.reference)
-        activation = activation_of(self.reference, reference)
-        codes = code_ends(self.candidate, candidate, activation) if activation is not None else []
-        if activation is not None and codes and reference not in self.to_candidate:
-            self._join(self._cut(self.candidate, candidate, codes, activation), reference, match.method)
+        roots = self.candidate.root(match.candidate), self.reference.root(match.reference)
+        for quantised, exact in self.ways:
+            name, image = quantised.ordered(*roots)
+            activation = activation_of(exact.side, image)
+            codes = code_ends(quantised.side, name, activation) if activation is not None else []
+            if activation is None or not codes or image in exact.images:
+                continue
+            self._join(*quantised.ordered(self._cut(quantised, name, codes, activation), image), match.method)
             before = activation.operand(0)
-            if codes[0] == candidate:
-                self.uncut[candidate] = before
-            else:  # the activation reads the rounded tensor, from any operator: a normalisation may be folded
-                self._join(candidate, self.reference.root(before), match.method)
-            self.absorbed.append(absorbed(self.candidate, codes[0], self.reference, activation).sentence)
+            if codes[0] != name:  # the activation reads it, from any operator: a normalisation may be folded
+                self._join(*quantised.ordered(name, exact.side.root(before)), match.method)
+            elif quantised.is_candidate:
+                self.uncut[name] = before
+            self.absorbed.append(absorbed(quantised.side, codes[0], exact.side, activation).sentence)
             return
-        activation = activation_of(self.candidate, candidate)
-        codes = code_ends(self.reference, reference, activation) if activation is not None else []
-        if activation is not None and codes and candidate not in self.to_reference:
-            self._join(candidate, self._cut(self.reference, reference, codes, activation), match.method)
-            if codes[0] != reference:
-                self._join(self.candidate.root(activation.operand(0)), reference, match.method)
-            self.absorbed.append(absorbed(self.reference, codes[0], self.candidate, activation).sentence)
 
     @staticmethod
-    def _cut(side: ModelSide, name: str, codes: list[str], activation: GraphNode) -> str:
+    def _cut(quantised: _Half, name: str, codes: list[str], activation: GraphNode) -> str:
         """Return the root of the codes that do an activation, which are a class of their own from now on."""
         if codes[0] == name:
-            side.replaced[name] = f"{plain_type(side.maker[name])} and {activation.op_type}"
+            quantised.side.replaced[name] = f"{plain_type(quantised.side.maker[name])} and {activation.op_type}"
         else:
-            side.split(codes, activation.op_type)
+            quantised.side.split(codes, activation.op_type)
         return codes[0]
 
-    def _absorb(self) -> bool:
+    def _absorb(self, quantised: _Half, exact: _Half) -> bool:
         """Match codes with the activation that has no other counterpart; return whether any was."""
-        in_candidate = list(find_absorbed(self.candidate, self.to_reference, self.reference, self.to_candidate))
-        for name, activation, codes in in_candidate:
-            root = self._cut(self.candidate, name, codes, activation)
-            method = self.methods[name]
+        absorbing = list(find_absorbed(quantised.side, quantised.images, exact.side, exact.images))
+        for name, activation, codes in absorbing:
+            root, method = self._cut(quantised, name, codes, activation), self._method(quantised, name)
             if root == name:
-                del self.to_candidate[self.to_reference.pop(name)]
-                self.uncut[root] = activation.operand(0)
-            self._join(root, self.reference.root(activation.outputs[0]), method)
-            self.absorbed.append(absorbed(self.candidate, codes[0], self.reference, activation).sentence)
-        in_reference = list(find_absorbed(self.reference, self.to_candidate, self.candidate, self.to_reference))
-        for name, activation, codes in in_reference:
-            root = self._cut(self.reference, name, codes, activation)
-            method = self.methods[self.to_candidate[name]]
-            if root == name:
-                del self.to_reference[self.to_candidate.pop(name)]
-            self._join(self.candidate.root(activation.outputs[0]), root, method)
-            self.absorbed.append(absorbed(self.reference, codes[0], self.candidate, activation).sentence)
-        return bool(in_candidate or in_reference)
+                del exact.images[quantised.images.pop(name)]
+                if quantised.is_candidate:
+                    self.uncut[root] = activation.operand(0)
+            self._join(*quantised.ordered(root, exact.side.root(activation.outputs[0])), method)
+            self.absorbed.append(absorbed(quantised.side, codes[0], exact.side, activation).sentence)
+        return bool(absorbing)
 
-    def _fold(self) -> bool:
+    def _fold(self, optimised: _Half, exact: _Half) -> bool:
         """Match what an operator makes with the result of the normalisation that was folded into it; if any was."""
-        in_candidate = list(find_folded(self.candidate, self.to_reference, self.reference, self.to_candidate))
-        for name, node in in_candidate:
-            method = self.methods[name]
-            del self.to_candidate[self.to_reference.pop(name)]
-            self._join(name, node.outputs[0], method)
-        in_reference = list(find_folded(self.reference, self.to_candidate, self.candidate, self.to_reference))
-        for name, node in in_reference:
-            method = self.methods[self.to_candidate[name]]
-            del self.to_reference[self.to_candidate.pop(name)]
-            self._join(node.outputs[0], name, method)
-        return bool(in_candidate or in_reference)
+        folding = list(find_folded(optimised.side, optimised.images, exact.side, exact.images))
+        for name, node in folding:
+            method = self._method(optimised, name)
+            del exact.images[optimised.images.pop(name)]
+            self._join(*optimised.ordered(name, node.outputs[0]), method)
+        return bool(folding)
+
+    def _method(self, half: _Half, name: str) -> str:
+        """Return how a tensor of one of the graphs was matched."""
+        return self.methods[name if half.is_candidate else half.images[name]]
 
     # --- weights
 
     def _by_weights(self) -> None:
         """Match what operators of one type make that alone read a weight of one name."""
-        candidate_readers = self._weight_readers(self.candidate)
-        reference_readers = self._weight_readers(self.reference)
-        for key, node in candidate_readers.items():
-            twin = reference_readers.get(key)
-            if node is None or twin is None:
-                continue
-            self._join_products(node, twin, SAME_WEIGHT)
-        for (name, kind), node in candidate_readers.items():
-            end = reference_readers.get((name, "MatMul")) if kind == "Gemm" else None
-            if node is not None and end is not None:
-                self._join_sum(node.outputs[0], _end(self.reference, end, biased=has_bias(node)), SAME_WEIGHT)
-        for (name, kind), node in reference_readers.items():
-            end = candidate_readers.get((name, "MatMul")) if kind == "Gemm" else None
-            if node is not None and end is not None:
-                self._join_sum(_end(self.candidate, end, biased=has_bias(node)), node.outputs[0], SAME_WEIGHT)
+        readers = [self._weight_readers(side) for side in (self.candidate, self.reference)]
+        for key, node in readers[0].items():
+            twin = readers[1].get(key)
+            if node is not None and twin is not None:
+                self._join_products(node, twin, SAME_WEIGHT)
+        for (half, other), (gemms, products) in zip(self.ways, (readers, readers[::-1]), strict=True):
+            for (name, kind), node in gemms.items():
+                product = products.get((name, "MatMul")) if kind == "Gemm" else None
+                if node is not None and product is not None:
+                    end = _end(other.side, product, biased=has_bias(node))
+                    self._join_sum(*half.ordered(node.outputs[0], end), SAME_WEIGHT)
 
     def _join_products(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
         """Match what two operators of one type make, after the sum where only one of them adds its bias itself.

@@ -138,12 +138,12 @@ class Joint:
     Attributes:
         nodes: In an order in which both models can run them.
         to_reference: The reference's name of each tensor, by the candidate's.
-        dropped: Pairs that could not be true, since each would be made of the other.
+        matches: The pairs, without those that could not be true, since each would be made of the other.
     """
 
     nodes: list[PartNode] = field(default_factory=list)
     to_reference: Mapping[str, str] = field(default_factory=dict)
-    dropped: list[Match] = field(default_factory=list)
+    matches: tuple[Match, ...] = ()
 
 
 def join(pairing: Pairing, candidate: ModelSide, reference: ModelSide) -> Joint:
@@ -155,22 +155,37 @@ def join(pairing: Pairing, candidate: ModelSide, reference: ModelSide) -> Joint:
         reference: The reference's.
     """
     matches = list(pairing.matches)
-    dropped: list[Match] = []
     while True:
         builder = _Builder(matches, candidate, reference, pairing.uncut)
         nodes, stuck = _in_order(
             [builder.node(match) for match in matches], {*candidate.graph.inputs, *reference.graph.inputs}
         )
         if not stuck:
-            return Joint(nodes, builder.to_reference, dropped)
-        weakest = _weakest([match for match in matches if match.candidate in stuck])
-        dropped.append(weakest)
-        matches.remove(weakest)
+            return Joint(nodes, builder.to_reference, tuple(matches))
+        matches.remove(_weakest([match for match in matches if match.candidate in stuck]))
 
 
 def _weakest(matches: Sequence[Match]) -> Match:
     """Return the pair with the weakest evidence, the last of several."""
     return max(reversed(matches), key=lambda match: match.candidate != match.reference and match.method != GIVEN)
+
+
+def shared_names(
+    matches: Iterable[Match], candidate: ModelSide, reference: ModelSide
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the reference's name of each paired tensor and input, by the candidate's, and the first of these back.
+
+    Args:
+        matches: The pairs.
+        candidate: The candidate's graph.
+        reference: The reference's.
+    """
+    inputs = {name: name for name in (*candidate.graph.inputs, *reference.graph.inputs)}
+    to_reference = {**inputs, **{match.candidate: match.reference for match in matches}}
+    first: dict[str, str] = {}
+    for name, target in to_reference.items():
+        first.setdefault(target, name)
+    return to_reference, first
 
 
 class _Builder:
@@ -179,11 +194,7 @@ class _Builder:
     ) -> None:
         self.candidate, self.reference = candidate, reference
         self.uncut = uncut
-        inputs = {name: name for name in (*candidate.graph.inputs, *reference.graph.inputs)}
-        self.to_reference = {**inputs, **{match.candidate: match.reference for match in matches}}
-        self.first: dict[str, str] = {}
-        for name, target in self.to_reference.items():
-            self.first.setdefault(target, name)
+        self.to_reference, self.first = shared_names(matches, candidate, reference)
 
     def node(self, match: Match) -> PartNode:
         """Return the operator of a pair."""

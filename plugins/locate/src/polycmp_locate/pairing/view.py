@@ -60,8 +60,7 @@ def align(
     candidate_side, reference_side = ModelSide(candidate.graph, inputs, ends), ModelSide(reference.graph, inputs, ends)
     pairing = pair_sides(candidate_side, reference_side, known_pairs)
     joint = join(pairing, candidate_side, reference_side)
-    dropped = set(joint.dropped)
-    pairing = replace(pairing, matches=tuple(match for match in pairing.matches if match not in dropped))
+    pairing = replace(pairing, matches=joint.matches)
     shown = tensor_outputs(reference.graph)
     outputs = tuple(name for name in tensor_outputs(candidate.graph) if joint.to_reference.get(name) in shown)
     reference_inputs = reference.graph.inputs
@@ -357,7 +356,12 @@ def behind(graph: SharedGraph, tensor: str, inputs: Collection[str]) -> list[Gra
     return nodes
 
 
+def file_graph(graph: ModelGraph) -> ModelGraph:
+    """Return the graph of a model by its own names, whether it is searched alone or beside another."""
+    return graph.side.graph if isinstance(graph, SharedGraph) else graph
+
+
 def declared_graph(graph: ModelGraph) -> DeclaredGraph | None:
-    """Return the graph of a file by its own names, whether it is searched alone or beside another; None of others."""
-    model_graph = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    """Return the graph of a file by its own names, as `file_graph` does; None of others."""
+    model_graph = file_graph(graph)
     return model_graph if isinstance(model_graph, DeclaredGraph) else None

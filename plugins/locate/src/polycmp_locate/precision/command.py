@@ -13,7 +13,7 @@ import click
 from polycmp.command import common_params, examples
 from polycmp.debug import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.spec import opt
-from polycmp_locate.ddmin import least_passing
+from polycmp_locate.ddmin import fewest_passing
 from polycmp_locate.options import JUDGING, MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
@@ -79,23 +79,6 @@ class PrecisionSearch:
     files: list[str] = field(default_factory=list)
 
 
-def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | None:
-    """Return the smallest number of operators in float32 with which the check passes; None if there is none.
-
-    Args:
-        count: Number of operators.
-        passes: Returns whether it passes with so many.
-        linear: Whether to try one number after the other instead of halving, which supposes that more never hurt.
-    """
-    if passes(0):
-        return 0
-    if linear:
-        return next((size for size in range(1, count + 1) if passes(size)), None)
-    if not passes(count):
-        return None
-    return least_passing(passes, 0, count)
-
-
 def _precision(call: Invocation) -> int:
     from polycmp.errors import UsageError
     from polycmp_locate.onnx_extra import require_onnx
@@ -150,7 +133,8 @@ def _with_check(call: Invocation) -> int:
     with call.progress() as on_stage:
         passes = _passes(call, model_with_names, result, stepper, replay, on_stage)
         try:
-            result.float_count = search(len(names), passes, linear=call.section(PrecisionSection).mode == "linear")
+            linear = call.section(PrecisionSection).mode == "linear"
+            result.float_count = fewest_passing(passes, len(names), linear=linear)
         finally:
             stepper.close()
     output = call.params["output"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from polycmp_locate.precision.model_pair import REAL, ModelPair
 from polycmp_locate.precision.splice import Splice, add_domains, static_nodes
-from polycmp_onnx import OnnxGraph, clean_up, sort_nodes
+from polycmp_onnx import clean_up, sort_nodes
 from polycmp_onnx.graph import keep_items, reads
 from polycmp_onnx.load import OnnxLoader
 
@@ -202,15 +202,6 @@ class Mixer(ModelPair):
 
 #: Operators that multiply matrices, and so take most of the time.
 _EXPENSIVE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention"})
-
-
-def graph_of(model: ModelProto) -> OnnxGraph:
-    """Return a model as a graph that the core can look into.
-
-    Args:
-        model: The model, which must not be changed any more.
-    """
-    return OnnxGraph(model)
 
 
 def _joined(nodes: Sequence[Any], dynamic: Collection[str], pairs: Collection[str]) -> list[list[int]]:

@@ -30,6 +30,8 @@ class Reproduction:
         sentence: Description of the fault, in one sentence.
         origin: The command that found it; empty if that is not to be told.
         remake: The words of the command that makes the expected outputs anew; none if nothing does.
+        title: Heading of the README.
+        content: What the files hold, for the README; empty for what the exit status means.
     """
 
     words: Sequence[str]
@@ -37,6 +39,8 @@ class Reproduction:
     sentence: str
     origin: str
     remake: Sequence[str] = ()
+    title: str = "A reduced model"
+    content: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> Reproduction:
@@ -69,12 +73,13 @@ class Reproduction:
         """
         meaning = "Any exit status but 0" if self.status is None else f"Exit status {self.status}"
         lines = ["#!/bin/sh", f"# {meaning}: the fault is there."]
-        lines += [remade_by(self.remake)] if self.remake else []
+        lines += [f"{_REMAKE_COMMENT}{shlex.join(self.remake)}"] if self.remake else []
         lines += ['cd "$(dirname "$0")" || exit 3', f"exec {shlex.join(self.words)}", ""]
         with atomic_write(str(folder / SCRIPT)) as file:
             file.write(to_bytes("\n".join(lines)))
         origin = f"Found by `{self.origin}`. " if self.origin else ""
-        page = f"# A reduced model\n\n{self.sentence}.\n\n{origin}{meaning} means: it is there.\n"
+        content = self.content or f"{meaning} means: it is there."
+        page = f"# {self.title}\n\n{self.sentence}.\n\n{origin}{content}\n"
         with atomic_write(str(folder / "README.md")) as file:
             file.write(to_bytes(f"{page}\n    sh run.sh\n"))
 
@@ -104,8 +109,3 @@ def run_in(folder: Path, words: Sequence[str], programs: str = "") -> int:
         capture_output=True,
         check=False,
     ).returncode
-
-
-def remade_by(words: Sequence[str]) -> str:
-    """Return the script's comment with the command that makes the expected outputs."""
-    return f"{_REMAKE_COMMENT}{shlex.join(words)}"

@@ -23,7 +23,7 @@ from polycmp.runs import (
 from polycmp.session import judge_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.narrowed import for_outputs
-from polycmp_locate.reduce.parts import ModelPart
+from polycmp_locate.reduce.parts import ModelPart, ReferenceTensors
 from polycmp_locate.reduce.search import State
 from polycmp_locate.whole_outputs import why_failed
 
@@ -153,6 +153,9 @@ class BackendJudge:
     Args:
         failure: Failure of the whole model; a part has to do the same: differ, or fail to run.
         resolved: The run.
+
+    Attributes:
+        tensors: The reference's tensors.
     """
 
     def __init__(self, failure: FailingModel, resolved: Resolved) -> None:
@@ -161,7 +164,7 @@ class BackendJudge:
         self._compare = resolved.plan.compare
         self._registry = resolved.registry
         self._tolerances = open_tolerances(resolved, failure.reference.label)
-        self._known: dict[str, Any] = dict(failure.feed)
+        self.tensors: ReferenceTensors = ReferenceTensors(failure.reference, failure.feed)
 
     def __call__(self, part: ModelPart) -> State:
         """Run the part on both backends and compare."""
@@ -177,16 +180,6 @@ class BackendJudge:
         if self.failure.error:
             return "passes"
         return "passes" if self._agree(outputs, expected) else "fails"
-
-    def tensors(self, names: tuple[str, ...]) -> dict[str, Any] | None:
-        """Return the reference's tensors of these names; None if it cannot show them."""
-        missing = [name for name in names if name not in self._known]
-        if missing:
-            outputs = self.failure.reference.run_part(self.failure.feed, missing)
-            if outputs is None:
-                return None
-            self._known.update(outputs)
-        return {name: self._known[name] for name in names}
 
     def expected(self, part: ModelPart) -> dict[str, Any]:
         """Return the reference's outputs of a part that was judged."""

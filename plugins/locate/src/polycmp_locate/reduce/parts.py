@@ -1,12 +1,14 @@
-"""Parts of a model: their operators, inputs and outputs."""
+"""Parts of a model: their operators, inputs and outputs, and what a reference feeds them with."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from polycmp.graph import ModelGraph
-from polycmp.layerwise import makers, static_tensors
+from polycmp.layerwise import PartitionedRun, makers, static_tensors
+from polycmp.tensors import Feed
 
 
 @dataclass(frozen=True)
@@ -91,3 +93,25 @@ class PartCutter:
     def last(self, count: int, nodes: Collection[int], outputs: Iterable[str]) -> ModelPart:
         """Return the part of the last `count` of some operators."""
         return self.between(sorted(nodes)[-count:], outputs)
+
+
+class ReferenceTensors:
+    """The reference's tensors for some inputs of the model, each computed once.
+
+    Args:
+        reference: The backend that makes what parts read.
+        feed: The inputs.
+    """
+
+    def __init__(self, reference: PartitionedRun, feed: Feed) -> None:
+        self._reference, self._feed = reference, feed
+        self._known: dict[str, Any] = dict(feed)
+
+    def __call__(self, names: Sequence[str]) -> dict[str, Any] | None:
+        """Return the tensors of these names; None if the reference cannot show them."""
+        missing = [name for name in names if name not in self._known]
+        outputs = self._reference.run_part(self._feed, missing) if missing else {}
+        if outputs is None:
+            return None
+        self._known.update(outputs)
+        return {name: self._known[name] for name in names}

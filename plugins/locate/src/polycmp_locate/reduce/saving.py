@@ -42,11 +42,11 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
     tensors, expected = judge.tensors(part.inputs) or {}, judge.expected(part)
     name = f"model{Path(model.path).suffix}"
     model.save(failure.candidate.part(tensors, part.outputs), str(place / name))  # what was written was verified
-    _write_tensors(place, registry, tensors, failure.reference.label, expected)
-    words = _words(plan, registry, judge, part, name)
+    write_tensors(place, registry, tensors, failure.reference.label, expected)
+    words = repeating(plan, registry, failure.candidate.label, name, judge.comparison(part.outputs))
     status = EXIT_FAILED if failure.error else EXIT_DIFFERENT
     remake = remaking(plan, registry, failure.reference.label, name)
-    case = Reproduction(["polycmp", *words], status, failure.sentence, plan.command, remake)
+    case = Reproduction(words, status, failure.sentence, plan.command, remake)
     case.write(place)
     return case.shows_the_fault(place)
 
@@ -68,22 +68,40 @@ def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str
     return ["polycmp", *to_words(without_other_files, registry)]
 
 
-def _write_tensors(
+def repeating(plan: Plan, registry: Registry, label: str, model: str, compare: ComparePlan) -> list[str]:
+    """Return the command that repeats the fault in the folder of a case.
+
+    Args:
+        plan: The search's plan.
+        registry: The plugins.
+        label: The candidate.
+        model: The case's model file.
+        compare: The options of comparing.
+    """
+    backend = next(item for item in plan.backends if item.label == label)
+    repeated = _in_folder(plan, backend, model, compare, FilesPlan(load_outputs=(EXPECTED,)))
+    return ["polycmp", *to_words(without_written_files(repeated), registry)]
+
+
+def write_tensors(
     place: Path, registry: Registry, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]
 ) -> None:
+    """Write the inputs of a case and what the reference makes of them.
+
+    Args:
+        place: The case.
+        registry: The plugins.
+        tensors: The inputs.
+        label: The reference.
+        expected: Its outputs.
+
+    Raises:
+        FileError: A file cannot be written.
+    """
     with InputsWriter(str(place / INPUTS), registry) as writer:
         writer.add(tensors)
     with OutputsWriter(str(place / EXPECTED), registry) as outputs:
         outputs.add(label, expected, 0.0)
-
-
-def _words(plan: Plan, registry: Registry, judge: BackendJudge, part: ModelPart, model: str) -> list[str]:
-    """Return the words of the command that repeats the fault in the folder."""
-    label = judge.failure.candidate.label
-    backend = next(item for item in plan.backends if item.label == label)
-    compare, files = judge.comparison(part.outputs), FilesPlan(load_outputs=(EXPECTED,))
-    repeated = _in_folder(plan, backend, model, compare, files)
-    return to_words(without_written_files(repeated), registry)
 
 
 def _in_folder(plan: Plan, backend: BackendPlan, model: str, compare: ComparePlan, files: FilesPlan) -> Plan:

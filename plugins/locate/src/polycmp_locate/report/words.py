@@ -57,13 +57,13 @@ def sentence(located: Located) -> str:
     row = judged.first_bad
     if row is None:
         return _nothing(located)
-    return f"{_accusation(row, located)}{_outputs_agree(located)}{_operators(located)}{_where(judged.origin or row)}"
+    return f"{_accusation(row, located)}{_outputs_agree(located)}{_operators(located)}{_where(judged.accused or row)}"
 
 
 def _operators(located: Located) -> str:
     """Name the operators of both models that make the tensor, where they are not the same ones."""
     judged = located.judged
-    row = judged.origin or judged.first_bad
+    row = judged.accused
     node = row.node if row is not None else None
     if not isinstance(node, PartNode) or not node.reference_ops:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +76,11 @@ def figures(tensor: Any) -> Figures | None:
     return Figures(low if left else 0.0, high if left else 0.0, nan, array.size - nan - left, array.size)
 
 
+def figures_of(tensors: Mapping[str, Any]) -> dict[str, Figures]:
+    """Return the figures of the tensors that have some, by name."""
+    return {name: value for name, tensor in tensors.items() if (value := figures(tensor)) is not None}
+
+
 def largest_of(name: str) -> float:
     """Return the largest finite number of a type of real numbers, by its name; infinite for steps of a scale."""
     if is_steps(name):
@@ -100,24 +106,24 @@ def rounding(tensor_type: np.dtype[Any]) -> float:
 _EXPLAINED, _ENOUGH = 0.9, 16.0
 
 
-def gain(own: Any, other: Any) -> float:
+def gain(actual: Any, expected: Any) -> float:
     """Return the largest share by which a whole row, along the first axis, is off alike; 0 if none is.
 
     Args:
-        own: A tensor of real numbers.
-        other: The one to believe, of the same shape.
+        actual: A tensor of real numbers.
+        expected: The one to believe, of the same shape.
     """
-    if not other.size:
+    if not expected.size:
         return 0.0
-    rows = other.shape[0] if other.ndim > 1 else 1
-    x, error = (array.reshape(rows, -1).astype(np.float64) for array in (other, own))
+    rows = expected.shape[0] if expected.ndim > 1 else 1
+    x, error = (array.reshape(rows, -1).astype(np.float64) for array in (expected, actual))
     with np.errstate(all="ignore"):
         error = error - x
         of_x, of_error, both = (x * x).sum(axis=1), (error * error).sum(axis=1), (x * error).sum(axis=1)
         slope = np.abs(both) / of_x
         good = (both * both >= _EXPLAINED * of_x * of_error) & (of_x * of_x >= _ENOUGH * (x**4).sum(axis=1))
-        found = slope[good & np.isfinite(slope)]
-    return float(found.max(initial=0.0))
+        gains = slope[good & np.isfinite(slope)]
+    return float(gains.max(initial=0.0))
 
 
 def dot(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
@@ -132,16 +138,16 @@ def dot(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
 _SYSTEMATIC = 0.5
 
 
-def whole_gain(own: Any, other: Any) -> float:
+def whole_gain(actual: Any, expected: Any) -> float:
     """Return the share by which a whole tensor is off alike, if that makes half of its error or more; 0 if not.
 
     Args:
-        own: A tensor of real numbers.
-        other: The one to believe, of the same shape.
+        actual: A tensor of real numbers.
+        expected: The one to believe, of the same shape.
     """
-    if other.size < _ENOUGH:
+    if expected.size < _ENOUGH:
         return 0.0
-    x, error = other.reshape(-1).astype(np.float64), own.reshape(-1).astype(np.float64)
+    x, error = expected.reshape(-1).astype(np.float64), actual.reshape(-1).astype(np.float64)
     with np.errstate(all="ignore"):
         error = error - x
         of_x, of_error, both = dot(x, x), dot(error, error), dot(x, error)
@@ -150,11 +156,11 @@ def whole_gain(own: Any, other: Any) -> float:
     return abs(both) / of_x
 
 
-def row_gain(own: Any, other: Any) -> float:
+def row_gain(actual: Any, expected: Any) -> float:
     """Return the larger of `gain` and `whole_gain`; 0 for tensors of different shapes.
 
     Args:
-        own: A tensor of real numbers.
-        other: The one to believe.
+        actual: A tensor of real numbers.
+        expected: The one to believe.
     """
-    return max(gain(own, other), whole_gain(own, other)) if own.shape == other.shape else 0.0
+    return max(gain(actual, expected), whole_gain(actual, expected)) if actual.shape == expected.shape else 0.0

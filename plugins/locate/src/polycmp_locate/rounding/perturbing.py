@@ -49,8 +49,8 @@ def _jolt(array: NDArray[Any], units: float, rng: np.random.Generator) -> NDArra
         wide = array.astype(np.float64)
         away = units * _last_place(array, wide) * rng.choice((-1.0, 1.0), array.shape)
         moved: NDArray[Any] = (wide + away).astype(array.dtype)
-        kept: NDArray[Any] = np.where(np.isfinite(moved.astype(np.float64)), moved, array)
-    return kept
+        finite: NDArray[Any] = np.where(np.isfinite(moved.astype(np.float64)), moved, array)
+    return finite
 
 
 def _last_place(array: NDArray[Any], wide: NDArray[np.float64]) -> NDArray[Any]:

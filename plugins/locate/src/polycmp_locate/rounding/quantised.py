@@ -47,7 +47,7 @@ class StepError:
     Attributes:
         gain: By which factor its numbers are the reference's, in the least squares; 1 for a tensor of zeros.
         beyond: Share of its elements that are off by more than rounding to steps explains.
-        left: Share that would still be off if the factor were removed.
+        unexplained: Share that would still be off if the factor were removed.
         largest: Largest error, divided by the largest magnitude of the reference.
         low: Smallest number.
         high: Largest number.
@@ -64,7 +64,7 @@ class StepError:
 
     gain: float
     beyond: float
-    left: float
+    unexplained: float
     largest: float
     low: float
     high: float
@@ -85,7 +85,7 @@ class StepError:
     @property
     def is_only_scaled(self) -> bool:
         """Whether the factor is all there is to it; one beyond any mistake in a scale is that of a clipped mask."""
-        return self.is_scaled and self.left <= _CLIPPED and _LEAST < abs(self.gain) < 1.0 / _LEAST
+        return self.is_scaled and self.unexplained <= _CLIPPED and _LEAST < abs(self.gain) < 1.0 / _LEAST
 
     @property
     def is_clipped(self) -> bool:
@@ -120,8 +120,8 @@ class StepError:
 
 
 def step_error(
-    own: NDArray[Any],
-    other: NDArray[Any],
+    actual: NDArray[Any],
+    expected: NDArray[Any],
     limit: float,
     beside: NDArray[np.bool_] | None = None,
     least: float = 0.0,
@@ -133,8 +133,8 @@ def step_error(
     """Return the error of a tensor of real numbers.
 
     Args:
-        own: The candidate's tensor.
-        other: The reference's, of the same shape.
+        actual: The candidate's tensor.
+        expected: The reference's, of the same shape.
         limit: Largest error that rounding to steps explains, relative to the largest magnitude.
         beside: Mask of the numbers of the flat reference that are beside others that only mask; None if none is.
         least: The least magnitude to hold errors against: that of what was calculated before it was cut.
@@ -143,7 +143,7 @@ def step_error(
         calibrated: Whether the part rounds to steps that a calibration made, which may end before the numbers do and be
             coarser than these need: that makes more on average than was measured.
     """
-    a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
+    a, b = actual.reshape(-1).astype(np.float64), expected.reshape(-1).astype(np.float64)
     if beside is not None:
         beside = beside & np.isfinite(b)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
@@ -152,17 +152,17 @@ def step_error(
     a, b = a[known], b[known]
     largest = float(np.abs(b).max(initial=0.0))
     if not largest:
-        share = float(np.count_nonzero(a)) / max(own.size, 1)
+        share = float(np.count_nonzero(a)) / max(actual.size, 1)
         return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
     one = min(step / largest, _CLIPPED_BY)  # where little of the range is in use, one step is much
     limit = max(limit * max(1.0, least / largest), one)
     allowed, shift_limit, rms_limit, noise = _GAIN, np.inf, np.inf, 0.0
-    for made in measured:
-        rounded = _to_steps(made.astype(np.float64), one * largest)
+    for array in measured:
+        rounded = _to_steps(array.astype(np.float64), one * largest)
         flat = rounded.reshape(-1)[known]
         if np.isfinite(flat).all():
             least_shift = _SHIFT if np.isinf(shift_limit) else shift_limit
-            shift_limit = max(least_shift, _MEASURED * _shift(rounded, other))
+            shift_limit = max(least_shift, _MEASURED * _shift(rounded, expected))
             limit = max(limit, _MEASURED * float(np.abs(flat - b).max()) / largest)
             allowed = max(allowed, _MEASURED * abs(_gain(flat, b) - 1.0))
             away = (flat - b) / largest
@@ -172,17 +172,17 @@ def step_error(
     allowed = max(allowed, _MEASURED * noise / math.sqrt(dot(b / largest, b / largest)))
     gap = np.abs(a - b) / largest
     off = gap > limit
-    beyond = (int(np.count_nonzero(off)) + unlike) / own.size
+    beyond = (int(np.count_nonzero(off)) + unlike) / actual.size
     gain = _gain(a, b)
-    left = np.abs(a / gain - b) / largest if gain else gap
-    share = (int(np.count_nonzero(left > limit)) + unlike) / own.size
+    error_without_gain = np.abs(a / gain - b) / largest if gain else gap
+    share = (int(np.count_nonzero(error_without_gain > limit)) + unlike) / actual.size
     low, high = _range(a)
     ends = int(np.count_nonzero(off & ((a == low) | (a == high)))) / max(int(np.count_nonzero(off)), 1)
     worst = np.inf if unlike else float(gap.max())
     rms = math.sqrt(dot(gap, gap) / gap.size) if gap.size else 0.0
     return StepError(
         gain, beyond, share, worst, low, high, ends, drowned, worst <= one, allowed,
-        _shift(own, other, _MEASURED * noise), shift_limit, rms, rms_limit,
+        _shift(actual, expected, _MEASURED * noise), shift_limit, rms, rms_limit,
     )  # fmt: skip
 
 
@@ -191,47 +191,47 @@ def _to_steps(values: NDArray[Any], step: float) -> NDArray[Any]:
     return np.rint(values / step) * step if step > 0.0 else values
 
 
-def _gain(own: NDArray[Any], other: NDArray[Any]) -> float:
+def _gain(actual: NDArray[Any], expected: NDArray[Any]) -> float:
     """Return by which factor numbers are others, in the least squares."""
-    largest = np.abs(other).max()
-    scaled = other / largest
-    return dot(own / largest, scaled) / dot(scaled, scaled)
+    largest = np.abs(expected).max()
+    scaled = expected / largest
+    return dot(actual / largest, scaled) / dot(scaled, scaled)
 
 
-def _shift(own: NDArray[Any], other: NDArray[Any], noise: float = 0.0) -> float:
+def _shift(actual: NDArray[Any], expected: NDArray[Any], noise: float = 0.0) -> float:
     """Return by which share of the largest number those of a channel are off on average, at most; 0 for few numbers.
 
     Numbers at the ends of a range may be clipped, and do not count.
 
     Args:
-        own: A tensor; its channels are along the second or the last dimension.
-        other: The one to believe, of the same shape.
+        actual: A tensor; its channels are along the second or the last dimension.
+        expected: The one to believe, of the same shape.
         noise: Share of the largest number by which independent errors may take a number away; a channel whose mean
             they may take as far does not count.
     """
-    largest = float(np.abs(other).max(initial=0.0, where=np.isfinite(other)))
-    if own.ndim < 2 or not largest:
+    largest = float(np.abs(expected).max(initial=0.0, where=np.isfinite(expected)))
+    if actual.ndim < 2 or not largest:
         return 0.0
     with np.errstate(all="ignore"):
-        error = own.astype(np.float64) - other
-    inside = np.isfinite(error) & (own > own.min()) & (own < own.max())
+        error = actual.astype(np.float64) - expected
+    inside = np.isfinite(error) & (actual > actual.min()) & (actual < actual.max())
     error[~inside] = 0.0
-    found = 0.0
-    for axis in {1, own.ndim - 1}:
-        around = tuple(place for place in range(own.ndim) if place != axis)
+    largest_shift = 0.0
+    for axis in {1, actual.ndim - 1}:
+        around = tuple(place for place in range(actual.ndim) if place != axis)
         count = np.count_nonzero(inside, axis=around)
         many = np.maximum(count, 1)
         mean = np.abs(error.sum(axis=around)) / many
         counts = (count >= _FEW) & (mean > noise * largest / np.sqrt(many))
-        found = max(found, float(mean[counts].max(initial=0.0)))
-    return found / largest
+        largest_shift = max(largest_shift, float(mean[counts].max(initial=0.0)))
+    return largest_shift / largest
 
 
-def _drowned(own: NDArray[Any], other: NDArray[Any]) -> float:
+def _drowned(actual: NDArray[Any], expected: NDArray[Any]) -> float:
     """Return the largest magnitude of the reference's numbers if next to nothing is left of them, else 0."""
-    size = np.abs(other).max(initial=0.0)
+    size = np.abs(expected).max(initial=0.0)
     with np.errstate(all="ignore"):
-        error, signal = np.mean(((own - other) / size) ** 2), np.mean((other / size) ** 2)
+        error, signal = np.mean(((actual - expected) / size) ** 2), np.mean((expected / size) ** 2)
     return 0.0 if error <= _DROWNED**2 * signal else float(size)
 
 

@@ -31,23 +31,25 @@ class Parts(NamedTuple):
     is_saturated: bool
 
 
-def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, unit: float, allowed: str = "") -> Parts:
+def parts_of(
+    actual: NDArray[Any], expected: NDArray[Any], op_type: str, kind: str, unit: float, allowed: str = ""
+) -> Parts:
     """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
 
     Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
     against the others, and masks of both sides may be as large as they like.
 
     Args:
-        own: The candidate's tensor.
-        other: The reference's, of the same shape.
+        actual: The candidate's tensor.
+        expected: The reference's, of the same shape.
         op_type: The type of the operator that makes it.
         kind: Element type and shape, as text.
         unit: Unit roundoff that it is judged by.
         allowed: The coarsest type that the two may calculate in.
     """
-    if own.dtype == other.dtype and np.array_equal(own, other):
+    if actual.dtype == expected.dtype and np.array_equal(actual, expected):
         return Parts(0.0, 0.0, is_saturated=False)
-    a, b, border = own.reshape(-1), other.reshape(-1), _border(own, other, allowed)
+    a, b, border = actual.reshape(-1), expected.reshape(-1), _border(actual, expected, allowed)
 
     def pieces() -> Iterator[tuple[NDArray[Any], NDArray[Any], bool]]:
         return (_gaps_and_sizes(a[cut], b[cut], border, unit) for cut in cuts)
@@ -69,30 +71,30 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
     return Parts(relative, largest, saturated)
 
 
-def gain_of(own: NDArray[Any], other: NDArray[Any], op_type: str) -> float:
+def gain_of(actual: NDArray[Any], expected: NDArray[Any], op_type: str) -> float:
     """Return by which share a whole row or tensor is off alike, beside what only masks others.
 
     Args:
-        own: The candidate's tensor.
-        other: The reference's, of the same shape.
+        actual: The candidate's tensor.
+        expected: The reference's, of the same shape.
         op_type: The type of the operator that makes it.
     """
-    beside = beside_masks(own, other) if op_type in ELEMENTWISE else None
-    return row_gain(own if beside is None else np.where(beside, own, other), other)
+    beside = beside_masks(actual, expected) if op_type in ELEMENTWISE else None
+    return row_gain(actual if beside is None else np.where(beside, actual, expected), expected)
 
 
-def _border(own: NDArray[Any], other: NDArray[Any], allowed: str) -> float:
+def _border(actual: NDArray[Any], expected: NDArray[Any], allowed: str) -> float:
     """Return the magnitude from which on values may lie beyond the range of a type; infinite where none do."""
-    if not (is_floating(own.dtype) and is_floating(other.dtype)):
+    if not (is_floating(actual.dtype) and is_floating(expected.dtype)):
         return math.inf
-    return AT_LIMIT * min(map(largest_of, (own.dtype.name, other.dtype.name, *([allowed] if allowed else []))))
+    return AT_LIMIT * min(map(largest_of, (actual.dtype.name, expected.dtype.name, *([allowed] if allowed else []))))
 
 
 def _gaps_and_sizes(
-    own: NDArray[Any], other: NDArray[Any], border: float, unit: float
+    actual: NDArray[Any], expected: NDArray[Any], border: float, unit: float
 ) -> tuple[NDArray[Any], NDArray[Any], bool]:
     """Return the differences and magnitudes of a piece, 0 for what lies beyond the range, and whether any does."""
-    a, b = own.astype(np.float64), other.astype(np.float64)
+    a, b = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
         gap, size = np.abs(a - b), np.abs(b)
     if math.isfinite(float(gap.max())) and float(size.max()) < border:

@@ -13,7 +13,7 @@ from polycmp.runs import Resolved, Tolerances, is_measured
 from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.pair_noise import paired_rounding
-from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.pairing.view import SharedGraph, file_graph
 from polycmp_locate.setting import JudgeByRounding, Setting
 
 
@@ -56,8 +56,7 @@ def inner_rounding(resolved: Resolved, setting: Setting) -> JudgeByRounding | No
     """
 
     def perturbed(run: PartitionedRun) -> PerturbedRuns | None:
-        graph = run.graph.side.graph if isinstance(run.graph, SharedGraph) else run.graph
-        return perturbed_runs(resolved, run.label, graph)
+        return perturbed_runs(resolved, run.label, file_graph(run.graph))
 
     tolerances: Tolerances | None = None
     if isinstance(setting.reference.graph, SharedGraph):

@@ -58,9 +58,9 @@ class _Bisection:
         """Yield one window, of all tensors that were looked at; the operator at the end of the search is chosen."""
         last = self._search()
         self.unseen.sort(key=self._position.__getitem__)
-        held, own = self._around(last) if last is not None else ({}, {})
+        reference, candidate = self._around(last) if last is not None else ({}, {})
         chosen = frozenset(last.outputs) if last is not None else frozenset[str]()
-        yield SweptWindow(in_order(self._rows, self._position), held, own, {}, {}, chosen)
+        yield SweptWindow(in_order(self._rows, self._position), reference, candidate, {}, {}, chosen)
 
     def _search(self) -> GraphNode | None:
         """Return the operator at which the error begins; None if the outputs show none."""
@@ -104,5 +104,7 @@ class _Bisection:
         """Return the tensors around an operator of the reference and the candidate; none if one cannot run up to it."""
         inner = [name for name in node.inputs if name not in self._static and name not in self._feed]
         sides = (self._setting.reference, self._setting.candidate)
-        held, own = (side.run_part(self._feed, [*inner, *node.outputs]) for side in sides)
-        return ({}, {}) if held is None or own is None else ({**self._feed, **held}, {**self._feed, **own})
+        expected, outputs = (side.run_part(self._feed, [*inner, *node.outputs]) for side in sides)
+        return (
+            ({}, {}) if expected is None or outputs is None else ({**self._feed, **expected}, {**self._feed, **outputs})
+        )

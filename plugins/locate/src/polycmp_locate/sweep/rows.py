@@ -46,8 +46,8 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
     if item.stats is None:
         return row
     row = replace(row, **_errors(row, item.stats, candidate, reference, allowed))
-    own, other = to_numpy(candidate), to_numpy(reference)
-    return replace(row, gain=gain_of(own, other, node.op_type)) if may_have_gain(row) else row
+    actual, expected = to_numpy(candidate), to_numpy(reference)
+    return replace(row, gain=gain_of(actual, expected, node.op_type)) if may_have_gain(row) else row
 
 
 def _errors(row: SweptRow, stats: ErrorStats, candidate: Any, reference: Any, allowed: str) -> dict[str, Any]:
@@ -55,12 +55,12 @@ def _errors(row: SweptRow, stats: ErrorStats, candidate: Any, reference: Any, al
     # A NaN that only one side has is no finite error.
     largest = math.inf if stats.nan_mismatched else stats.max_abs
     plain = {"max_abs": largest, "mean_abs": stats.mean_abs, "relative": relative_to(largest, _scale(row))}
-    own, other = to_numpy(candidate), to_numpy(reference)
-    if row.candidate is None or row.reference is None or own.shape != other.shape:
+    actual, expected = to_numpy(candidate), to_numpy(reference)
+    if row.candidate is None or row.reference is None or actual.shape != expected.shape:
         return plain
     if not _is_uneven(row, row.candidate, row.reference):
         return plain
-    parts = parts_of(own, other, row.node.op_type, row.type, row.unit, allowed)
+    parts = parts_of(actual, expected, row.node.op_type, row.type, row.unit, allowed)
     return {
         **plain,
         "max_abs": parts.max_abs,

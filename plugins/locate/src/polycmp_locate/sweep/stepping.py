@@ -31,7 +31,7 @@ class SteppingRun(PartitionedRun):
         nodes = self.graph.nodes[segment.start : segment.stop]
         if self.substitute is None or not any(self.lacks(node) for node in nodes):
             return super().run(segment, keep=keep, whole=whole)
-        made: dict[str, Any] = {}
+        outputs_of_gaps: dict[str, Any] = {}
         position = segment.start
         self.release()
         for is_gap, group in groupby(nodes, self.lacks):
@@ -41,10 +41,12 @@ class SteppingRun(PartitionedRun):
             outputs = self._borrow(self.substitute, part) if is_gap else super().run(part, keep=keep)
             if outputs is None:
                 return None
-            made.update({name: copy.deepcopy(array) for name, array in outputs.items() if name in segment.wanted})
+            outputs_of_gaps.update(
+                {name: copy.deepcopy(array) for name, array in outputs.items() if name in segment.wanted}
+            )
             self.tensors = {**before, **self.tensors}  # the whole segment's stay until the next one runs
         self._read = frozenset(segment.last_use)
-        return made
+        return outputs_of_gaps
 
     def release(self) -> None:
         """Let go what `PartitionedRun.release` lets go, and what the last segment was the last to read."""

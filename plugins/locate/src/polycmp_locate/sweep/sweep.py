@@ -114,8 +114,8 @@ class _Sweep:
                 return
             swept = self._window(window, comparer, outputs)
             yield swept
-            swept.held.clear()
-            swept.own.clear()
+            swept.reference.clear()
+            swept.candidate.clear()
 
     def _outputs(self) -> Iterator[tuple[Window, Mapping[str, Tensors]]]:
         windows = self._way.windows

@@ -9,7 +9,7 @@ from typing import Any
 from polycmp.graph import GraphNode
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
-from polycmp_locate.reduce.parts import ModelPart, PartCutter
+from polycmp_locate.reduce.parts import ModelPart, PartCutter, ReferenceTensors
 from polycmp_locate.reduce.search import ReduceOptions, Reducer, State
 from polycmp_locate.setting import Stage
 from polycmp_locate.trials.switches import find_cure
@@ -76,8 +76,8 @@ class _Runs:
     """
 
     def __init__(self, candidate: PartitionedRun, reference: PartitionedRun, feed: Feed, on_stage: Stage) -> None:
-        self._candidate, self._reference, self._feed, self._on_stage = candidate, reference, feed, on_stage
-        self._known: dict[str, Any] = dict(feed)
+        self._candidate, self._on_stage = candidate, on_stage
+        self.tensors = ReferenceTensors(reference, feed)
 
     def __call__(self, part: ModelPart) -> State:
         self._on_stage(f"trying {part.size} operators together")
@@ -85,12 +85,3 @@ class _Runs:
         if tensors is None:
             return "unknown"
         return "fails" if self._candidate.run_part(tensors, part.outputs) is None else "passes"
-
-    def tensors(self, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the reference's tensors of these names; None if it cannot show them."""
-        missing = [name for name in names if name not in self._known]
-        outputs = self._reference.run_part(self._feed, missing) if missing else {}
-        if outputs is None:
-            return None
-        self._known.update(outputs)
-        return {name: self._known[name] for name in names}

@@ -192,6 +192,11 @@ class Judged(Judgement):
     open_until: Extent | None = None
 
     @property
+    def accused(self) -> Row | None:
+        """The tensor whose operator is to blame; None if none is."""
+        return self.origin or self.first_bad
+
+    @property
     def seen_probe(self) -> Probe | None:
         """Effect of the probes; None where no output was seen while probing."""
         return self.probe if self.is_probed else None

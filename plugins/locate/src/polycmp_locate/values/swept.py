@@ -71,16 +71,16 @@ class SweptWindow(NamedTuple):
 
     Attributes:
         rows: The tensors that both sides computed, by name in the order of the graph.
-        held: Tensors of the reference, by name; empty once the next window was asked for.
-        own: Tensors of the candidate, likewise.
+        reference: Tensors of the reference, by name; empty once the next window was asked for.
+        candidate: Tensors of the candidate, likewise.
         finals: Copies of those of the model's outputs that are among them, as the candidate made them.
         expected: The same of the reference.
         chosen: Tensors whose operators are measured in any case, and no others; None to decide by the rows.
     """
 
     rows: Mapping[str, SweptRow]
-    held: dict[str, Any]
-    own: dict[str, Any]
+    reference: dict[str, Any]
+    candidate: dict[str, Any]
     finals: Mapping[str, Any]
     expected: Mapping[str, Any]
     chosen: frozenset[str] | None = None

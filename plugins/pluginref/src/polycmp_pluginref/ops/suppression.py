@@ -67,11 +67,11 @@ def efficient_nms(
         box, label = box[best], label[best]
         candidates = corners[image, box, label if corners.shape[2] > 1 else 0]
         groups = np.zeros_like(label) if class_agnostic else label
-        kept = _suppress(candidates, groups, lambda iou: iou >= np.float32(iou_threshold), max_output_boxes)
-        count[image] = size = len(kept)
-        kept_boxes[image, :size] = candidates[kept]
-        kept_scores[image, :size] = values[box[kept], label[kept]]
-        kept_classes[image, :size] = label[kept]
+        indices = _suppress(candidates, groups, lambda iou: iou >= np.float32(iou_threshold), max_output_boxes)
+        count[image] = size = len(indices)
+        kept_boxes[image, :size] = candidates[indices]
+        kept_scores[image, :size] = values[box[indices], label[indices]]
+        kept_classes[image, :size] = label[indices]
     return count, kept_boxes, kept_scores, kept_classes
 
 
@@ -115,19 +115,19 @@ def _suppress(
     low, high = boxes[:, :2], boxes[:, 2:]
     areas = np.prod(high - low + np.float32(pixels[0]), axis=1)
     alive = np.ones(len(boxes), bool)
-    kept: list[int] = []
+    indices: list[int] = []
     for best in range(len(boxes)):
-        if len(kept) == limit:
+        if len(indices) == limit:
             break
         if alive[best]:
-            kept.append(best)
+            indices.append(best)
             rivals = best + 1 + np.flatnonzero(alive[best + 1 :] & (groups[best + 1 :] == groups[best]))
             sides = np.minimum(high[rivals], high[best]) - np.maximum(low[rivals], low[best])
             shared = np.prod(sides + np.float32(pixels[1]), axis=1) * (sides >= 0).all(axis=1)
             union = areas[rivals] + areas[best] - shared
             iou = np.divide(shared, union, out=np.zeros_like(shared), where=(shared > 0) & (union > 0))
             alive[rivals[drops(iou)]] = False
-    return kept
+    return indices
 
 
 def _best_of_each_class(values: Any, most: int) -> tuple[Any, Any]:
@@ -194,11 +194,11 @@ def batched_nms(
             values[backgroundLabelId] = -np.inf
         box, label = _best_of_each_class(values, topK)
         candidates = boxes[image, box, 0 if shareLocation else label]
-        kept = _suppress(
+        indices = _suppress(
             candidates.astype(np.float32), label, lambda iou: iou > np.float32(iouThreshold), keepTopK, pixels
         )
-        count[image] = size = len(kept)
-        kept_boxes[image, :size] = np.clip(candidates[kept], 0, 1) if clipBoxes else candidates[kept]
-        kept_scores[image, :size] = values[label[kept], box[kept]]
-        kept_classes[image, :size] = label[kept]
+        count[image] = size = len(indices)
+        kept_boxes[image, :size] = np.clip(candidates[indices], 0, 1) if clipBoxes else candidates[indices]
+        kept_scores[image, :size] = values[label[indices], box[indices]]
+        kept_classes[image, :size] = label[indices]
     return count, kept_boxes, kept_scores, kept_classes

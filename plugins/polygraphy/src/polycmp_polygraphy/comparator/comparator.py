@@ -28,8 +28,8 @@ class Comparator(_Comparator):
         **named: Any,
     ) -> Any:
         """Compare runs as `polycmp.comparator.Comparator` does, and say what a program may look for in its log."""
-        found = _Comparator.compare_accuracy(run_results, fail_fast, comparisons, compare_func, *further, **named)
-        results = AccuracyResults(found if isinstance(found, list) else [found])
+        compared = _Comparator.compare_accuracy(run_results, fail_fast, comparisons, compare_func, *further, **named)
+        results = AccuracyResults(compared if isinstance(compared, list) else [compared])
         functions = compare_func if isinstance(compare_func, Sequence) else [compare_func]
         for result, function in zip(results, functions, strict=True):
             log_result(result, function)

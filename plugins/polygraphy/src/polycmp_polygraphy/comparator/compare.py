@@ -23,10 +23,10 @@ class Both:
 
     def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> Any:
         """Return the verdict on two arrays, or the verdicts by name on the outputs of two iterations."""
-        found, other = (function(candidate, reference, output=output) for function in self._functions)
-        if isinstance(found, Mapping):
-            return {name: self._joined(verdict, other[name]) for name, verdict in found.items() if name in other}
-        return self._joined(found, other)
+        one, two = (function(candidate, reference, output=output) for function in self._functions)
+        if isinstance(one, Mapping):
+            return {name: self._joined(verdict, two[name]) for name, verdict in one.items() if name in two}
+        return self._joined(one, two)
 
     @staticmethod
     def _joined(one: Any, two: Any) -> Any:

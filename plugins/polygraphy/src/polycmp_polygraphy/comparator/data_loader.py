@@ -117,16 +117,16 @@ class DataLoaderCache:
         return {name: self._fitting(iteration, name, entry) for name, entry in self.input_metadata.items()}
 
     def _fitting(self, iteration: int, name: str, entry: TensorEntry) -> Any:
-        only, feed = TensorMetadata({name: entry}), self.cache[iteration]
-        found = {name: feed[name]} if name in feed else {}
-        if found and entry.dtype is not None and dtype_of(found[name]) != entry.dtype:
-            _LOG.warning("input %r holds %s, the model wants %s: it is converted", name, found[name].dtype, entry.dtype)
-            found[name] = to_numpy(found[name]).astype(entry.dtype)
+        only, cached = TensorMetadata({name: entry}), self.cache[iteration]
+        feed = {name: cached[name]} if name in cached else {}
+        if feed and entry.dtype is not None and dtype_of(feed[name]) != entry.dtype:
+            _LOG.warning("input %r holds %s, the model wants %s: it is converted", name, feed[name].dtype, entry.dtype)
+            feed[name] = to_numpy(feed[name]).astype(entry.dtype)
         try:
-            check_feed(found, only)
+            check_feed(feed, only)
         except DataError:
             if not hasattr(self.data_loader, "__getitem__") or name not in self.data_loader[iteration]:
                 raise
-            found = {name: self.data_loader[iteration][name]}
-            check_feed(found, only)
-        return found[name]
+            feed = {name: self.data_loader[iteration][name]}
+            check_feed(feed, only)
+        return feed[name]

@@ -73,10 +73,10 @@ class DataTypeEntry:
         import torch
 
         spelt = self.name.replace("float8e", "float8_e")
-        found = getattr(torch, spelt, None)
-        if found is None:
+        dtype = getattr(torch, spelt, None)
+        if dtype is None:
             raise DataError(f"PyTorch has no {self.name}")
-        return found
+        return dtype
 
     def tensorrt(self) -> Any:
         """Return TensorRT's type.
@@ -87,10 +87,10 @@ class DataTypeEntry:
         import tensorrt
 
         words = {"float32": "FLOAT", "float16": "HALF", "bfloat16": "BF16", "float8e4m3fn": "FP8", "float4": "FP4"}
-        found = getattr(tensorrt, words.get(self.name, self.name.upper()), None)
-        if found is None:
+        dtype = getattr(tensorrt, words.get(self.name, self.name.upper()), None)
+        if dtype is None:
             raise DataError(f"this TensorRT has no {self.name}")
-        return found
+        return dtype
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DataTypeEntry):
@@ -159,10 +159,10 @@ class DataType(metaclass=_Members):
             dtype = {"FLOAT": "float32", "HALF": "float16", "BF16": "bfloat16", "FP8": "fp8"}.get(
                 dtype.name, dtype.name.lower()
             )
-        found = as_dtype(dtype)
+        wanted = as_dtype(dtype)
         for name in _NAMES:
             entry: DataTypeEntry = getattr(DataType, name.upper())
-            if entry.dtype == found:
+            if entry.dtype == wanted:
                 return entry
         raise DataError(f"unknown element type {dtype!r}")
 

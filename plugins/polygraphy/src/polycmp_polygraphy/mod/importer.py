@@ -41,9 +41,9 @@ class LazyModule:
                 why=describe_exception(error),
                 hint=f"pip install {self._name.partition('.')[0]}",
             ) from error
-        found, wanted, self._wanted = getattr(module, "__version__", None), self._wanted, ""
-        if found and wanted and wanted != LATEST_VERSION and not _version_ok(found, wanted):
-            _LOG.warning("%s %s is installed, and %s%s is asked for", self._name, found, self._name, wanted)
+        release, wanted, self._wanted = getattr(module, "__version__", None), self._wanted, ""
+        if release and wanted and wanted != LATEST_VERSION and not _version_ok(release, wanted):
+            _LOG.warning("%s %s is installed, and %s%s is asked for", self._name, release, self._name, wanted)
         return module
 
     def __getattr__(self, name: str) -> Any:

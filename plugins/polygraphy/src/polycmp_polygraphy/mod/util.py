@@ -11,5 +11,5 @@ def version(version_str: str) -> Version:
     Raises:
         ValueError: The text is no version.
     """
-    found = Version(version_str)
-    return Version(found.base_version if found.local else found.public)
+    release = Version(version_str)
+    return Version(release.base_version if release.local else release.public)

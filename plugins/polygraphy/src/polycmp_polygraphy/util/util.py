@@ -60,8 +60,8 @@ def value_or_from_dict(obj: Any, key: str, default: Any = None) -> Any:
 
 def unpack_args(args: Any, num: int) -> tuple[Any, ...]:
     """Return so many elements of a sequence, or of one object alone, with None where there are too few."""
-    given = tuple(args) if is_sequence(args) else (args,)
-    return (given + (None,) * num)[:num]
+    values = tuple(args) if is_sequence(args) else (args,)
+    return (values + (None,) * num)[:num]
 
 
 def invoke_if_callable(func: Any, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
@@ -105,10 +105,10 @@ def check_sequence_contains(
     there, wanted = list(sequence), list(items)
     missing = [item for item in wanted if item not in there] if default(check_missing, True) else []
     extra = [item for item in there if item not in wanted] if default(check_extra, True) else []
-    for found, verb in ((missing, "lacks the"), (extra, "has further")):
-        if not found:
+    for unequal, verb in ((missing, "lacks the"), (extra, "has further")):
+        if not unequal:
             continue
-        text = f"{default(name, 'the sequence')} {verb} {default(items_name, 'items')} {found}"
+        text = f"{default(name, 'the sequence')} {verb} {default(items_name, 'items')} {unequal}"
         if log_func is None:
             raise DataError(text, why=f"it has {there}, of which {wanted} are wanted")
         log_func(text)
@@ -238,8 +238,8 @@ def save_file(contents: Any, dest: Any, mode: str = "wb", description: str | Non
 
 def find_in_dirs(name_glob: str, dirs: Iterable[str]) -> list[str]:
     """Return the paths that fit a pattern in the first folder that has any."""
-    found = ([str(path) for path in sorted(Path(folder).glob(name_glob))] for folder in dirs)
-    return next((paths for paths in found if paths), [])
+    by_folder = ([str(path) for path in sorted(Path(folder).glob(name_glob))] for folder in dirs)
+    return next((paths for paths in by_folder if paths), [])
 
 
 def add_file_suffix(path: str, suffix: str) -> str:
@@ -362,9 +362,9 @@ def indent_block(block: object, level: int = 1) -> str:
 
 def make_repr(type_str: str, *args: Any, **kwargs: Any) -> tuple[str, bool, bool]:
     """Return the code that makes an object, keywords that are None left out, and whether all of either are None."""
-    shown = [_code(value) for value in args]
+    positional = [_code(value) for value in args]
     named = [f"{name}={_code(value)}" for name, value in kwargs.items() if value is not None]
-    return f"{type_str}({', '.join([*shown, *named])})", all(value is None for value in args), not named
+    return f"{type_str}({', '.join([*positional, *named])})", all(value is None for value in args), not named
 
 
 def _code(value: Any) -> str:

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp_locate.precision.rank.figures import (
-    bounds,
-    dynamic_step,
-    float_codes,
-    float_order,
-    integer_codes,
-    quantised,
-    steps_apart,
-)
+from polycmp_locate.pairing.codes import Quantisation, code_limits
+from polycmp_locate.precision.rank.figures import dynamic_steps, float_codes, float_order, integer_codes, steps_apart
 from polycmp_locate.precision.rank.result import Codes
 
 if TYPE_CHECKING:
@@ -45,9 +38,9 @@ def codes_of(mixer: Mixer, layer: Layer, expected: Mapping[str, Any]) -> tuple[C
     for name in layer.inputs:
         names = {mixer.pairs[name], mixer.raw(mixer.pairs[name])}
         for node in nodes:
-            step = _step(mixer, node, expected[name]) if node.input and node.input[0] in names else None
-            if step is not None:
-                codes.append(integer_codes(np.asarray(expected[name]), step[0], step[1], name, step[2]))
+            steps = _steps(mixer, node, expected[name]) if node.input and node.input[0] in names else None
+            if steps is not None:
+                codes.append(integer_codes(np.asarray(expected[name]), steps, name))
     codes += _weights(mixer, layer, nodes)
     return tuple(codes)
 
@@ -66,17 +59,17 @@ def steps_of(mixer: Mixer, name: str, expected: Any, candidate: Any) -> tuple[fl
         return steps_apart(float_order(expected, dtype), float_order(candidate, dtype))
     for node in mixer.reduced.graph.node:
         if node.op_type == "QuantizeLinear" and node.input[0] == mixer.pairs[name]:
-            step = _step(mixer, node, expected)
-            if step is not None:
-                one, two = (quantised(np.asarray(item), *step)[1] for item in (expected, candidate))
-                return steps_apart(one, two)
+            steps = _steps(mixer, node, expected)
+            if steps is not None:
+                limits = code_limits(steps.dtype)
+                return steps_apart(*(np.clip(steps.places(item), *limits) for item in (expected, candidate)))
     return None
 
 
-def _step(mixer: Mixer, node: Any, array: Any) -> tuple[Any, Any, int] | None:
-    """Return the step, zero point and axis of a quantising node; None for other nodes, and for blocks."""
+def _steps(mixer: Mixer, node: Any, array: Any) -> Quantisation | None:
+    """Return the scale and zero point of a quantising node; None for other nodes, and for blocks."""
     if node.op_type == "DynamicQuantizeLinear":
-        return (*dynamic_step(np.asarray(array)), 0)
+        return dynamic_steps(np.asarray(array))
     if node.op_type != "QuantizeLinear":
         return None
     scale = mixer.reduced_weight(node.input[1])
@@ -84,7 +77,7 @@ def _step(mixer: Mixer, node: Any, array: Any) -> tuple[Any, Any, int] | None:
     if scale is None or zero is None or scale.ndim > 1:
         return None
     axis = next((item.i for item in node.attribute if item.name == "axis"), 1)
-    return scale, zero, int(axis)
+    return Quantisation(scale, zero, int(axis))
 
 
 def _weights(mixer: Mixer, layer: Layer, nodes: list[Any]) -> Iterator[Codes]:
@@ -96,7 +89,7 @@ def _weights(mixer: Mixer, layer: Layer, nodes: list[Any]) -> Iterator[Codes]:
             if codes is None or exact is None:
                 continue
             zero_codes = mixer.reduced_weight(node.input[zero]) if len(node.input) > zero and node.input[zero] else None
-            low, high = bounds(codes.dtype)
+            low, high = code_limits(codes.dtype)
             wide = codes.astype(np.int32)
             at_zero = wide == _fitting(zero_codes, wide.shape)
             yield Codes(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polycmp_locate.pairing.codes import Quantisation, code_limits
 from polycmp_locate.precision.rank.result import Codes, Powers
 
 #: Beyond this a number is no measurement but a mask, such as the lowest float32 in attention.
@@ -77,65 +78,38 @@ def float_codes(array: Any, dtype: Any, tensor: str) -> Codes:
     return Codes(np.dtype(dtype).name, tensor, beyond, vanished)
 
 
-def quantised(array: Any, scale: Any, zero: Any, axis: int = 1) -> tuple[Any, Any]:
-    """Return the codes of a tensor before and after they are cut off at the ends of the type, as whole numbers.
-
-    Args:
-        array: The tensor.
-        scale: The step, one for all or one for each index of an axis.
-        zero: The code of 0, of the quantised type.
-        axis: That axis.
-    """
-    low, high = bounds(zero.dtype)
-    if scale.ndim == 1 and scale.size > 1:
-        shape = [1] * array.ndim
-        shape[axis] = -1
-        scale, zero = scale.reshape(shape), zero.reshape(shape)
-    with np.errstate(all="ignore"):
-        codes = np.rint(array.astype(np.float64) / scale.astype(np.float64)) + zero.astype(np.float64)
-    return codes, np.clip(codes, low, high)
-
-
-def integer_codes(array: Any, scale: Any, zero: Any, tensor: str, axis: int = 1) -> Codes:
+def integer_codes(array: Any, steps: Quantisation, tensor: str) -> Codes:
     """Measure the fit of a tensor to the codes of a quantised type.
 
     Args:
         array: The tensor.
-        scale: The step, one for all or one for each index of an axis.
-        zero: The code of 0, of the quantised type.
+        steps: The scale and the code of 0.
         tensor: Name of the tensor.
-        axis: That axis.
     """
-    low, high = bounds(zero.dtype)
-    free, cut = quantised(array, scale, zero, axis)
+    low, high = code_limits(steps.dtype)
+    free = steps.places(array)
+    cut = np.clip(free, low, high)
     count = max(cut.size, 1)
-    at_zero = cut == np.broadcast_to(zero.astype(np.float64) if zero.size == 1 else _along(zero, cut, axis), cut.shape)
     return Codes(
-        zero.dtype.name,
+        steps.dtype.name,
         tensor,
         np.count_nonzero(np.abs(free - cut) > 0.5) / count,
-        np.count_nonzero(at_zero & (array != 0)) / count,
+        np.count_nonzero((cut == steps.zero_places(cut.ndim)) & (array != 0)) / count,
         float(cut.max() - cut.min()) / (high - low) if cut.size else 0.0,
     )
 
 
-def _along(zero: Any, cut: Any, axis: int) -> Any:
-    shape = [1] * cut.ndim
-    shape[axis] = -1
-    return zero.astype(np.float64).reshape(shape)
-
-
-def dynamic_step(array: Any) -> tuple[Any, Any]:
+def dynamic_steps(array: Any) -> Quantisation:
     """Return step and code of 0 that DynamicQuantizeLinear chooses for a tensor, as ONNX defines it."""
     low, high = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
     scale = (high - low) / 255 or 1.0
     zero = np.clip(np.rint(-low / scale), 0, 255)
-    return np.asarray(scale, np.float32), np.asarray(zero, np.uint8)
+    return Quantisation(np.asarray(scale, np.float32), np.asarray(zero, np.uint8))
 
 
-def steps_apart(expected: Any, made: Any) -> tuple[float, float]:
+def steps_apart(expected: Any, codes: Any) -> tuple[float, float]:
     """Return the shares of codes that are one apart, and further apart."""
-    apart = np.abs(np.asarray(expected).astype(np.float64) - np.asarray(made).astype(np.float64))
+    apart = np.abs(np.asarray(expected).astype(np.float64) - np.asarray(codes).astype(np.float64))
     count = max(apart.size, 1)
     return np.count_nonzero(apart == 1) / count, np.count_nonzero((apart > 1) | np.isnan(apart)) / count
 
@@ -150,14 +124,6 @@ def float_order(array: Any, dtype: Any) -> Any:
     with np.errstate(all="ignore"):
         bits = np.ascontiguousarray(np.asarray(array).astype(dtype)).view(np.int16).astype(np.int64)
     return np.where(bits < 0, -(bits & 0x7FFF), bits)
-
-
-def bounds(dtype: Any) -> tuple[int, int]:
-    """Return the smallest and the largest number of an integer type, also of 4 bits."""
-    from ml_dtypes import iinfo
-
-    info = iinfo(dtype)
-    return int(info.min), int(info.max)
 
 
 def peak_channel(array: Any) -> tuple[int, float, float] | None:

@@ -168,11 +168,9 @@ class Ranking:
     fewest: bool = True
     searched: bool = True
     pairing: Pairing = field(default_factory=lambda: Pairing(()))
-    fixed: int = 0
     notes: list[str] = field(default_factory=list)
     backends: Sequence[BackendResult] = ()
     files: list[str] = field(default_factory=list)
-    types: Mapping[str, int] = field(default_factory=dict)
     command: str = ""
     seconds: float = 0.0
 
@@ -180,13 +178,6 @@ class Ranking:
     def reduced(self) -> MixedTrial | None:
         """The trial of the reduced model without layers in float."""
         return next((trial for trial in self.trials if not trial.float_layers), None)
-
-    @property
-    def best(self) -> MixedTrial | None:
-        """The model with the fewest layers in float that meets the tolerance."""
-        if self.float_layers is None:
-            return None
-        return next((trial for trial in self.trials if trial.float_layers == frozenset(self.float_layers or ())), None)
 
     @property
     def failed_backends(self) -> list[BackendResult]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from polycmp_locate.ddmin import least_passing
+from polycmp_locate.ddmin import fewest_passing, least_passing
 
 Passes = Callable[[frozenset[int]], bool]
 
@@ -38,15 +38,8 @@ def in_order(order: Sequence[int], passes: Passes, *, linear: bool) -> SmallestS
         passes: Says whether the model passes with these in float.
         linear: Whether to try one number after the other, instead of halving.
     """
-    count = len(order)
-    if passes(frozenset()):
-        return SmallestSet(frozenset())
-    if linear:
-        size = next((size for size in range(1, count + 1) if passes(frozenset(order[:size]))), None)
-        return SmallestSet(None if size is None else frozenset(order[:size]))
-    if not passes(frozenset(order)):
-        return SmallestSet(None)
-    return SmallestSet(frozenset(order[: _halve(order, passes, 0, count, frozenset())]))
+    size = fewest_passing(lambda count: passes(frozenset(order[:count])), len(order), linear=linear)
+    return SmallestSet(None if size is None else frozenset(order[:size]))
 
 
 def guided(order: Sequence[int], passes: Passes, first: int = 1) -> SmallestSet:

@@ -59,7 +59,7 @@ class Setup:
         reduce: Callable[[Any], Any] | None = None,
     ) -> None:
         require_onnx("exchanging layers")
-        from polycmp_locate.precision.mixed import graph_of
+        from polycmp_onnx import OnnxGraph
         from polycmp_onnx.graph import with_names
 
         self._plan, self._registry, self._on_stage = plan, registry, on_stage
@@ -81,7 +81,7 @@ class Setup:
         self._candidate_model = model = _onnx(self.candidate) if reduce is None else reduce(self.exact)
         if reduce is not None:  # its model has no file, so what was opened for it is the float model
             self.candidate_run = PartitionedRun(
-                self.candidate_run.result, graph_of(model), self.candidate.make_runner, self.candidate.needs
+                self.candidate_run.result, OnnxGraph(model), self.candidate.make_runner, self.candidate.needs
             )
         self.use(with_names(model, {model_name: name for name, model_name in self.inputs.items()}))
 

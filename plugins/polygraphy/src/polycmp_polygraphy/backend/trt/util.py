@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
 
 def get_all_tensors(network: Any) -> dict[str, Any]:
     """Return the tensors that the layers of a network read and make, by name."""
-    found = [
+    tensors = [
         tensor
         for layer in network
         for tensor in (
@@ -26,7 +26,7 @@ def get_all_tensors(network: Any) -> dict[str, Any]:
             *(layer.get_output(index) for index in range(layer.num_outputs)),
         )
     ]
-    return {tensor.name: tensor for tensor in found if tensor is not None}
+    return {tensor.name: tensor for tensor in tensors if tensor is not None}
 
 
 def get_all_io_tensors(network: Any) -> dict[str, Any]:
