@@ -176,7 +176,7 @@ def needs_measuring(row: SweptRow, limit: float) -> bool:
     if not row.unit:
         return row.max_abs > 0.0
     if is_beyond_range(row):
-        return row.inputs_finite or is_new_nan(row) or is_lost_nan(row)
+        return row.inputs_finite or not is_beyond_range_alike(row)
     if is_gain(row.gain, row.unit):
         return True
     if row.relative <= operator_limit(row):
@@ -199,12 +199,6 @@ def is_new_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes NaN where the reference has a number."""
     of_candidate, of_reference = row.candidate, row.reference
     return of_candidate is not None and of_candidate.nan > (of_reference.nan if of_reference is not None else 0)
-
-
-def is_lost_nan(row: SweptRow) -> bool:
-    """Return whether the candidate makes a number where the reference has NaN."""
-    of_candidate, of_reference = row.candidate, row.reference
-    return of_reference is not None and of_reference.nan > (of_candidate.nan if of_candidate is not None else 0)
 
 
 def needs_explaining(row: SweptRow) -> bool:

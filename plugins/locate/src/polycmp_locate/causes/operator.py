@@ -130,9 +130,9 @@ class _Blame:
         nans = [item for item in self.rows if item.tensor in region and is_new_nan(item)]
         nan_alone = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
         chosen = nan_alone or row
-        figures_here = chosen.candidate
-        finite = figures_here is None or figures_here.is_finite
-        return self._finish(chosen, chosen, self._strength(chosen, chosen) if finite else NOT_FINITE)
+        made = chosen.candidate is not None and not chosen.candidate.is_finite
+        born = made and (chosen.inputs_finite or is_new_nan(chosen))
+        return self._finish(chosen, chosen, NOT_FINITE if born else self._strength(chosen, chosen))
 
     def _note_absorbed(self, row: Row, region: set[str]) -> None:
         absorbing = [
