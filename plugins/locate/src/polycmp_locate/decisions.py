@@ -76,6 +76,13 @@ def _ties_explain(row: Row, alone: Standalone) -> bool:
     return alone.are_ties or is_tie(alone.max_abs, alone.share, alone.count, row.input_unit, one_sided=alone.one_sided)
 
 
+def is_tied(row: Row) -> bool:
+    """Return whether steps of a scale whose operator was not measured are off by ties of rounding only."""
+    if row.standalone is not None or not row.in_steps or row.stats is None or not row.stats.count:
+        return False
+    return is_tie(row.max_abs, row.stats.failed / row.stats.count, row.stats.count, row.input_unit)
+
+
 def in_place_is_rounding(row: Row) -> bool:
     """Return whether the reference's operator makes of the candidate's tensors what the candidate made of them.
 
