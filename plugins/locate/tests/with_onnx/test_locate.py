@@ -195,6 +195,24 @@ def test_an_overflow_that_ends_in_finite_constants(polycmp, tmp_path, inputs, or
         assert any("float64 sides with the candidate" in note for note in found["notes"])
 
 
+def test_nan_that_is_fed_and_goes_elsewhere_is_not_born_there(polycmp, tmp_path, inputs):
+    """Both sides hold one NaN, which the inputs bring, at another place."""
+
+    def model(path, *order):
+        nodes = [
+            onnx.helper.make_node("Gather", ["x", "order"], ["g"], name="sort"),
+            onnx.helper.make_node("Mul", ["g", "k"], ["y"], name="scale"),
+        ]
+        return faulty_models.save(path, nodes, [4], {"order": np.array(order), "k": np.float32(2)})
+
+    good, bad = model(tmp_path / "good.onnx", 0, 1, 2, 3), model(tmp_path / "bad.onnx", 3, 0, 1, 2)
+    words = inputs(x=np.array([1, np.nan, 3, 4], np.float32))
+    done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *words, *REPORT)
+    found = located(tmp_path)
+    assert (done.status, found["words"], found["operator"]["type"]) == (1, "wrong", "Gather")
+    assert "run alone on the reference's tensors, it is wrong as well" in found["sentence"]
+
+
 def test_a_constant_output_without_any_infinity(polycmp, tmp_path):
     """A weight of zero makes one tensor the same number everywhere."""
 
