@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,7 +40,8 @@ class Entry(NamedTuple):
     package: str
 
 
-def entries() -> list[Entry]:
+@cache
+def entries() -> tuple[Entry, ...]:
     """Return all messages in alphabetical order, each once."""
     found = {
         entry
@@ -47,7 +49,7 @@ def entries() -> list[Entry]:
         for path in sorted((folder / "src").rglob("*.py"))
         for entry in _of_file(path, "polycmp" if folder.name == "core" else f"polycmp-{folder.name}")
     }
-    return sorted(found, key=lambda entry: (entry.message.lstrip("…'\" ").lower(), entry))
+    return tuple(sorted(found, key=lambda entry: (entry.message.lstrip("…'\" ").lower(), entry)))
 
 
 def table() -> str:
@@ -61,8 +63,7 @@ def _of_file(path: Path, package: str) -> Iterator[Entry]:
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        message = _text(node.args[0])
-        if name in ERRORS and message.strip("… "):
+        if name in ERRORS and (message := _text(node.args[0])).strip("… "):
             hint = next((_text(item.value) for item in node.keywords if item.arg == "hint"), "")
             yield Entry(message, ERRORS[name], hint if hint.strip("… ") else "", package)
 

@@ -7,6 +7,7 @@ from onnx_commands import (
     model,
     other,
     polycmp,
+    shell,
     signals_as_a_terminal_has_them,
     workshop,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "model",
     "other",
     "polycmp",
+    "shell",
     "signals_as_a_terminal_has_them",
     "workshop",
 ]

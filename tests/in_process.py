@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
@@ -83,14 +83,21 @@ def logged(path: Path, errors: Path | None = None) -> Iterator[None]:
     with ExitStack() as stack:
         log = stack.enter_context(path.open("w", encoding="utf-8"))
         error_log = log if errors is None else stack.enter_context(errors.open("w", encoding="utf-8"))
-        stack.enter_context(redirect_stdout(log))
-        stack.enter_context(redirect_stderr(error_log))
-        before = [os.dup(1), os.dup(2)]
-        try:
-            for number, file in ((1, log), (2, error_log)):
-                os.dup2(file.fileno(), number)
+        stack.enter_context(redirected(log, error_log))
+        yield
+
+
+@contextmanager
+def redirected(output: TextIO, errors: TextIO) -> Iterator[None]:
+    """Write what is printed to open files, also by native code."""
+    before = [os.dup(1), os.dup(2)]
+    try:
+        for number, file in ((1, output), (2, errors)):
+            os.dup2(file.fileno(), number)
+        with redirect_stdout(output), redirect_stderr(errors):
             yield
-        finally:
-            for number, kept in zip((1, 2), before, strict=True):
-                os.dup2(kept, number)
-                os.close(kept)
+            output.flush(), errors.flush()
+    finally:
+        for number, kept in zip((1, 2), before, strict=True):
+            os.dup2(kept, number)
+            os.close(kept)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,11 @@ from parity_folder import make_workshop
 from small_models import small_model
 
 from polycmp.cli.main import run as run_command
+
+#: A program `polycmp` for shells: it writes down its folder and its words.
+NOTES_ITS_WORDS = """#!/bin/sh
+printf '%s\\0' "$PWD" "$@" > "$POLYCMP_WORDS"
+"""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,34 @@ def polycmp(capfd, monkeypatch, tmp_path):
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def shell(polycmp, tmp_path_factory, monkeypatch):
+    """Run a command line in a shell, and in this process the `polycmp` that it ends with.
+
+    What quotes, folders and `exec` make of the words is the shell's own answer; only the interpreter that they would
+    start, half a second of processor time, is this one.
+    """
+    place = tmp_path_factory.mktemp("shell")
+    program, noted = place / "polycmp", place / "words"
+    program.write_text(NOTES_ITS_WORDS)
+    program.chmod(0o755)
+    path = f"{place}{os.pathsep}{os.environ['PATH']}"
+
+    def run(command: str, folder: Path) -> Done:
+        noted.unlink(missing_ok=True)
+        environment = {**os.environ, "PATH": path, "POLYCMP_WORDS": str(noted)}
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        where, *words = noted.read_text("utf-8").split("\0")[:-1]
+        with monkeypatch.context() as patch:
+            patch.chdir(where)
+            return polycmp(*words)
 
     return run
 

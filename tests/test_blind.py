@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import onnx
 import pytest
+from in_process import run_cases_here
 from onnx import TensorProto, helper, numpy_helper
 
 _MEANS = ("--check-average", "--check-error-stat", "max", "--iterations", "2")
@@ -147,7 +148,8 @@ def test_saved_outputs_and_saved_metrics_are_as_blind(polycmp, broken, tmp_path)
     assert (done.status, "below atol 1e-06" in done.out) == (3, True)
 
 
-def test_a_suite_accepts_it_too(polycmp, broken, tmp_path):
+def test_a_suite_accepts_it_too(polycmp, broken, tmp_path, monkeypatch):
+    run_cases_here(monkeypatch)
     text = '[[case]]\nmodel = "bad.onnx"\nbackend = ["onnxrt", "onnxrt:model=good.onnx"]\natol = "1e-5"\n'
     (tmp_path / "suite.toml").write_text(text)
     assert polycmp("suite", "suite.toml", "--results", "one").status == 3

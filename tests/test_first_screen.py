@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
 import pytest
 from decoders import decoder, save_all
+from in_process import plugins_installed, redirected
 from small_models import small_model
+
+from polycmp.cli.main import run
 
 pty = pytest.importorskip("pty")
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -33,24 +35,31 @@ def folder(tmp_path):
 def screen(folder, columns, *words):
     """Return the exit status and the lines that a terminal of so many columns gets."""
     main, child = pty.openpty()
-    shown = {"COLUMNS": str(columns), "LINES": "24", "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "polycmp", *map(str, words), "--silent"]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=child, stderr=child, stdin=child, env={**os.environ, **shown}, close_fds=True
-    )
-    os.close(child)
+    settings = {"COLUMNS": str(columns), "LINES": "24", "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+    with ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(everything, main)
+        with pytest.MonkeyPatch.context() as patch, os.fdopen(child, "w", encoding="utf-8") as terminal:
+            patch.chdir(folder)
+            for name, value in settings.items():
+                patch.setenv(name, value)
+            with redirected(terminal, terminal):
+                status = run([*map(str, words), "--silent"], plugins_installed())
+        text = CODES.sub("", taken.result().decode()).replace("\r", "")
+    os.close(main)
+    return status, text.splitlines()
+
+
+def everything(main):
+    """Return what a terminal gets until nobody writes to it any more."""
     taken = b""
     while True:
         try:
             part = os.read(main, 65536)
         except OSError:
-            break
+            return taken
         if not part:
-            break
+            return taken
         taken += part
-    os.close(main)
-    text = CODES.sub("", taken.decode()).replace("\r", "")
-    return process.wait(), text.splitlines()
 
 
 def table_of(lines, heading):

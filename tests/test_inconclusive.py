@@ -6,6 +6,7 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
+from in_process import run_cases_here
 
 SCRIPT = """
 from polycmp.spec import Verdict
@@ -77,7 +78,8 @@ def test_the_saved_metrics_say_so_too(polycmp, model, tmp_path, kind):
 
 
 @CASES
-def test_a_suite_gives_it_a_colour_of_its_own(polycmp, model, tmp_path, kind):
+def test_a_suite_gives_it_a_colour_of_its_own(polycmp, model, tmp_path, kind, monkeypatch):
+    run_cases_here(monkeypatch)
     write_script(tmp_path, kind)
     text = '[[case]]\nname = "toy"\nmodel = "model.onnx"\nbackend = ["onnxrt", "onnx"]\n'
     text += 'compare-func-script = "judge.py"\n'

@@ -107,7 +107,7 @@ def measure(backend: Backend, interpreter: str, models: Iterable[Path]) -> Mappi
     script = Path(__file__).with_name("backends_loop.py")
     files = map(str, models if backend.is_onnx else ())
     words = [interpreter, str(script), backend.name, backend.package, backend.extra or "-", *files]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=_WORK, timeout=_ALL, check=False)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", cwd=_WORK, timeout=_ALL, check=False)
     if done.returncode:
         raise RuntimeError(f"{backend.name}: {done.stderr[-1000:]}")
     row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

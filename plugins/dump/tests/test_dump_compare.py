@@ -8,6 +8,7 @@ import dumping_devices as devices
 import numpy as np
 import onnx
 import pytest
+from in_process import run_cases_here
 from onnx import numpy_helper
 
 import polycmp as polycmp_package
@@ -71,8 +72,9 @@ def test_a_dump_without_some_tensors_names_the_part_between(polycmp, lacking):
     assert ("with Conv, Add" if lacking == "Conv" else "Conv '/layer2/conv2/Conv'") in done.out
 
 
-def test_suites_and_programs_take_a_dump_like_any_backend(polycmp):
+def test_suites_and_programs_take_a_dump_like_any_backend(polycmp, monkeypatch):
     pytest.importorskip("polycmp_suite")
+    run_cases_here(monkeypatch)
     model = onnx.load(devices.resnet())
     dump(model, 1)
     Path("dump.toml").write_text(devices.NHWC + 'precision = "float16"\n')

@@ -342,6 +342,19 @@ def test_the_verdict_on_a_chain(a, b, y, failing, expected):
     assert verdict(a, b, y, failing) == expected
 
 
+@pytest.mark.parametrize(
+    ("steps", "failed", "expected"),
+    [(1.0, 1, "within rounding"), (1.0, 400, "wrong"), (2.0, 1, "wrong")],
+)
+def test_ties_of_an_operator_that_could_not_be_run_alone_accuse_it_of_nothing(steps, failed, expected):
+    """The codes of a fused operator of a LiteRT model, one step off in few places: what rounds is inside."""
+    stats = ErrorStats(count=2048, failed=failed)
+    codes = {"unit": 0.0, "in_steps": True, "input_unit": FLOAT32, "max_abs": steps, "stats": stats, "was_tried": True}
+    behind = {"relative": 0.02, **RIGHT}
+    found = verdict({"relative": 0.01, **codes}, behind, {**behind, "unit": 0.1}, 0.02)
+    assert found[0] == expected
+
+
 def test_a_small_error_that_does_not_lead_to_the_outputs_is_never_the_answer():
     small, large = {"relative": 2e-5, "standalone": alone(2e-5)}, {"relative": 0.5, "standalone": alone(0.5)}
     assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row, outputs: False)[1] == "b"

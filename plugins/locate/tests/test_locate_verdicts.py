@@ -286,6 +286,7 @@ def test_all_reports_tell_the_same(polycmp, tmp_path):
     [
         (("-b", "toy"), 2, "a search needs two backends"),
         (("-b", "toy", "-b", "shut"), 2, "cannot run parts of a model"),
+        (("-b", "toy", "-b", "shut"), 2, "outputs can be compared: polycmp run MODEL"),
         (("-b", "toy", "-b", "plain", "--reference", "plane"), 2, "did you mean 'plain'"),
         (("-b", "toy", "-b", "plain", "--save-outputs", "o.npz"), 2, "--save-outputs"),
         (("-b", "toy", "-b", "needy"), 3, "a_library_that_nobody_has"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine_models import OneProcess
+from engine_models import FewNodes, OneProcess
 
 from polycmp.testing.nodes import NodeCorpus
 from polycmp_ncnn import NcnnRunner
@@ -14,7 +14,7 @@ pytest.importorskip("ncnn", reason="needs ncnn: make test-ncnn")
 pytestmark = pytest.mark.timeout(1800)
 
 
-class TestNodes(NodeCorpus):
+class _Ncnn(NodeCorpus):
     refusals = Path(__file__).with_name("node_refusals.txt")
     process = OneProcess("polycmp_ncnn.child")
 
@@ -25,3 +25,12 @@ class TestNodes(NodeCorpus):
 
     def make_runner(self, model):
         return NcnnRunner(model, start=lambda: self.process)
+
+
+class TestFewNodes(FewNodes, _Ncnn):
+    """Two of each operator."""
+
+
+@pytest.mark.corpus
+class TestNodes(_Ncnn):
+    """All of them."""

@@ -312,6 +312,17 @@ def test_a_wrong_weight_in_a_lite_model_is_found_at_its_operator(folder):
     assert "run alone on the reference's tensors, it is wrong as well" in report["sentence"]
 
 
+def test_a_wrong_weight_is_found_where_litert_runs_in_another_environment(folder):
+    """Its parts go there as files, what precedes an activation among them."""
+    halve_the_weights("net.tflite", "wrong.tflite")
+    there = f"tf:python={sys.executable},name=there"
+    status, report = located("wrong.tflite", "-b", there, "-b", "tf:kernels=reference,model=net.tflite")
+    assert (status, report["operator"]["type"]) == (1, "Conv")
+    assert "run alone on the reference's tensors, it is wrong as well" in report["sentence"]
+    status, report = located("net.tflite", "-b", there, "-b", "tf:kernels=reference")
+    assert (status, report["words"]) == (0, "equal")
+
+
 def test_a_lite_model_is_searched_beside_onnx_with_its_channels_turned(folder):
     model = NET.onnx()
     shape = numpy_helper.from_array(np.array([-1, 12], np.int64), "shape")

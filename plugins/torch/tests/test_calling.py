@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,13 @@ def test_inside_a_compiled_module_nothing_is_looked_for(capsys):
     words = ["net.py:Strides", "--model-type", "torch", "-b", "torch:compile,compiler=eager", "-b", "torch"]
     assert main(["locate", *words, "--data-loader-script", "net.py:contiguous"]) == 2
     assert "cannot run parts of a model" in capsys.readouterr().err
+
+
+def test_inside_a_module_of_another_environment_is_looked_from_there(capsys):
+    pytest.importorskip("polycmp_locate")
+    words = ["net.py:Strides", "--model-type", "torch", "-b", f"torch:python={sys.executable}", "-b", "torch"]
+    assert main(["locate", *words, "--data-loader-script", "net.py:contiguous"]) == 2
+    assert f"next: {sys.executable} -m polycmp locate … there" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_module_that_makes_nan_can_be_traced(capsys):

@@ -84,25 +84,38 @@ def test_what_float16_rounds_is_no_fault_if_it_was_asked_for(call, tmp_path):
     assert (status, report["first_bad"]) == (1, "conv8"), text
 
 
-def test_parts_calculate_in_the_types_that_the_builder_chose_for_the_whole(call, tmp_path):
-    """Left to itself the builder takes float32 where every tensor is an output, and nothing overflows any more.
+def overflowing(path):
+    """Write two products of which float16 cannot hold the first.
 
     The matrices are large enough that float16 is the faster in every build of the whole.
     """
     size, rng = 2048, np.random.default_rng(3)
     nodes = [
-        helper.make_node("MatMul", ["x", "up"], ["large"], name="up"),
+        helper.make_node("MatMul", ["x", "w_up"], ["large"], name="up"),
         helper.make_node("Relu", ["large"], ["kept"], name="relu"),
-        helper.make_node("MatMul", ["kept", "down"], ["y"], name="down"),
+        helper.make_node("MatMul", ["kept", "w_down"], ["y"], name="down"),
     ]
     weights = {
-        "up": rng.uniform(200, 600, (size, size)).astype(np.float32),
-        "down": rng.uniform(-1e-3, 1e-3, (size, size)).astype(np.float32),
+        "w_up": rng.uniform(200, 600, (size, size)).astype(np.float32),
+        "w_down": rng.uniform(-1e-3, 1e-3, (size, size)).astype(np.float32),
     }
-    model = faulty_models.save(tmp_path / "m.onnx", nodes, [size, size], weights)
+    return faulty_models.save(path, nodes, [size, size], weights)
+
+
+def test_parts_calculate_in_the_types_that_the_builder_chose_for_the_whole(call, tmp_path):
+    """Left to itself the builder takes float32 where every tensor is an output, and nothing overflows any more."""
+    model = overflowing(tmp_path / "m.onnx")
     status, text, report = call("locate", model, "-b", "trt:fp16", "-b", "onnxrt")
     assert (status, report["first_bad"]) == (1, "y"), text
     assert any("whose largest number is 65504" in note for note in report["notes"]), text
+
+
+def test_what_is_calculated_in_float32_is_handed_on_in_float32(call, tmp_path):
+    model = overflowing(tmp_path / "m.onnx")
+    for names, status in ((("up", "relu", "down"), 0), (("up", "relu"), 1)):
+        kept = ",".join(f"{name}:float32" for name in names)
+        candidate = f"trt:fp16,precision_constraints=obey,layer_precisions=[{kept}]"
+        assert call("run", model, "-b", candidate, "-b", "onnxrt")[0] == status
 
 
 def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):

@@ -64,12 +64,15 @@ class ResolvedBackend:
 
     @cached_property
     def inside(self) -> ModelGraph | str:
-        """The view of inner tensors: "graph", "none", or the graph that the backend runs in place of the model."""
+        """The view of inner tensors: "graph", "none", or the graph that the backend runs in place of the model.
+
+        It is "elsewhere" where that graph is seen from the backend's own environment alone.
+        """
         if self.contribution is None:
             return "none"
         with self.model.registry.explained(self.contribution):
             view = self.tools.inside(self.model, self.plan.options)
-        return view if self.make_worker is None or isinstance(view, str) else "none"
+        return view if self.make_worker is None or isinstance(view, str) else "elsewhere"
 
     @cached_property
     def precision(self) -> str:

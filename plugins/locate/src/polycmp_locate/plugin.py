@@ -52,7 +52,5 @@ def polycmp_services() -> Iterable[ServiceSpec]:
 
 @hookimpl
 def polycmp_run_observers() -> Iterable[ObserverSpec]:
-    """Contribute the comparison of two files, which needs no run."""
-    yield ObserverSpec(
-        "same_network", "Whether two files hold the same network", "polycmp_locate.network.observer:watch"
-    )
+    """Contribute what models' files tell of a difference, which needs no run."""
+    yield ObserverSpec("files", "What files differ by, and random numbers", "polycmp_locate.network.observer:watch")

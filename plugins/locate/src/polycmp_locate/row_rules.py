@@ -76,6 +76,13 @@ def _ties_explain(row: Row, alone: Standalone) -> bool:
     return alone.are_ties or is_tie(alone.max_abs, alone.share, alone.count, row.input_unit, one_sided=alone.one_sided)
 
 
+def is_tied(row: Row) -> bool:
+    """Return whether steps of a scale whose operator was not measured are off by ties of rounding only."""
+    if row.standalone is not None or not row.in_steps or row.stats is None or not row.stats.count:
+        return False
+    return is_tie(row.max_abs, row.stats.failed / row.stats.count, row.stats.count, row.input_unit)
+
+
 def in_place_is_rounding(row: Row) -> bool:
     """Return whether the reference's operator makes of the candidate's tensors what the candidate made of them.
 
@@ -176,7 +183,7 @@ def needs_measuring(row: SweptRow, limit: float) -> bool:
     if not row.unit:
         return row.max_abs > 0.0
     if is_beyond_range(row):
-        return row.inputs_finite or is_new_nan(row) or is_lost_nan(row)
+        return row.inputs_finite or not is_beyond_range_alike(row)
     if is_gain(row.gain, row.unit):
         return True
     if row.relative <= operator_limit(row):
@@ -199,12 +206,6 @@ def is_new_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes NaN where the reference has a number."""
     of_candidate, of_reference = row.candidate, row.reference
     return of_candidate is not None and of_candidate.nan > (of_reference.nan if of_reference is not None else 0)
-
-
-def is_lost_nan(row: SweptRow) -> bool:
-    """Return whether the candidate makes a number where the reference has NaN."""
-    of_candidate, of_reference = row.candidate, row.reference
-    return of_reference is not None and of_reference.nan > (of_candidate.nan if of_candidate is not None else 0)
 
 
 def needs_explaining(row: SweptRow) -> bool:

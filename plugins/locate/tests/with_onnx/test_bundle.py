@@ -57,8 +57,14 @@ def unpacked(path):
         return {Path(name).name: archive.read(name) for name in archive.namelist()}
 
 
-def shown(folder):
+def shown_by_a_process(folder):
     return subprocess.run(["sh", f"{folder}/run.sh"], env=ENVIRONMENT, check=False, capture_output=True).returncode
+
+
+@pytest.fixture
+def shown(shell):
+    """Run the script of a case; return its exit status."""
+    return lambda folder: shell(f"sh {folder}/run.sh", Path.cwd()).status
 
 
 def fed(folder):
@@ -79,7 +85,7 @@ def made_case(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, restored_logging():
         patch.chdir(folder)
         assert run_command(["debug", "reduce", "model.onnx", *shapes, *words], plugins_installed()) == 0
-        assert shown("case") == 1
+        assert shown_by_a_process("case") == 1
     return folder / "case"
 
 
@@ -89,7 +95,7 @@ def case(polycmp, made_case):
     return shutil.copytree(made_case, Path("case"))
 
 
-def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(polycmp, case, made_case):
+def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(polycmp, shown, case, made_case):
     done = polycmp("debug", "bundle", "case", "-o", "posted/case.zip")
     assert done.status == 0, done.out + done.err
     files = unpacked("posted/case.zip")
@@ -139,7 +145,7 @@ def test_what_the_fault_needs_is_kept(polycmp, tmp_path):
     assert str(tmp_path).encode() not in files["run.sh"]
 
 
-def test_keeping_names(polycmp, case):
+def test_keeping_names(polycmp, shown, case):
     done = polycmp("debug", "bundle", "case", "--keep-names", "--keep-weights", "--keep-inputs")
     assert done.status == 0, done.out + done.err
     assert "names: kept\nweights: kept\ninputs: kept\n" in done.out
@@ -148,7 +154,7 @@ def test_keeping_names(polycmp, case):
     assert shown("unpacked/case") == 1
 
 
-def test_a_case_of_locate(polycmp, tmp_path):
+def test_a_case_of_locate(polycmp, shown, tmp_path):
     secret_model(tmp_path / "model.onnx")
     fault = f"faulty:backend=onnxrt,fault=int32,at={SECRET}.n2"
     done = polycmp("locate", "model.onnx", "-b", fault, "-b", "onnxrt", "--save-repro", "case")
@@ -266,7 +272,7 @@ def secrets_of(model):
         yield from (content[start : start + 16] for start in range(0, len(content) - 15, 16))
 
 
-def test_nothing_of_the_model_is_in_the_zip(polycmp, tmp_path):
+def test_nothing_of_the_model_is_in_the_zip(polycmp, shell, shown, tmp_path):
     model = telling_model()
     onnx.checker.check_model(model, full_check=True)
     Path("case").mkdir()
@@ -281,10 +287,8 @@ def test_nothing_of_the_model_is_in_the_zip(polycmp, tmp_path):
         f"#!/bin/sh\n# Exit status 1: the fault is there.\n# expected.npz is what this makes: {remake}\n"
         f'cd "$(dirname "$0")" || exit 3\nexec polycmp run model.onnx {words}\n'
     )
-    made = subprocess.run(
-        [sys.executable, "-m", *remake.split()], cwd="case", check=False, capture_output=True, text=True
-    )
-    assert made.returncode == 0, made.stdout + made.stderr
+    made = shell(remake, Path("case"))
+    assert made.status == 0, made.out + made.err
     assert shown("case") == 1
     done = polycmp("debug", "bundle", "case")
     assert done.status == 0, done.out + done.err

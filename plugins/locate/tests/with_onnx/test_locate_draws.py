@@ -62,6 +62,19 @@ def test_random_numbers_are_the_reason(locate, tmp_path, kind):
     assert "within rounding" not in found["sentence"]
 
 
+@pytest.mark.parametrize("kind", [kind for kind in DRAWING if kind != "Multinomial"])
+def test_a_run_says_that_random_numbers_may_be_the_reason(polycmp, tmp_path, kind):
+    done = polycmp("run", drawing(tmp_path / "m.onnx", kind), "-b", "onnxrt", "-b", "onnx")
+    assert done.status == 1
+    assert f"{kind} 'draw' of" in " ".join(done.out.split())
+    assert "draws random numbers, others in each backend and run" in " ".join(done.out.split())
+
+
+def test_a_run_does_not_speak_of_what_does_not_draw(polycmp, tmp_path):
+    done = polycmp("run", drawing(tmp_path / "m.onnx", "Dropout", train=False), "-b", "onnxrt:name=a", "-b", "onnx")
+    assert (done.status, "random numbers" in done.out) == (0, False)
+
+
 @pytest.mark.parametrize("mode", [(), ("--bisect",)], ids=["full", "bisect"])
 @pytest.mark.parametrize("at", ["m", "y"])
 def test_a_fault_beside_random_numbers_is_found(locate, tmp_path, at, mode):

@@ -87,6 +87,23 @@ def test_a_constant_of_another_type_is_named_where_one_file_leaves_out_the_casts
     assert cause in located(tmp_path)["notes"]
 
 
+def test_of_operators_that_were_joined_the_constant_of_each_file_is_named(polycmp, tmp_path):
+    """The way an optimiser leaves out the first of two Reshapes, the 0 of the second copying what the first made."""
+    relu = helper.make_node("Relu", ["b"], ["y"], name="y")
+    ends = [("x", FLOAT, [2, 3, 4])], [("y", FLOAT, [6, 4])]
+    first, second = ("s1", np.array([6, 4])), ("s2", np.array([0, -1]))
+    nodes = [helper.make_node("Reshape", ["x", "s1"], ["a"], name="a")]
+    nodes += [helper.make_node("Reshape", ["a", "s2"], ["b"], name="b"), relu]
+    source = save_graph(tmp_path / "s.onnx", nodes, *ends, [first, second], opset=13)
+    nodes = [helper.make_node("Reshape", ["x", "s2"], ["b"], name="b"), relu]
+    made = save_graph(tmp_path / "m.onnx", nodes, *ends, [second], opset=13)
+    assert polycmp("locate", made, "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", *REPORT)
+    cause = (
+        "cause: the constant 's2' of Reshape 'b' holds 0, -1 in made and 6, 4 in source, where it is 's1' of Reshape"
+    )
+    assert f"{cause} 'a'" in located(tmp_path)["notes"]
+
+
 def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_path):
     def normalised(name, epsilon):
         node = helper.make_node("LayerNormalization", ["x", "one"], ["y"], name="norm", epsilon=epsilon)

@@ -165,3 +165,10 @@ def test_rounding_is_measured_of_outputs_that_are_mapped(polycmp, other, tmp_pat
     assert polycmp(*words).status == 1
     reason = found_in(tmp_path)["comparison_results"][0]["outputs"]["Identity:0"]["reason"]
     assert "float32 measured with onnxrt" in reason
+
+
+def test_outputs_that_nothing_leads_to_are_to_be_named(polycmp, other, tmp_path):
+    done = polycmp("locate", *sides(made(tmp_path, subtracts=True), other))
+    assert done.status == 3
+    assert "have no output in common" in done.err
+    assert f"say so: {' '.join(MAP)}" in done.err

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import faulty_models
@@ -13,8 +10,6 @@ import numpy as np
 import pytest
 from faulty_models import branches, layers, operators
 from onnx import helper
-
-ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 def faulty(at, fault="int32"):
@@ -181,15 +176,13 @@ class TestWithBackends:
 
 
 class TestCase:
-    def test_the_script_shows_the_fault(self, polycmp, tmp_path):
+    def test_the_script_shows_the_fault(self, polycmp, shell, tmp_path):
         faulty_models.chain(tmp_path / "chain.onnx")
         done = polycmp("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--save-repro", "case")
         assert "did not show the fault" not in done.out
-        again = subprocess.run(
-            ["sh", "case/run.sh"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False
-        )
-        assert again.returncode == 1, again.stderr
-        assert "FAILED: 1 of 1 output differs" in again.stdout
+        again = shell("sh case/run.sh", tmp_path)
+        assert again.status == 1, again.err
+        assert "FAILED: 1 of 1 output differs" in again.out
 
 
 class TestReplay:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,11 @@ from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp_tf.plugin import Options
+
+#: Ends a file that holds a part of a model: before it stand what describes the part, as JSON, and its length. LiteRT
+#: reads no further than the model, which is why other files have their labels there.
+_PART = b"polycmp part"
+_LENGTH_BYTES = 8
 
 
 def import_schema() -> Any:
@@ -200,6 +207,44 @@ class LitePart:
             name: port.outwards(fed[port.tensor] if port.tensor in fed else next(made))
             for name, port in self._output_ports.items()
         }
+
+
+def write_part(
+    path: str, content: bytes, inputs: TensorMetadata, outputs: tuple[str, ...], ports: Mapping[str, LitePort]
+) -> None:
+    """Write a part of a model that another process can run; arguments as of `LitePart`."""
+    description = {
+        "inputs": [[name, np.dtype(entry.dtype).name, entry.shape] for name, entry in inputs.items()],
+        "outputs": outputs,
+        "ports": {
+            name: [port.tensor, port.codes and [float(port.codes[0]), port.codes[1]]] for name, port in ports.items()
+        },
+    }
+    text = json.dumps(description).encode()
+    Path(path).write_bytes(content + text + len(text).to_bytes(_LENGTH_BYTES, "little") + _PART)
+
+
+def read_part(path: str, options: Options) -> LitePart | None:
+    """Return the part of a model that a file holds; None if it holds a whole one."""
+    with Path(path).open("rb") as file:
+        file.seek(0, 2)
+        end = file.tell() - len(_PART) - _LENGTH_BYTES
+        if end < 0:
+            return None
+        file.seek(end)
+        length, mark = int.from_bytes(file.read(_LENGTH_BYTES), "little"), file.read()
+        if mark != _PART:
+            return None
+        file.seek(0)
+        content, description = file.read(end - length), json.loads(file.read(length))
+    inputs = TensorMetadata()
+    for name, dtype, shape in description["inputs"]:
+        inputs.add(name, dtype, shape)
+    ports = {
+        name: LitePort(tuple(tensor), (np.float32(codes[0]), codes[1]) if codes else None)
+        for name, (tensor, codes) in description["ports"].items()
+    }
+    return LitePart(content, inputs, tuple(description["outputs"]), ports, options)
 
 
 def _metadata(details: Mapping[str, Any]) -> TensorMetadata:

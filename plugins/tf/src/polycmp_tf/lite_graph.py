@@ -19,7 +19,7 @@ from polycmp.errors import ModelError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
-from polycmp_tf.lite import LitePart, LitePort, import_schema
+from polycmp_tf.lite import LitePart, LitePort, import_schema, write_part
 from polycmp_tf.lite_operators import ACTIVATIONS, type_of
 
 if TYPE_CHECKING:
@@ -280,7 +280,12 @@ class LiteGraph(OwnGraph, ModelGraph):
         return LitePartLoader(self, inputs, tuple(outputs))
 
     def part(self, inputs: TensorMetadata, outputs: tuple[str, ...]) -> LitePart:
-        """Return the operators that make tensors of others.
+        """Return the operators that make tensors of others, ready to run; arguments as of `write`."""
+        content, ports = self.write(inputs, outputs)
+        return LitePart(content, inputs, outputs, ports, self._options)
+
+    def write(self, inputs: TensorMetadata, outputs: tuple[str, ...]) -> tuple[bytes, dict[str, LitePort]]:
+        """Return a file with the operators that make tensors of others, and what is known of these tensors.
 
         Args:
             inputs: Types and shapes of what is fed.
@@ -296,8 +301,7 @@ class LiteGraph(OwnGraph, ModelGraph):
         ports = {
             name: LitePort(*self._port(value)) for name, value in zip((*inputs, *outputs), (*fed, *wanted), strict=True)
         }
-        content = writer.write(steps, fed, [value for value in wanted if not _is_fed(value, fed)], self._held)
-        return LitePart(content, inputs, outputs, ports, self._options)
+        return writer.write(steps, fed, [value for value in wanted if not _is_fed(value, fed)], self._held), ports
 
     def _port(self, value: Value) -> tuple[tuple[int, bool], tuple[Any, int] | None]:
         codes = None if value.form == "codes" else self.codes_of(value.place)
@@ -323,6 +327,11 @@ class LitePartLoader(Loader[LitePart]):
     def call_impl(self) -> LitePart:
         """Return the part."""
         return self.graph.part(self.inputs, self.outputs)
+
+    def save(self, path: str) -> None:
+        """Write the part into a file, for a process that may have another release of LiteRT."""
+        content, ports = self.graph.write(self.inputs, self.outputs)
+        write_part(path, content, self.inputs, self.outputs, ports)
 
 
 class _Writer:

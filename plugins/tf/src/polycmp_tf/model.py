@@ -13,7 +13,7 @@ from polycmp.errors import ModelError, PluginError, UsageError, describe_excepti
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
-from polycmp_tf.lite import LiteModel
+from polycmp_tf.lite import LiteModel, read_part
 from polycmp_tf.plugin import Options
 
 #: Node types that no one reads in a graph and that are no outputs all the same.
@@ -115,7 +115,9 @@ class TfFromFile(Loader[Any]):
         path = saved_model_of(path) or path
         if path.suffix == ".tflite":
             _only_graphs(options, path)
-            return LiteModel(str(path), options.signature, options.threads, options.kernels)
+            return read_part(str(path), options) or LiteModel(
+                str(path), options.signature, options.threads, options.kernels
+            )
         tf = import_tensorflow()
         _set_up(tf, options)
         if options.ckpt and path.suffix not in {".keras", ".h5", ".hdf5"}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import PolycmpError
+from polycmp.errors import ModelError, PolycmpError
 from polycmp.spec import LoaderTools, RunnerTools, Switch
 
 if TYPE_CHECKING:
@@ -69,6 +69,19 @@ class TfLoaderTools(LoaderTools):
         from polycmp_tf.plugin import Options
 
         return LiteGraph(loader.path, loader.options or Options())
+
+    @staticmethod
+    def save(loader: Loader[Any], path: str) -> None:
+        """Write a part of a LiteRT model, the one thing of TensorFlow's that can be written.
+
+        Raises:
+            ModelError: It is something else.
+        """
+        from polycmp_tf.lite_graph import LitePartLoader
+
+        if not isinstance(loader, LitePartLoader):
+            raise ModelError("models of kind tf cannot be written", whose="tf")
+        loader.save(path)
 
     def inspect(self, loader: Loader[Any], show: Iterable[str]) -> str:
         """Return a model as text."""

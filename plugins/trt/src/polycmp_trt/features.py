@@ -78,7 +78,9 @@ FEATURES: dict[str, Feature] = {
     "precision_constraints": _feature(
         "BuilderFlag.OBEY_PRECISION_CONSTRAINTS", "BuilderFlag.PREFER_PRECISION_CONSTRAINTS", instead=_TYPED_MODEL
     ),
-    "layer_precision": _feature("ILayer.precision=", "ILayer.set_output_type", instead=_TYPED_MODEL),
+    "layer_precision": _feature(
+        "ILayer.precision=", "ILayer.precision_is_set", "ILayer.set_output_type", instead=_TYPED_MODEL
+    ),
     "reset_precision": _feature("ILayer.reset_precision", instead=_TYPED_MODEL),
     "tensor_dtype": _feature("ITensor.dtype=", instead=_TYPED_MODEL),
     "quantization_flags": _feature(

@@ -53,7 +53,16 @@ def open_partitioned_runs(
     for backend in resolved.backends:
         if backend.inside == "none" and backend.contribution is not None:
             raise UsageError(
-                "cannot run parts of a model, so the tensors inside cannot be compared", whose=f"-b {backend.label}"
+                "cannot run parts of a model, so the tensors inside cannot be compared",
+                whose=f"-b {backend.label}",
+                hint="outputs can be compared: polycmp run MODEL -b …",
+            )
+        if backend.inside == "elsewhere":
+            python = backend.plan.python if not backend.plan.is_remote else ""
+            raise UsageError(
+                f"shows its tensors to a polycmp in its own environment alone, not by {backend.plan.elsewhere}",
+                whose=f"-b {backend.label}",
+                hint=f"{python or 'python'} -m polycmp locate … there, where the other backend has to be, too",
             )
         if backend.contribution is not None and not backend.plan.elsewhere:
             resolved.registry.require(backend.contribution)

@@ -10,6 +10,7 @@ from commandline import core_alone_with
 from toymodels import chain, node, residual, small, write
 
 WRONG = "toy:fault=scale,amount=0.5,at=h2"
+FAILS = "the backend fails here"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,9 +79,11 @@ def test_the_search_gets_the_feed_that_failed(polycmp, tmp_path):
         (("-b", "toy", "-b", "plain"), 0),
         (("-b", WRONG, "-b", "shut"), 1),
         (("-b", WRONG, "--load-outputs", "good.json"), 1),
+        (("-b", "toy", "-b", "needy"), 3),
         (("-b", "toy:fault=raise,at=h2", "-b", "plain"), 3),
+        (("-b", "toy:fault=overwrite,at=h2,name=one", "-b", "toy:fault=overwrite,at=h2,name=two"), 3),
     ],
-    ids=["equal", "nothing to see inside", "a saved run", "a backend that failed"],
+    ids=["equal", "nothing inside", "a saved run", "a missing library", "a failure with a hint", "two that fail"],
 )
 def test_where_a_search_would_not_work_none_is_named(polycmp, tmp_path, words, status):
     chain(tmp_path / "m.toy")
@@ -88,6 +91,14 @@ def test_where_a_search_would_not_work_none_is_named(polycmp, tmp_path, words, s
     done = polycmp("run", "m.toy", *words)
     assert next_of(done) is None
     assert done.status == status
+
+
+def test_the_next_step_finds_the_operator_that_a_backend_fails_at(polycmp, tmp_path):
+    chain(tmp_path / "m.toy")
+    done = polycmp("run", "m.toy", "-b", "toy:fault=overwrite,at=h2", "-b", "plain")
+    assert done.status == 3
+    found = polycmp(*next_of(done), "--report", "found.json")
+    assert (found.report("found.json")["words"], found.report("found.json")["first_bad"]) == (FAILS, "h2")
 
 
 def test_a_search_is_named_for_models_with_other_operators_too(polycmp, tmp_path):

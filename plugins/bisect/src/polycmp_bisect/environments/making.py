@@ -18,7 +18,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import InvalidVersion, Version
 
 from polycmp.files import digest_of
-from polycmp.process import code_words, module_words
+from polycmp.process import code_words
 from polycmp_bisect.environments.cache import VIEWS, Cache, digest, starts
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.polycmp_packages import PolycmpPackages
@@ -214,7 +214,8 @@ class Maker:
         return place / "bin" / "python"
 
     def _link(self, base: Path, place: Path, ours: PolycmpPackages, python: str) -> None:
-        done = run_tool([*module_words("venv", python=interpreters()[python]), "--without-pip", str(place)])
+        place.parent.mkdir(parents=True, exist_ok=True)
+        done = Installer(find_uv()).make(place, interpreters()[python])
         if done.status:
             raise UnreachableError(f"no environment can be made in {place}", why=done.last_line)
         site, below = site_packages(place, python), site_packages(base, python)

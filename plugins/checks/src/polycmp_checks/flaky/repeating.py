@@ -159,7 +159,7 @@ class _Repetition:
     def _look_inside(self, *, restart: bool) -> None:
         """Find the first tensor that differs, where the backend shows tensors inside the model."""
         findings, backend = self._findings, self._backend
-        if backend.contribution is None or backend.inside == "none":
+        if backend.contribution is None or backend.inside in {"none", "elsewhere"}:
             findings.no_first_reason = "shows no tensors inside the model"
             return
         if isinstance(backend.inside, str) and backend.model.graph() is None:

@@ -18,6 +18,7 @@ from polycmp_locate.row_rules import (
     is_off,
     is_refuted,
     is_right_alone,
+    is_tied,
     operator_limit,
     reference_is_wrong,
     rounds_on_the_way,
@@ -125,9 +126,9 @@ class _Blame:
         nans = [item for item in self.rows if item.tensor in region and is_new_nan(item)]
         nan_alone = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
         chosen = nan_alone or row
-        figures_here = chosen.candidate
-        finite = figures_here is None or figures_here.is_finite
-        return self._finish(chosen, chosen, self._strength(chosen, chosen) if finite else NOT_FINITE)
+        made = chosen.candidate is not None and not chosen.candidate.is_finite
+        born = made and (chosen.inputs_finite or is_new_nan(chosen))
+        return self._finish(chosen, chosen, NOT_FINITE if born else self._strength(chosen, chosen))
 
     def _note_absorbed(self, row: Row, region: set[str]) -> None:
         absorbing = [
@@ -189,7 +190,7 @@ class _Blame:
 
     def _note_unmeasured(self, row: Row) -> None:
         """Remember the first tensor that is off although what its operator read is not, and that was not measured."""
-        if self.unmeasured is not None or not self._is_off(row):
+        if self.unmeasured is not None or not self._is_off(row) or is_tied(row):
             return
         if row.standalone is not None and not (row.standalone.in_place is None and self._reads_hidden(row)):
             return
@@ -284,8 +285,8 @@ class _Blame:
         return self._finish(None, None, UNDECIDED, row)
 
     def _first_step(self) -> Row | None:
-        """Return the first tensor of exact numbers that differs although its operator is right."""
-        exact = (row for row in self.rows if not row.unit and row.max_abs and is_right_alone(row))
+        """Return the first tensor of exact numbers that differs although its operator is right, or by ties alone."""
+        exact = (row for row in self.rows if not row.unit and row.max_abs and (is_right_alone(row) or is_tied(row)))
         return next((row for row in exact if self._reaches_outputs(row)), None)
 
     def _turned(self) -> Judgement:

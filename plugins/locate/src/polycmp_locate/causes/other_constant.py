@@ -55,7 +55,9 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
             continue
         actual, expected = _constant(of_candidate, one), _constant(of_reference, two)
         if actual is not None and expected is not None and distance(actual, expected) > BEYOND_EIGHT_BITS:
-            yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {_difference(actual, expected, labels)}"
+            twin = "" if one == two else f", where it is {two!r} of {nodes[1].label}"
+            difference = _difference(actual, expected, labels)
+            yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {difference}{twin}"
 
 
 def _constant(variants: Variants[PartitionedRun], name: str) -> Any:

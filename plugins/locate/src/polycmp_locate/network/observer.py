@@ -1,24 +1,28 @@
-"""A note on two files that hold different networks: the observer `same network`."""
+"""Notes on what the files of a run's models tell of a difference, without a run: the observer `files`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from polycmp.errors import ModelError
+from polycmp.errors import ModelError, PolycmpError
+from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph, weight_values
 from polycmp.spec import RunObserver
 
 if TYPE_CHECKING:
+    from polycmp.compare import PairComparison
+    from polycmp.model import Model
     from polycmp.results import Outcome
     from polycmp.runs import Resolved
 
 
-def watch(resolved: Resolved) -> SameNetwork | None:
-    """Make the observer that compares the files of a run's models; None where there is one file."""
-    return SameNetwork(resolved) if len(resolved.models) > 1 else None
+def watch(resolved: Resolved) -> FileNotes:
+    """Make the observer that looks at the files of a run's models."""
+    return FileNotes(resolved)
 
 
-class SameNetwork(RunObserver):
-    """Adds a note on what the files of candidate and reference differ by, which is told without a run.
+class FileNotes(RunObserver):
+    """Adds notes on what the files of candidate and reference differ by, and on random numbers where outputs differ.
 
     Args:
         resolved: The run.
@@ -28,14 +32,21 @@ class SameNetwork(RunObserver):
         self._resolved = resolved
 
     def finish(self, outcome: Outcome) -> None:
-        """Add the notes before all others, those on two files once."""
+        """Add the notes before all others, each once."""
+        models = {backend.label: backend.model for backend in self._resolved.backends}
+        notes = dict.fromkeys(self._on_differences(outcome, models) if len(self._resolved.models) > 1 else ())
+        differ = [pair for pair in outcome.comparisons if not pair.passed]
+        drawing = {models[label].path: models[label] for pair in differ for label in _sides(pair) if label in models}
+        for model in drawing.values():
+            notes.update(dict.fromkeys(_on_draws(model)))
+        outcome.notes[:0] = notes
+
+    def _on_differences(self, outcome: Outcome, models: dict[str, Model]) -> Iterator[str]:
         from polycmp_locate.network.words import network_notes  # a run of one file needs none of this
 
         compare = self._resolved.compare_networks
-        models = {backend.label: backend.model for backend in self._resolved.backends}
-        notes: dict[str, None] = {}
         for pair in outcome.comparisons:
-            one, two = models.get(pair.candidate), models.get(pair.reference)
+            one, two = (models.get(label) for label in _sides(pair))
             if one is None or two is None or one.path == two.path:
                 continue
             try:
@@ -48,5 +59,33 @@ class SameNetwork(RunObserver):
             except ModelError:
                 continue  # the run itself says what is wrong with a file
             if differences is not None:
-                notes.update(dict.fromkeys(network_notes(differences.faults, differences.notes)))
-        outcome.notes[:0] = notes
+                yield from network_notes(differences.faults, differences.notes)
+
+
+def _sides(pair: PairComparison) -> tuple[str, str]:
+    return pair.candidate, pair.reference
+
+
+def _on_draws(model: Model) -> Iterator[str]:
+    """Yield a note on the operators of a file that draw random numbers; nothing where it has none or shows none."""
+    try:
+        graph = model.graph()
+        nodes = [node for node in graph.nodes if _draws(node, graph)] if graph is not None else []
+    except PolycmpError:
+        return
+    if nodes:
+        more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
+        yield (
+            f"{nodes[0].label}{more} of {model.path} {'draw' if more else 'draws'} random numbers, others in each "
+            "backend and run: polycmp locate gives the same to both sides and compares all else"
+        )
+
+
+def _draws(node: GraphNode, graph: ModelGraph) -> bool:
+    """Return whether an operator draws as the file says, a Dropout among them that trains."""
+    if node.domain:
+        return False
+    trains = node.inputs[2] if node.op_type == "Dropout" and len(node.inputs) > 2 else ""
+    return node.op_type in RANDOM_OPERATORS or (
+        trains in graph.weights and bool(weight_values(graph, [trains])[trains].any())
+    )

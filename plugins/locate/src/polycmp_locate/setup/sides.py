@@ -48,7 +48,10 @@ def make_setting(
     models = f"the models of {candidate.label} and {reference.label}"
     if not outputs:
         why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
-        raise ModelError(f"{models} have no output in common", why=why)
+        named = zip(candidate.graph.outputs, reference.graph.outputs, strict=False)
+        same = " ".join(f"{one}={two}" for one, two in named)
+        hint = f"where outputs of two names are the same, say so: --map-output {same}"
+        raise ModelError(f"{models} have no output in common", why=why, hint=hint)
     # Of few operators the sentence about the outputs names all there is.
     few = len(reference.graph.nodes) <= NAMEABLE or len(candidate.graph.nodes) == 1  # a delegate is one operator
     few = few and _take_the_same(candidate.graph.inputs, reference.graph.inputs)

@@ -171,13 +171,14 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
         Raises:
             BackendError: TensorRT could not build or load it.
         """
-        from polycmp_trt.build.layers import report_build
+        from polycmp_trt.build.layers import engine_layers, report_build
 
         plan, config, seconds = _build(self.network, self.config, self.save_timing_cache, self.timings, self.types)
         engine = _deserialize(plan, self.runtime, self.dla_strategy, trusted=True)
-        report_build(engine, config, int(plan.nbytes), seconds)
+        layers = engine_layers(engine)
+        report_build(engine, layers, config, int(plan.nbytes), seconds)
         if self.types is not None:
-            self.types.collect(engine)
+            self.types.collect(layers)
         return engine
 
 

@@ -168,11 +168,14 @@ def precisions(layers: list[Layer]) -> dict[str, int]:
     return dict(Counter(layer.precision for layer in layers if layer.precision).most_common())
 
 
-def report_build(engine: trt.ICudaEngine, config: trt.IBuilderConfig, size: int, seconds: float) -> dict[str, int]:
+def report_build(
+    engine: trt.ICudaEngine, layers: list[Layer], config: trt.IBuilderConfig, size: int, seconds: float
+) -> dict[str, int]:
     """Log what was built, and warn of precisions that were allowed but not used.
 
     Args:
         engine: The `tensorrt.ICudaEngine`.
+        layers: Its layers.
         config: The `tensorrt.IBuilderConfig` of the build.
         size: Bytes of the serialised engine.
         seconds: Duration of the build.
@@ -180,7 +183,6 @@ def report_build(engine: trt.ICudaEngine, config: trt.IBuilderConfig, size: int,
     Returns:
         Layers per precision.
     """
-    layers = engine_layers(engine)
     counts = precisions(layers)
     _LOG.info(
         "built in %.1f s: %d layer(s)%s; %.1f MiB on disk, %.1f MiB of device memory for activations",

@@ -164,6 +164,9 @@ def markable_tensors(network: trt.INetworkDefinition) -> list[str]:
 class SetLayerPrecisions(_NetworkLoader):
     """Asks for precisions of layers; `--precision-constraints` says how binding that is.
 
+    A layer that calculates in float32 hands its result on in float32, too: where only the calculation is asked for, the
+    builder of TensorRT 8.6 has no kernel for operators that it fuses, and float16 would cut the result off.
+
     Args:
         network: `(builder, network[, parser])` or a callable that returns it.
         layer_precisions: Layer name -> member of `tensorrt.DataType`, or a type's name.
@@ -175,13 +178,22 @@ class SetLayerPrecisions(_NetworkLoader):
 
     def _change(self, network: trt.INetworkDefinition) -> None:
         require("layer_precision", "--layer-precisions")
-        layers_by_name = {layer.name: layer for layer in layers(network)}
-        for name in unknown_names(self.layer_precisions, layers_by_name):
-            _LOG.warning("no layer %r to set a precision for: %s", name, did_you_mean(name, layers_by_name))
+        # The parser gives a weight's layer the weight's name, and a node of that name another one.
+        calculating = [layer for layer in layers(network) if layer.type.name != "CONSTANT"]
+        names = {layer.name for layer in calculating}
+        for name in unknown_names(self.layer_precisions, names):
+            _LOG.warning("no layer %r to set a precision for: %s", name, did_you_mean(name, names))
         for pattern, dtype in self.layer_precisions.items():
-            for name, layer in layers_by_name.items():
-                if name == pattern or fnmatchcase(name, pattern):
+            for layer in calculating:
+                if layer.name == pattern or fnmatchcase(layer.name, pattern):
                     layer.precision = tensorrt_dtype(dtype)
+        float32 = import_tensorrt().DataType.FLOAT
+        boundary = {tensor.name for tensor in network_outputs(network)}  # --tensor-dtypes sets their types
+        for layer in calculating:
+            if layer.precision_is_set and layer.precision == float32 and is_calculated(layer):
+                for index in range(layer.num_outputs):
+                    if layer.get_output(index).name not in boundary:
+                        layer.set_output_type(index, float32)
 
 
 class SetDecomposableAttentions(_NetworkLoader):

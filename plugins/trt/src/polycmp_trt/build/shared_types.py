@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from polycmp_trt.build.layers import Layer, engine_layers
+from polycmp_trt.build.layers import Layer
 from polycmp_trt.build.network_edit import is_calculated
 from polycmp_trt.build.network_parts import layers
 from polycmp_trt.features import import_tensorrt
@@ -72,27 +72,27 @@ class SharedTypes:
             if kind in _REAL and is_calculated(layer):
                 layer.precision = getattr(data_types, _REAL[kind])
 
-    def collect(self, engine: trt.ICudaEngine) -> None:
+    def collect(self, layers: Sequence[Layer]) -> None:
         """Keep the types of a whole model's engine.
 
         Args:
-            engine: The `tensorrt.ICudaEngine`.
+            layers: The engine's layers.
         """
         if not self._reads:
-            _types_of_process()[self._key] = chosen_types(engine_layers(engine))
+            _types_of_process()[self._key] = chosen_types(layers)
 
 
-def chosen_types(engine: Sequence[Layer]) -> dict[str, str]:
+def chosen_types(layers: Sequence[Layer]) -> dict[str, str]:
     """Return the types of an engine's layers, by the names of the network's layers; none if that cannot be told.
 
     It cannot where no layer is known to be narrow, and the builder compiled some of which it tells no types.
 
     Args:
-        engine: The engine's layers.
+        layers: The engine's layers.
     """
-    known = [layer for layer in engine if _COMPILED not in layer.name]
+    known = [layer for layer in layers if _COMPILED not in layer.name]
     types = {name: layer.precision for layer in known for name in _fused(layer.name) if layer.precision}
-    is_told = len(known) == len(engine) or not _NARROW.keys().isdisjoint(types.values())
+    is_told = len(known) == len(layers) or not _NARROW.keys().isdisjoint(types.values())
     return types if is_told else {}
 
 

@@ -42,9 +42,10 @@ class FollowUps(RunObserver):
             for candidate_name, name in mapping.items()
         }
         outcome.next_steps = list(self._commands.with_output_names(names))
-        if outcome.exit_code != EXIT_DIFFERENT and outcome.verdict != "undecided":  # inside, more can be told
+        told = outcome.failed_backends or outcome.verdict == "undecided"  # inside, more can be told of these, too
+        if outcome.exit_code != EXIT_DIFFERENT and not told:
             return
-        from polycmp.builtin.observers.follow_ups.next_steps import differ_inside  # looks at the models' graphs
+        from polycmp.builtin.observers.follow_ups.next_steps import may_tell_more  # looks at the models' graphs
 
-        if differ_inside(self._backends, outcome):
+        if may_tell_more(self._backends, outcome):
             outcome.next_steps += list(self._commands.looking_further(self._repeats.first_options()))

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from polycmp.runs import ResolvedBackend
 
 
-def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
-    """Return whether all backends run parts of models that can be looked into, and two of them differ."""
+def may_tell_more(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
+    """Return whether all backends run parts of models that can be looked into, and two differ, or one alone fails."""
     live = {backend.label: backend for backend in backends}
-    if not any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed):
+    differ = any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed)
+    if not differ and not _fails_alone(outcome):
         return False
     if not all(backend.runs_parts for backend in live.values()):
         return False
@@ -26,6 +27,12 @@ def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool
     except PolycmpError:
         return False
     return all(graph is not None and _has_inner(graph) for graph in graphs)
+
+
+def _fails_alone(outcome: Outcome) -> bool:
+    """Return whether a backend failed without a word on what to do about it, and another one ran."""
+    failing = [item for item in outcome.failed_backends if not item.hint]
+    return bool(failing) and any(item.iterations and item not in failing for item in outcome.backends)
 
 
 def _has_inner(graph: ModelGraph) -> bool:
