@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import os
@@ -15,6 +16,7 @@ from polycmp.errors import FileError, describe_exception
 
 __all__ = [
     "atomic_write",
+    "digest_of",
     "located",
     "make_folder",
     "same_folder",
@@ -163,6 +165,20 @@ def _remove(temporary: str) -> None:
     with suppress(OSError):
         Path(temporary).unlink()
     _unfinished.discard(temporary)
+
+
+def digest_of(*paths: Path) -> str:
+    """Return the SHA-256 of the content of files, one after another.
+
+    Raises:
+        OSError: One cannot be read.
+    """
+    total = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                total.update(block)
+    return total.hexdigest()
 
 
 def to_bytes(text: str) -> bytes:

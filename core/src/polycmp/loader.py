@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = [
     "Recorded",
     "SaveBytes",
     "bytes_from_path",
+    "exact_path",
     "immediate",
     "invoke_from_script",
     "keyword_aliases",
@@ -180,6 +182,16 @@ def immediate(loader: Callable[_P, Loader[_T]]) -> Callable[_P, _T]:
 
 def _snake_case(name: str) -> str:
     return "".join(f"_{char.lower()}" if char.isupper() and index else char.lower() for index, char in enumerate(name))
+
+
+def exact_path(model: Any) -> str | None:
+    """Return the file to give to a library that reads models itself, or None if the model has to be made first.
+
+    A loader says itself whether a file holds exactly what it makes.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    return model.exact_file() if isinstance(model, Loader) else None
 
 
 def resolve(source: Any) -> Any:

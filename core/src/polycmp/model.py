@@ -169,6 +169,16 @@ class Model:
         """
         return self._graph
 
+    def shown_graph(self) -> ModelGraph:
+        """Return the model as a graph, as `graph` does.
+
+        Raises:
+            ModelError: The file cannot be read, or its loader has no view of it.
+        """
+        if self._graph is None:
+            raise ModelError(f"the loader of {self.kind} models does not show their operators", whose=self.path)
+        return self._graph
+
     @cached_property
     def _graph(self) -> ModelGraph | None:
         with self._using("cannot be read") as tools:

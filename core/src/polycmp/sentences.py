@@ -57,6 +57,7 @@ __all__ = [
     "rounded_up",
     "rounding_or_fault",
     "same_network",
+    "shortened",
     "statistic_too_large",
     "too_small",
     "unmoved",
@@ -129,8 +130,12 @@ def rounded_up(number: float, most: int) -> int:
 
 def listed(names: Sequence[str], shown: int) -> str:
     """Return the first names, quoted, and the number of the others."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(map(repr, names[:shown])) + more
+    return shortened([repr(name) for name in names], shown)
+
+
+def shortened(texts: Sequence[str], shown: int) -> str:
+    """Return the first texts and the number of the others."""
+    return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
 
 
 # --- closing sentences

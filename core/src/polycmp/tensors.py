@@ -36,8 +36,10 @@ __all__ = [
     "is_floating",
     "is_low_bit",
     "native",
+    "number_info",
     "same_bits",
     "to_numpy",
+    "whole_limits",
 ]
 
 Shape = tuple["int | str", ...]
@@ -196,6 +198,22 @@ def dtype_class(dtype: np.dtype[Any]) -> str:
     if dtype.kind in "iu" or is_low_bit(dtype):
         return "integer"
     return {"b": "bool", "c": "complex", "O": "string", "U": "string", "S": "string"}.get(dtype.kind, str(dtype.name))
+
+
+def number_info(dtype: np.dtype[Any]) -> Any:
+    """Return what `numpy.iinfo` says of a type of whole numbers, else what `numpy.finfo` does, of low-bit ones, too."""
+    module: Any = np
+    if is_low_bit(dtype):
+        import ml_dtypes
+
+        module = ml_dtypes
+    return module.iinfo(dtype) if dtype_class(dtype) == "integer" else module.finfo(dtype)
+
+
+def whole_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the smallest and the largest number of a type of whole numbers."""
+    info = number_info(dtype)
+    return int(info.min), int(info.max)
 
 
 @cache

@@ -13,7 +13,7 @@ import pytest
 from polycmp.compare import ErrorStats
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp_locate import decisions as d
+from polycmp_locate import row_rules as d
 from polycmp_locate.causes.operator import Evidence, blame
 from polycmp_locate.rounding import thresholds
 from polycmp_locate.rounding.figures import Figures, gain

@@ -10,7 +10,7 @@ import pytest
 
 from polycmp.compare import ErrorStats
 from polycmp.precision import UNITS
-from polycmp_locate import decisions as d
+from polycmp_locate import row_rules as d
 from polycmp_locate.causes.narrowed import lone_narrowing
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import PartNode
@@ -62,7 +62,9 @@ def test_how_many_steps_a_fused_kernel_may_be_off(kind, steps):
     ],
 )
 def test_a_factor_and_a_range_that_are_more_than_rounding(changes, scaled, only, clipped):
-    error = StepError(**{"gain": 1.0, "beyond": 0.0, "unexplained": 0.0, "largest": 0.0, "low": -1.0, "high": 1.0, **changes})
+    error = StepError(
+        **{"gain": 1.0, "beyond": 0.0, "unexplained": 0.0, "largest": 0.0, "low": -1.0, "high": 1.0, **changes}
+    )
     assert (error.is_scaled, error.is_only_scaled, error.is_clipped) == (scaled, only, clipped)
     assert error.is_rounding is not (scaled or clipped)
 

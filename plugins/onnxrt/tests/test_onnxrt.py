@@ -20,7 +20,7 @@ from packaging.version import Version
 
 from polycmp.cli.main import main
 from polycmp.errors import BackendError, DataError, ModelError, PluginError
-from polycmp.loader import BytesFromPath, Loader, SaveBytes
+from polycmp.loader import BytesFromPath, Loader, SaveBytes, exact_path
 from polycmp.tensors import as_dtype
 from polycmp_onnx.packing import pack, unpack
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
@@ -28,7 +28,6 @@ from polycmp_onnxrt import source as source_module
 from polycmp_onnxrt.arrays import ONNX_TYPES
 from polycmp_onnxrt.plugin import Options
 from polycmp_onnxrt.runner import make_runner
-from polycmp_onnxrt.source import path_of
 
 
 def identity(kind, shape=("n",)):
@@ -79,7 +78,7 @@ def test_every_form_of_a_model(form, tmp_path):
 
 def test_a_loader_that_saves_is_called_although_it_has_a_path(tmp_path):
     path = tmp_path / "saved.onnx"
-    assert path_of(SaveBytes(double().SerializeToString(), path)) is None
+    assert exact_path(SaveBytes(double().SerializeToString(), path)) is None
     session_from_onnx(SaveBytes(double().SerializeToString(), path))
     assert path.exists()
 

@@ -271,7 +271,7 @@ class TestNodeFolder:
         assert private_folder(tmp_path / "mine").stat().st_mode & 0o777 == 0o700
 
     def test_a_kept_file_that_was_replaced_is_fetched_again(self, tmp_path):
-        from polycmp_report.identity import digest_of
+        from polycmp.files import digest_of
         from polycmp_suite.node import Shipped, place_file
 
         content, cache, fetched = b"print('mine')", tmp_path / "cache", []

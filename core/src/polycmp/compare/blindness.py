@@ -24,7 +24,7 @@ from polycmp.compare.blind_words import holds_one, tolerances_of, why_passed, wh
 from polycmp.compare.impostor_parts import can_be_asked, why_part_passes
 from polycmp.compare.impostors import MOST, SCALED, Functions, Impostors, constant_like, ignored_by, is_ours, sample_of
 from polycmp.compare.scripted import PairFunction, as_pair_function
-from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
 from polycmp.spec import IMPOSTORS, Verdict
 from polycmp.tensors import dtype_class, to_numpy
 
@@ -214,8 +214,7 @@ def without_elements(pair: PairComparison, accepted: Iterable[str]) -> PairCompa
     if not pair.passed or not pair.outputs or not all(item.is_empty for item in pair.outputs.values()):
         return pair
     outputs = {name: blind(item, sentences.no_elements(name), accepted) for name, item in pair.outputs.items()}
-    verdict = verdict_over(outputs.values())
-    return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+    return pair.with_outputs(outputs)
 
 
 def blind_pair(pair: PairComparison, why: Mapping[str, str], accepted: Iterable[str]) -> PairComparison:
@@ -229,8 +228,7 @@ def blind_pair(pair: PairComparison, why: Mapping[str, str], accepted: Iterable[
     if not pair.passed:
         return pair
     outputs = {name: blind(item, why[name], accepted) if name in why else item for name, item in pair.outputs.items()}
-    verdict = verdict_over(outputs.values())
-    return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+    return pair.with_outputs(outputs)
 
 
 def blind_by_figures(function: Any, verdict: Verdict, output: str) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from polycmp.compare.judge import OutputJudge
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.spec import Verdict
-from polycmp.tensors import dtype_class, is_low_bit
+from polycmp.tensors import dtype_class, number_info, whole_limits
 
 Array = NDArray[Any]
 Functions = Mapping[str, Callable[..., Any]]
@@ -191,7 +191,7 @@ class Impostors:
         rounded = np.asarray(np.rint(values))
         if self._kind == "bool":
             return rounded.astype(dtype)
-        low, high = _ends(dtype)
+        low, high = whole_limits(dtype)
         with np.errstate(invalid="ignore"):
             typed = np.atleast_1d(rounded.astype(dtype))
         typed[np.atleast_1d(rounded <= low)], typed[np.atleast_1d(rounded >= high)] = low, high
@@ -320,25 +320,5 @@ def _differences(impostor: Array, reference: Array) -> Iterator[float]:
 
 def _rounding_of(dtype: np.dtype[Any]) -> float:
     """Return the share of its largest magnitude by which arrays of a type have to differ to be two things."""
-    unit = _unit(dtype) if dtype_class(dtype) in {"float", "complex"} else 0.0
+    unit = float(number_info(dtype).eps) / 2 if dtype_class(dtype) in {"float", "complex"} else 0.0
     return min(_ROUNDINGS * unit, max(unit, _ROUNDED))
-
-
-def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the smallest and the largest number of a type of whole ones."""
-    if not is_low_bit(dtype):
-        info = np.iinfo(dtype)
-        return int(info.min), int(info.max)
-    import ml_dtypes
-
-    low_bit = ml_dtypes.iinfo(dtype)
-    return int(low_bit.min), int(low_bit.max)
-
-
-def _unit(dtype: np.dtype[Any]) -> float:
-    """Return half the distance from 1 to the next number of a type."""
-    if not is_low_bit(dtype):
-        return float(np.finfo(dtype).eps) / 2
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).eps) / 2

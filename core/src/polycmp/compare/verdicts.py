@@ -138,6 +138,11 @@ class PairComparison:
         """`passed`, `failed`, `undecided` or `blind`."""
         return verdict_of(self)
 
+    def with_outputs(self, outputs: Mapping[str, OutputComparison]) -> PairComparison:
+        """Return the verdict with others on the outputs: the weightiest decides, unless the pair failed as a whole."""
+        verdict = "failed" if self.reason else verdict_over(outputs.values())
+        return replace(self, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+
 
 class WorstIterations:
     """Keeps, for each output, the verdict of its worst iteration.

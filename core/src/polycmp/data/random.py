@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from polycmp.data.scalars import Number, usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.options.values import pick, unknown_names
-from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit
+from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit, whole_limits
 
 if TYPE_CHECKING:
     from polycmp._builtin_options import RandomOptions
@@ -219,7 +219,7 @@ def _scale(bounds: Range) -> Range:
 
 
 def _whole_range(name: str, dtype: np.dtype[Any], low: float, high: float) -> tuple[int, int]:
-    info = _limits(dtype)
+    info = whole_limits(dtype)
     # as floats, which is what a range holds; the largest 64-bit numbers round up there
     if not (float(info[0]) <= low and high <= float(info[1])):
         raise UsageError(
@@ -227,13 +227,3 @@ def _whole_range(name: str, dtype: np.dtype[Any], low: float, high: float) -> tu
             hint=f"--val-range {name}:[{max(low, info[0]):.0f},{min(high, info[1]):.0f}]",
         )
     return max(int(low), info[0]), min(int(high), info[1])
-
-
-def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
-    if is_low_bit(dtype):
-        import ml_dtypes
-
-        low_bit = ml_dtypes.iinfo(dtype)
-        return int(low_bit.min), int(low_bit.max)
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)

@@ -394,6 +394,18 @@ def parse_above_zero(text: str) -> float:
     return value
 
 
+def parse_confidence(text: str | float) -> float:
+    """Return a confidence in per cent: 50 or more, and below 100.
+
+    Raises:
+        ValueError: The text is invalid.
+    """
+    value = parse_real(text)
+    if not 50 <= value < 100:
+        raise ValueError(f"{text} is no confidence in per cent, which is 50 or more and below 100")
+    return value
+
+
 def parse_tolerance(text: str | float) -> float:
     """Return a tolerance: a finite number of 0 or more.
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from polycmp.compare.verdicts import OutputComparison, PairComparison, inconclusive, verdict_of, verdict_over
+from polycmp.compare.verdicts import OutputComparison, PairComparison, verdict_of
 from polycmp.model import Model
 from polycmp.tensors import ModelDescription, TensorMetadata, dtype_name, format_shape
 
@@ -103,8 +103,7 @@ def with_lacking_outputs(
     if not rows:
         return pair
     outputs = {**pair.outputs, **{row.output: row for row in rows}}
-    verdict = verdict_over(outputs.values())
-    return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+    return pair.with_outputs(outputs)
 
 
 def _passed_over(

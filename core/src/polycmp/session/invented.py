@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polycmp.compare.verdicts import OutputComparison, PairComparison, inconclusive, verdict_over
+from polycmp.compare.verdicts import OutputComparison, PairComparison
 from polycmp.plan import DataPlan
 from polycmp.plan.defaults import DEFAULT_DATA_LOADER
 from polycmp.sentences import made_up
@@ -51,8 +51,7 @@ def without_invented_nan(pair: PairComparison, invented: Mapping[str, float]) ->
         else item
         for name, item in pair.outputs.items()
     }
-    verdict = verdict_over(outputs.values())
-    return replace(pair, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
+    return pair.with_outputs(outputs)
 
 
 def _has_nan(item: OutputComparison) -> bool:

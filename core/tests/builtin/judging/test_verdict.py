@@ -25,7 +25,7 @@ def floor(levels, kind: str = "float16") -> Floor:
 def noise_between(one, two) -> list[Level]:
     scales = scales_of(two)
     pairs = zip(scales.parts(one), scales.parts(two), strict=True)
-    return [level_between(*pair) for pair in pairs]
+    return [level_between(*pair)[0] for pair in pairs]
 
 
 def word_of(candidate) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.files import atomic_write, make_folder, to_bytes
+from polycmp.files import atomic_write, digest_of, make_folder, to_bytes
 from polycmp.plan import to_values
 from polycmp_bisect.environments.cache import cache_folder, digest
 from polycmp_bisect.search import Judgement
@@ -73,10 +72,4 @@ class JudgementStore:
 
 def _content(path: Path) -> str:
     """Return a digest of a file's content, or the path where there is no file."""
-    if not path.is_file():
-        return str(path)
-    with path.open("rb") as file:
-        total = hashlib.sha256()
-        while block := file.read(1 << 20):
-            total.update(block)
-    return total.hexdigest()
+    return digest_of(path) if path.is_file() else str(path)

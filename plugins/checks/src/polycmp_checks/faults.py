@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
 from polycmp.process import is_child
-from polycmp.tensors import dtype_class, is_low_bit
+from polycmp.tensors import dtype_class, number_info
 
 Array = NDArray[Any]
 Arrays = dict[str, Any]
@@ -65,10 +65,7 @@ def add_row_noise(array: Array) -> Array:
 
 def nudge_ties(array: Array) -> Array:
     """Return numbers a little further from zero, so that no rounding ever meets a half."""
-    import ml_dtypes
-
-    epsilon = float((ml_dtypes if is_low_bit(array.dtype) else np).finfo(array.dtype).eps)
-    return np.asarray(array.astype(np.float64) * (1 + 4 * epsilon)).astype(array.dtype)
+    return np.asarray(array.astype(np.float64) * (1 + 4 * float(number_info(array.dtype).eps))).astype(array.dtype)
 
 
 def reverse_last_axis(array: Array) -> Array:

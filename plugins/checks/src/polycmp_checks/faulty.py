@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.errors import BackendError, ModelError, UsageError, did_you_mean
+from polycmp.errors import BackendError, UsageError, did_you_mean
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import static_tensors
 from polycmp.loader import Loader
@@ -210,14 +210,8 @@ def make_runner(model: Model, options: FaultyOptions, *, name: str) -> FaultyRun
     )
     registry.require(contribution)
 
-    def graph() -> ModelGraph:
-        model_graph = model.graph()
-        if model_graph is None:
-            raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
-        return model_graph
-
     def make(loader: Loader[Any]) -> Runner:
         runner: Runner = registry.load(contribution)(model.part(loader), inner, name=name)
         return runner
 
-    return FaultyRunner(graph, make, options.fault, options.at, name, whole=not model.is_part)
+    return FaultyRunner(model.shown_graph, make, options.fault, options.at, name, whole=not model.is_part)

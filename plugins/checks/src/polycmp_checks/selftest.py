@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, PolycmpError, describe_exception
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, PolycmpError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import static_tensors
 from polycmp.model import Model, ModelSettings
@@ -132,11 +132,7 @@ def run_selftest(
 
 def _graph(plan: Plan, registry: Registry) -> ModelGraph:
     settings = ModelSettings(plan.loader_options, plan.data.input_shapes, None, plan.model_kind)
-    model = Model(plan.backends[0].model or plan.model, registry, settings)
-    graph = model.graph()
-    if graph is None:
-        raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
-    return graph
+    return Model(plan.backends[0].model or plan.model, registry, settings).shown_graph()
 
 
 def candidates(graph: ModelGraph, fault: str) -> Iterator[GraphNode]:

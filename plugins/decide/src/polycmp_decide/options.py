@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import opt, parse_real
+from polycmp.spec import opt, parse_confidence, parse_real
 
 #: Class in `polycmp_decide.tasks` by task.
 TASKS: Mapping[str, str] = {
@@ -37,13 +37,6 @@ def _points(text: str) -> float:
     return value
 
 
-def _confidence(text: str) -> float:
-    value = parse_real(text)
-    if not 50 <= value < 100:
-        raise ValueError(f"{text} is no confidence in per cent, which is 50 or more and below 100")
-    return value
-
-
 @dataclass(frozen=True)
 class DecideSection:
     """Deciding."""
@@ -62,4 +55,4 @@ class DecideSection:
         "", help="Form of a detector's outputs, where their shapes do not tell.", choices=tuple(DECODERS)
     )
     max_drop: float = opt(0.5, help="The drop that is still well, in points of 100.", metavar="POINTS", parse=_points)
-    confidence: float = opt(95.0, help="How sure to be, in per cent.", metavar="PERCENT", parse=_confidence)
+    confidence: float = opt(95.0, help="How sure to be, in per cent.", metavar="PERCENT", parse=parse_confidence)

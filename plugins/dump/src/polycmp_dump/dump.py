@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.errors import BackendError, FileError, ModelError
+from polycmp.errors import BackendError, FileError
 from polycmp.graph import ModelGraph
 from polycmp.layerwise import static_tensors
 from polycmp.model import Model
@@ -62,12 +62,7 @@ class Dump:
     @cached_property
     def model_graph(self) -> ModelGraph:
         """The whole model."""
-        graph = self._model.graph()
-        if graph is None:
-            raise ModelError(
-                f"the loader of {self._model.kind} models does not show their operators", whose=self._model.path
-            )
-        return graph
+        return self._model.shown_graph()
 
     @cached_property
     def _pairing(self) -> DumpPairing:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polycmp.spec import check_at_least_one, opt, parse_above_zero, parse_real
-
-
-def _confidence(text: str) -> float:
-    value = parse_real(text)
-    if not 50 <= value < 100:
-        raise ValueError(f"{text} is no confidence in per cent, which is 50 or more and below 100")
-    return value
+from polycmp.spec import check_at_least_one, opt, parse_above_zero, parse_confidence
 
 
 @dataclass(frozen=True)
@@ -31,7 +24,7 @@ class GenerateSection:
         metavar="NATS",
         parse=parse_above_zero,
     )
-    confidence: float = opt(95.0, help="How sure to be, in per cent.", metavar="PERCENT", parse=_confidence)
+    confidence: float = opt(95.0, help="How sure to be, in per cent.", metavar="PERCENT", parse=parse_confidence)
 
     save_worst: str = opt(
         "", help="Write the inputs of the worst prompt, for polycmp locate.", metavar="FILE", writes=True

@@ -8,7 +8,7 @@ from dataclasses import replace
 from polycmp_locate.causes.case import Case, judged_by_rows
 from polycmp_locate.causes.operator import Evidence, blame
 from polycmp_locate.causes.rules import REASONS, SECOND_LOOKS, TOGETHER
-from polycmp_locate.decisions import needs_explaining
+from polycmp_locate.row_rules import needs_explaining
 from polycmp_locate.trials.probe import moved_text
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import BENIGN, UNDECIDED, WITHIN_ROUNDING, Judged

@@ -11,6 +11,7 @@ import numpy as np
 
 from polycmp.errors import ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
+from polycmp.sentences import shortened
 from polycmp_onnx.graph import GraphView, graphs_within, nodes_within, opset_of, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 
@@ -167,15 +168,13 @@ def _warn(before: Census, after: Census, beyond: Mapping[str, float], to: str) -
         why = f"no operator that may be {to} reads one" if before.float32 else "none is of float32"
         _LOG.warning("%s: no weight was made smaller, for %s", to, why)
     if beyond:
-        named = ", ".join(f"{name} ({beyond[name]:.3g})" for name in list(beyond)[:_NAMED])
-        more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
+        named = shortened([f"{name} ({largest:.3g})" for name, largest in beyond.items()], _NAMED)
         _LOG.warning(
-            "%s holds numbers up to %g only, and these weights have larger ones, which became that: %s%s; "
+            "%s holds numbers up to %g only, and these weights have larger ones, which became that: %s; "
             "next: --keep-float with the operators that read them, or --fp-to-bf16",
             to,
             _LARGEST,
             named,
-            more,
         )
 
 

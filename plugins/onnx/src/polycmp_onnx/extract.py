@@ -22,6 +22,7 @@ from polycmp_onnx.graph import (
     rename_fed,
     replace_items,
     shape_of,
+    value_of,
 )
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.passes import WEIGHTS_APART, model_pass, noted_types
@@ -146,10 +147,7 @@ def _value(values: dict[str, Any], name: str, tensors: Tensors | None) -> Any:
     import onnx
 
     entry = tensors.get(name) if isinstance(tensors, Mapping) else None
-    value = onnx.ValueInfoProto()
-    if name in values:
-        value.CopyFrom(values[name])
-    value.name = name
+    value = value_of(values, name)
     if entry is not None and entry.dtype is not None:
         shape = None if value.type.WhichOneof("value") != "tensor_type" else shape_of(value)
         kind = onnx.helper.np_dtype_to_tensor_dtype(entry.dtype)

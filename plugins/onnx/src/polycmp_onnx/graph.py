@@ -163,6 +163,22 @@ def known_values(graph: Any) -> dict[str, Any]:
     return {value.name: value for value in values}
 
 
+def value_of(known: Mapping[str, Any], name: str) -> Any:
+    """Return a copy of a tensor's `ValueInfoProto`, one with its name alone where none is known.
+
+    Args:
+        known: What is known, by name.
+        name: The tensor.
+    """
+    import onnx
+
+    value = onnx.ValueInfoProto()
+    if name in known:
+        value.CopyFrom(known[name])
+    value.name = name
+    return value
+
+
 def computed_tensors(graph: Any, constants: bool = True) -> list[str]:
     """Return the names of all tensors that nodes make, in the graph's order.
 
@@ -173,12 +189,16 @@ def computed_tensors(graph: Any, constants: bool = True) -> list[str]:
     return [name for node in graph.node if constants or node.op_type != "Constant" for name in node.output if name]
 
 
+def _defined(graph: Any) -> set[str]:
+    """Return the names that a graph gives to tensors itself."""
+    return {item.name for item in (*graph.input, *graph.initializer)}.union(computed_tensors(graph))
+
+
 def reads(node: Any) -> Iterator[str]:
     """Yield the names that a node reads, those that its subgraphs take from around them included."""
     yield from (name for name in node.input if name)
     for graph in subgraphs(node):
-        defined = {value.name for value in graph.input} | {item.name for item in graph.initializer}
-        defined.update(computed_tensors(graph))
+        defined = _defined(graph)
         for name in (*(value.name for value in graph.output), *(name for inner in graph.node for name in reads(inner))):
             if name not in defined:
                 yield name
@@ -438,9 +458,8 @@ def rename_reads(node: Any, names: Mapping[str, str]) -> None:
     """
     node.input[:] = [names.get(name, name) for name in node.input]
     for graph in subgraphs(node):
-        local_names = {value.name for value in graph.input} | {item.name for item in graph.initializer}
-        local_names.update(computed_tensors(graph))
-        outer = {old: new for old, new in names.items() if old not in local_names}
+        defined = _defined(graph)
+        outer = {old: new for old, new in names.items() if old not in defined}
         for inner in graph.node:
             rename_reads(inner, outer)
         for value in graph.output:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import NO_TENSOR, computed_tensors
+from polycmp_onnx.graph import NO_TENSOR, computed_tensors, value_of
 from polycmp_onnx.load import OnnxLoader, own_model
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ModifyOutputs(OnnxLoader):
 
         names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
         known = value_types(model)
-        values = [_value_info(known, name) for name in names]
+        values = [value_of(known, name) for name in names]
         del model.graph.output[:]
         model.graph.output.extend(values)
         clean_up(model)  # a backend may lack what makes the outputs that were left out
@@ -189,13 +189,3 @@ def _of_types(graph: Any, types: Sequence[str]) -> Iterable[str]:
         for node in graph.node:
             if node.op_type.lower() == op_type.lower():
                 yield from (name for name in node.output if name)
-
-
-def _value_info(known: dict[str, Any], name: str) -> Any:
-    import onnx
-
-    value = onnx.ValueInfoProto()
-    if name in known:
-        value.CopyFrom(known[name])
-    value.name = name
-    return value

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["pack", "unpack"]
+__all__ = ["BITS", "pack", "unpack", "unpacked"]
+
+#: Bits of an element, of types that have less than a byte.
+BITS = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2, "int2": 2}
 
 
 def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
@@ -29,3 +32,9 @@ def unpack(raw: NDArray[np.uint8], bits: int, dtype: np.dtype[Any], shape: tuple
         signed = ((codes.astype(np.int8) ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8)
         return signed.astype(dtype).reshape(shape)
     return (codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)).reshape(shape)
+
+
+def unpacked(raw: NDArray[np.uint8], dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the tensor that bytes hold, packed where its type has less than a byte."""
+    bits = BITS.get(dtype.name)
+    return raw.view(dtype).reshape(shape) if bits is None else unpack(raw, bits, dtype, shape)

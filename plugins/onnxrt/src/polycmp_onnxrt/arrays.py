@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
 from polycmp.tensors import as_dtype, is_low_bit
-from polycmp_onnx.packing import pack, unpack
+from polycmp_onnx.packing import BITS, pack, unpacked
 
 #: Numbers of ONNX's element types (onnx.TensorProto.DataType) that NumPy lacks, by the name of their dtype.
 ONNX_TYPES = {
@@ -27,7 +27,6 @@ ONNX_TYPES = {
     "uint2": 25,
     "int2": 26,
 }
-_BITS = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2, "int2": 2}
 
 
 def element_type(declared: str) -> np.dtype[Any]:
@@ -72,7 +71,7 @@ def to_ort_value(ort: Any, array: NDArray[Any]) -> Any:
     if not hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
         what = f"ONNX Runtime {ort.__version__} takes no {array.dtype.name} tensors from Python"
         raise BackendError(what, hint="pip install -U onnxruntime")
-    number, bits = ONNX_TYPES[array.dtype.name], _BITS.get(array.dtype.name)
+    number, bits = ONNX_TYPES[array.dtype.name], BITS.get(array.dtype.name)
     if bits is None:
         width = array.view(np.uint8 if array.dtype.itemsize == 1 else np.int16)
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(width, number)
@@ -90,10 +89,7 @@ def from_ort_value(value: Any) -> NDArray[Any]:
     dtype = element_type(value.data_type())
     if not is_low_bit(dtype):
         return np.asarray(value.numpy())
-    shape = tuple(value.shape())
-    raw = memory(value)
-    bits = _BITS.get(dtype.name)
-    return raw.view(dtype).reshape(shape) if bits is None else unpack(raw, bits, dtype, shape)
+    return unpacked(memory(value), dtype, tuple(value.shape()))
 
 
 def memory(value: Any) -> NDArray[np.uint8]:
@@ -102,7 +98,7 @@ def memory(value: Any) -> NDArray[np.uint8]:
         raise BackendError(f"a tensor lies in the memory of {value.device_name()}, not in host memory")
     size = math.prod(value.shape())
     dtype = element_type(value.data_type())
-    count = -(-size * _BITS.get(dtype.name, 8 * dtype.itemsize) // 8)
+    count = -(-size * BITS.get(dtype.name, 8 * dtype.itemsize) // 8)
     if not count:
         return np.empty(0, np.uint8)
     buffer = (ctypes.c_uint8 * count).from_address(value.data_ptr())

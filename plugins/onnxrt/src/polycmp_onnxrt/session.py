@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import BackendError, UsageError
-from polycmp.loader import Loader, immediate, keyword_aliases
+from polycmp.loader import Loader, exact_path, immediate, keyword_aliases
 from polycmp.runner import usable_cores
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, session_severity, severity
@@ -21,7 +21,6 @@ from polycmp_onnxrt.source import (
     external_of,
     mapped,
     native_path,
-    path_of,
     reads_from_folder,
     refuse_weights_elsewhere,
     serialized,
@@ -119,7 +118,7 @@ class SessionFromOnnx(Loader[Any]):
 
     def _make_session(self, ort: Any) -> Any:
         providers = resolve_providers(self.providers, tuple(ort.get_available_providers()))
-        path = path_of(self.model)
+        path = exact_path(self.model)
         if path is not None:
             refuse_weights_elsewhere(ort, self.model)
         session = None
@@ -157,7 +156,7 @@ class SessionFromOnnx(Loader[Any]):
 
     def _source(self, ort: Any, options: Any) -> tuple[Any, str]:
         """Return a context manager that gives a path or bytes for the session, and what to call the model."""
-        path = path_of(self.model)
+        path = exact_path(self.model)
         if path is not None:
             return nullcontext(native_path(path)), path
         external = external_of(self.model) if reads_from_folder(ort) else None
@@ -168,7 +167,7 @@ class SessionFromOnnx(Loader[Any]):
 
     def _explain_with_the_loader(self, error: Exception) -> None:
         # The loader that was skipped for speed knows better why its file is not a model.
-        if callable(self.model) and "INVALID_PROTOBUF" in str(error) and path_of(self.model) is not None:
+        if callable(self.model) and "INVALID_PROTOBUF" in str(error) and exact_path(self.model) is not None:
             self.model()
 
     def _session_options(self, ort: Any) -> Any:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError
-from polycmp.loader import Loader
 
 if TYPE_CHECKING:
     from polycmp_onnx import ExternalModel
@@ -73,16 +72,6 @@ def mapped(path: str) -> tuple[bytes, Path] | None:
     file = Path(path)
     content = referring_to_itself(file) if file.suffix == ".onnx" else None
     return None if content is None else (content, file.parent.absolute())
-
-
-def path_of(model: Any) -> str | None:
-    """Return the file to give to ONNX Runtime, or None if the model has to be made first.
-
-    A loader says itself whether a file holds exactly what it makes.
-    """
-    if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
-    return model.exact_file() if isinstance(model, Loader) else None
 
 
 def native_path(path: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
 from polycmp.tensors import as_dtype, is_low_bit
-from polycmp_onnx.packing import pack, unpack
+from polycmp_onnx.packing import BITS, pack, unpacked
 
 #: OpenVINO's names of element types -> polycmp's.
 _TYPES = {
@@ -18,7 +18,6 @@ _TYPES = {
     "u4": "uint4", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "u2": "uint2",
     "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8e8m0": "float8_e8m0fnu", "f4e2m1": "float4_e2m1fn",
 }  # fmt: skip
-_BITS = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2}
 
 
 def element_type(kind: Any) -> np.dtype[Any]:
@@ -48,7 +47,7 @@ def to_tensor(ov: Any, array: NDArray[Any], kind: Any) -> Any:
     array = np.ascontiguousarray(array) if array.ndim else array.copy()
     if not is_low_bit(array.dtype):
         return array
-    bits = _BITS.get(array.dtype.name)
+    bits = BITS.get(array.dtype.name)
     tensor = ov.Tensor(kind, ov.Shape(list(array.shape)))
     if array.size:
         target = tensor.data
@@ -67,6 +66,4 @@ def from_tensor(array: NDArray[Any], dtype: np.dtype[Any], shape: tuple[int, ...
     """
     if not is_low_bit(dtype):
         return array
-    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    bits = _BITS.get(dtype.name)
-    return raw.view(dtype).reshape(shape) if bits is None else unpack(raw, bits, dtype, shape)
+    return unpacked(np.ascontiguousarray(array).reshape(-1).view(np.uint8), dtype, shape)

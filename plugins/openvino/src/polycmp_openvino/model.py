@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import ModelError
-from polycmp.loader import Loader, immediate, resolve
+from polycmp.loader import Loader, exact_path, immediate, resolve
 from polycmp.tensors import Shape, TensorMetadata
 from polycmp_openvino.reasons import missing_library, reading_failed
 
@@ -69,7 +69,7 @@ class OpenvinoModel(Loader[ReadModel]):
             BackendError: OpenVINO lacks one of its operators.
         """
         ov = import_openvino()
-        path = _path_of(self.model)
+        path = exact_path(self.model)
         if path is not None:
             return _from_path(ov.Core(), path)
         model = resolve(self.model)
@@ -83,12 +83,6 @@ class OpenvinoModel(Loader[ReadModel]):
 
 
 openvino_model = immediate(OpenvinoModel)
-
-
-def _path_of(model: Any) -> str | None:
-    if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
-    return model.exact_file() if isinstance(model, Loader) else None
 
 
 def _from_path(core: Any, path: str) -> ReadModel:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from polycmp.compare import shape_reason
 from polycmp.errors import DataError
 from polycmp.runs import comparer_maker
-from polycmp.sentences import counted
+from polycmp.sentences import counted, shortened
 from polycmp.tensors import same_bits
 from polycmp_pipeline.findings import EndToEnd, ValueVerdict, Verdict
 from polycmp_pipeline.values import Array, Values, array_of, is_item, is_list, share_of, together
@@ -79,7 +79,8 @@ class ItemJudge:
         if len(candidate) != len(reference):
             alone = [f"[{reference_place}]" for candidate_place, reference_place in pairs if candidate_place is None]
             extra = [f"[{candidate_place}]" for candidate_place, reference_place in pairs if reference_place is None]
-            words = "; ".join(f"{word} {_listed(some)}" for word, some in (("without", alone), ("and", extra)) if some)
+            places = (("without", alone), ("and", extra))
+            words = "; ".join(f"{word} {shortened(some, _SHOWN)}" for word, some in places if some)
             counts = f"{counted(len(candidate), 'item')} instead of {len(reference)}"
             yield Item(place, "failed", f"{counts}, {words}", share=None, is_number=False)
         for candidate_place, reference_place in pairs:
@@ -119,11 +120,6 @@ def _text_reason(candidate: Array, reference: Array) -> str:
     if candidate.shape or candidate.dtype.kind != "O" or reference.dtype.kind != "O":
         return ""
     return f"{candidate.item()!r} instead of {reference.item()!r}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def judge_values(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shlex
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.files import atomic_write, located, write_document
+from polycmp.files import atomic_write, digest_of, located, write_document
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp_record.startup.polycmp_record_hook.spool import DESCRIPTION, EVENTS
 
@@ -153,17 +152,9 @@ def _described(facts: Mapping[str, Any], spool: Path, folder: Path, place: Path)
         with suppress(OSError):
             state = Path(model).stat()
             if (state.st_size, state.st_mtime_ns) == (facts["size"], facts["mtime_ns"]):
-                digest = _digest(Path(model))
+                digest = digest_of(Path(model))
     names = ("backend", "library", "options", "inputs", "outputs")
     return {"model": model, "sha256": digest, **{name: facts[name] for name in names}}
-
-
-def _digest(path: Path) -> str:
-    total = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            total.update(chunk)
-    return total.hexdigest()
 
 
 def _name_of(facts: Mapping[str, Any]) -> str:

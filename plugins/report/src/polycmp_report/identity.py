@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, OthersCode, PolycmpError
+from polycmp.files import digest_of
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-__all__ = ["Identity", "digest_of", "identify"]
+__all__ = ["Identity", "identify"]
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,6 @@ def identify(models: Iterable[str], registry: Registry, folder: Path | None = No
             if model and path.is_file():
                 identities[model] = Identity(digest_of(path), path.stat().st_size, _facts(path, registry))
     return identities
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file.
-
-    Raises:
-        OSError: It cannot be read.
-    """
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _facts(path: Path, registry: Registry) -> Mapping[str, Any]:

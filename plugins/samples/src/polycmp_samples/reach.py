@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polycmp.runs import Arrays, SampleFeeds, ShapeSearch, Silent, Trial, open_trial
+from polycmp.sentences import listed
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 from polycmp_samples.fitting import fillings
 from polycmp_samples.loader import make_sample, remarks
@@ -141,7 +142,7 @@ def _spread(arrays: Arrays) -> float:
 
 
 def _notes(best: _TriedSamples, options: SampleOptions, silent: Sequence[str]) -> tuple[str, ...]:
-    shown = ", ".join(map(repr, silent[:3])) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
+    shown = listed(silent, 3)
     many = "outputs" if len(silent) > 1 else "output"
     words = remarks(options, best.inputs)
     shapes = {name: f"{name}:{format_shape(best.inputs[name].shape)}" for name in words}

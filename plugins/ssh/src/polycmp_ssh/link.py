@@ -157,14 +157,7 @@ class Link:
 
     def close(self, seconds: float = _END_SECONDS) -> None:
         """End the connection; the other side removes what it got."""
-        with suppress(OSError):
-            cast("IO[bytes]", self._process.stdin).close()
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._listener.join(_END_SECONDS)
+        self._end(seconds)
         cast("IO[bytes]", self._process.stdout).close()
 
     def _write(self, writing: BinaryIO, data: bytes) -> None:
@@ -213,16 +206,21 @@ class Link:
             )
         return needed
 
-    def _gone(self) -> PolycmpError:
-        """Return an error that says why there is no other side any more."""
+    def _end(self, seconds: float = _END_SECONDS) -> int:
+        """Let the process end, kill it where it does not in so many seconds, and return its exit status."""
         with suppress(OSError):
             cast("IO[bytes]", self._process.stdin).close()
         try:
-            status = self._process.wait(_END_SECONDS)
+            status = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self._process.kill()
             status = self._process.wait()
         self._listener.join(_END_SECONDS)
+        return status
+
+    def _gone(self) -> PolycmpError:
+        """Return an error that says why there is no other side any more."""
+        status = self._end()
         last = next((line for line in reversed(self._last_lines) if line.strip()), "")
         if status == _NO_CONNECTION:
             return BackendError(

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, PolycmpError, describe_exception
+from polycmp.files import digest_of
 from polycmp.report import figure
 from polycmp.sentences import counted
-from polycmp_report.identity import digest_of
 from polycmp_suite.baseline_store import BaselineStore
 from polycmp_suite.result import CaseResult
 from polycmp_suite.running.outcome import REPORT

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from polycmp.errors import FileError
-from polycmp_report.identity import digest_of
+from polycmp.files import digest_of
 from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Job
 

@@ -14,7 +14,7 @@ from typing import Any
 import ray
 
 from polycmp.errors import PluginError, describe_exception
-from polycmp_report.identity import digest_of
+from polycmp.files import digest_of
 from polycmp_suite.node import Shipped, execute, is_inside, write_inside
 from polycmp_suite.running.process import GRACE
 from polycmp_suite.spec import Ended, Event, Job, Queue, Resources, Started, Tick

@@ -121,6 +121,13 @@ def _run(
     return total
 
 
+def _scaled(once: Callable[[tuple[float, float]], _Accumulator]) -> tuple[_Accumulator, tuple[float, float]]:
+    """Return sums over two arrays divided by scales of their own where squares would leave float64, and the scales."""
+    total = once((1.0, 1.0))
+    scales = _scale(total.maxima[0]), _scale(total.maxima[1])
+    return (total if scales == (1.0, 1.0) else once(scales)), scales
+
+
 def _product(one: Floats, two: Floats) -> float:
     # einsum stays in this thread; BLAS would start threads of its own for every block
     return float(np.einsum("i,i->", one, two))
@@ -162,10 +169,7 @@ def _square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareS
 
         return _run(pair, make, 2, 2)
 
-    total = once((1.0, 1.0))
-    scales = _scale(total.maxima[0]), _scale(total.maxima[1])
-    if scales != (1.0, 1.0):
-        total = once(scales)
+    total, scales = _scaled(once)
     error, signal = (SquareSum(float(total.sums[i]), scales[i], float(total.maxima[i]), pair.size) for i in range(2))
     return error, signal
 
@@ -204,10 +208,7 @@ def cosine(candidate: Array, reference: Array) -> float:
 
         return _run(pair, make, 3, 2)
 
-    total = once((1.0, 1.0))
-    scales = _scale(total.maxima[0]), _scale(total.maxima[1])
-    if scales != (1.0, 1.0):
-        total = once(scales)
+    total, _ = _scaled(once)
     dot, left, right = total.sums
     if not (math.isfinite(left) and math.isfinite(right)):
         return math.nan

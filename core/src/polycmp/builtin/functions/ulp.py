@@ -27,7 +27,7 @@ from polycmp.compare import (
     worst_reason,
 )
 from polycmp.options import pick
-from polycmp.tensors import dtype_class, is_floating, is_low_bit
+from polycmp.tensors import dtype_class, is_floating, number_info
 
 if TYPE_CHECKING:
     from polycmp.builtin.functions.options import UlpOptions
@@ -146,7 +146,7 @@ def _distance_of(pair: Pair) -> Callable[[], Callable[[Array, Array], NDArray[np
     if not (is_floating(one) and is_floating(two)):
         make = difference_of(one, two)
         return lambda: _first(make())
-    dtype = min((one, two), key=_mantissa).newbyteorder("=")
+    dtype = min((one, two), key=lambda dtype: number_info(dtype).nmant).newbyteorder("=")
     ranks, end = _ranks(dtype), _end(dtype)
 
     def distance(candidate: Array, reference: Array) -> NDArray[np.float64]:
@@ -197,14 +197,6 @@ def _first(difference: Callable[[Array, Array], tuple[Any, Any]]) -> Callable[[A
         return errors
 
     return distance
-
-
-def _mantissa(dtype: np.dtype[Any]) -> int:
-    if not is_low_bit(dtype):
-        return int(np.finfo(dtype).nmant)
-    import ml_dtypes
-
-    return int(ml_dtypes.finfo(dtype).nmant)
 
 
 def _ranks(dtype: np.dtype[Any]) -> Ranks:

@@ -115,7 +115,7 @@ def sampled_levels(exact: Array, perturbed: Iterable[Array], scales: Scales) -> 
         return None
     levels = []
     for part, *moved in zip(scales.parts(exact), *map(scales.parts, samples), strict=True):
-        errors = [_level_between(item, part) for item in moved]
+        errors = [level_between(item, part) for item in moved]
         if any(lost for _, lost in errors):
             return None
         levels.append(_level_of_samples([level for level, _ in errors]))
@@ -168,18 +168,8 @@ def _moved(array: Array, share: float, width: float, random: np.random.Generator
     return moved
 
 
-def level_between(candidate: Array, reference: Array) -> Level:
-    """Measure the distance between two tensors, in blocks.
-
-    Args:
-        candidate: The tensor.
-        reference: The other, of the same shape.
-    """
-    return _level_between(candidate, reference)[0]
-
-
-def _level_between(candidate: Array, reference: Array) -> tuple[Level, bool]:
-    """Return the distance between two tensors, and whether finite numbers of the reference are NaN or infinite."""
+def level_between(candidate: Array, reference: Array) -> tuple[Level, bool]:
+    """Return the distance between two tensors of one shape, and whether finite numbers of the second are lost."""
     largest, squares, lost = 0.0, 0.0, False
     for cut, _ in cuts(reference.shape):
         errors, gone = _errors(candidate[cut], reference[cut])

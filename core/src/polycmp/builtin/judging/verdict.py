@@ -119,7 +119,7 @@ class Comparison:
         """The error of each scale."""
         scales = self.expected.scales
         pairs = zip(scales.parts(self.candidate), scales.parts(self.expected.array), strict=True)
-        return tuple(level_between(*pair) for pair in pairs)
+        return tuple(level_between(*pair)[0] for pair in pairs)
 
 
 def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False, network: Network = "") -> Judgement:

@@ -17,7 +17,6 @@ from polycmp.compare import (
     judging,
     mean_of,
     named_reason,
-    verdict_over,
 )
 from polycmp.errors import UsageError
 from polycmp.options import pick
@@ -331,8 +330,7 @@ class PairMeans:
             single: The verdict on the single iterations.
         """
         outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
-        verdict = "failed" if single.reason else verdict_over(outputs.values())
-        return replace(single, passed=verdict == "passed", inconclusive=inconclusive(verdict), outputs=outputs)
+        return single.with_outputs(outputs)
 
     def _averaged(self, item: OutputComparison) -> OutputComparison:
         if item.output in self._final or item.inconclusive == "blind":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
@@ -18,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from polycmp.files import digest_of
 from polycmp.process import code_words
 from polycmp_bisect.environments.cache import VIEWS, Cache, digest, starts
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
@@ -257,11 +257,7 @@ def _may_be_installed(wheel: str, releases: Mapping[str, str]) -> bool:
 @lru_cache(maxsize=4096)
 def _digest_of(path: str, _time: int, _size: int) -> str:
     """Return the digest of a file, which is read again when its time or size has changed."""
-    with Path(path).open("rb") as file:
-        total = hashlib.sha256()
-        while block := file.read(1 << 20):
-            total.update(block)
-    return total.hexdigest()
+    return digest_of(Path(path))
 
 
 def _names_any(text: str, packages: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ from polycmp.precision import UNITS, unit_of
 from polycmp.runs import InputPairing, Resolved, Schedule, Step, resolve, run_steps
 from polycmp.session import check_names
 from polycmp.tensors import Feed, dtype_class, to_numpy
-from polycmp_checks.profiles.profile import Limit, Profile, digest_of
+from polycmp_checks.profiles.profile import Limit, Profile, model_digest
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -171,7 +171,7 @@ def measure(
     model = resolved.backends[-1].model
     limits = {name: item.limit() for name, item in outputs.items()}
     versions = {result.label: result.version for result in results}
-    profile = Profile(model.path, digest_of(model), versions, shapes, limits)
+    profile = Profile(model.path, model_digest(model), versions, shapes, limits)
     return Measurement(profile, outputs, results, count, notes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.files import atomic_write, located
+from polycmp.files import atomic_write, digest_of, located
 from polycmp.model import Model
 
 #: The form of the file.
@@ -110,20 +109,15 @@ def _limit(name: str, item: Mapping[str, Any]) -> Limit:
     return limit
 
 
-def digest_of(model: Model) -> str:
+def model_digest(model: Model) -> str:
     """Return the SHA-256 of a model's files, those with its weights included; empty where they cannot be read.
 
     Raises:
         ModelError: The model's file cannot be read.
     """
-    total = hashlib.sha256()
+    paths = sorted({Path(model.path), *map(Path, model.files())})
     try:
-        for path in sorted({Path(model.path), *map(Path, model.files())}):
-            for part in sorted(path.rglob("*")) if path.is_dir() else [path]:
-                if part.is_file():
-                    with part.open("rb") as file:
-                        while chunk := file.read(1 << 20):
-                            total.update(chunk)
+        parts = [part for path in paths for part in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+        return digest_of(*filter(Path.is_file, parts))
     except OSError:
         return ""
-    return total.hexdigest()

@@ -15,7 +15,7 @@ from polycmp.model import Model
 from polycmp.plan import to_words, without_written_files
 from polycmp.runs import Resolved
 from polycmp.tensors import Feed, to_numpy
-from polycmp_checks.profiles.profile import Limit, Profile, digest_of, read_profile
+from polycmp_checks.profiles.profile import Limit, Profile, model_digest, read_profile
 
 if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
@@ -76,7 +76,7 @@ class ProfileTolerances:
             )
         labels = [backend.label for backend in resolved.backends]
         model = resolved.backend(reference if reference in labels else labels[-1]).model
-        digest = digest_of(model)
+        digest = model_digest(model)
         if digest != self._profile.sha256:
             raise UsageError(
                 "the tolerance profile was made for another model",

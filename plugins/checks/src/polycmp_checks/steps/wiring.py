@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from polycmp.errors import DataError, UsageError, did_you_mean
+from polycmp.sentences import shortened
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
 
 #: Names by which decoders call their caches, for models of which no --state says it.
@@ -94,9 +95,7 @@ def _matches(
 
 def listed(names: Iterable[str]) -> str:
     """Join the first names as text."""
-    names = list(names)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return shortened(list(names), _SHOWN)
 
 
 def usual_patterns(outputs: Collection[str], inputs: Collection[str]) -> tuple[str, ...]:

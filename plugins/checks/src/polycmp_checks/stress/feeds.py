@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 from polycmp.data import usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.options import pick, unknown_names
-from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
+from polycmp.tensors import (
+    LabelledFeed,
+    TensorEntry,
+    TensorMetadata,
+    as_dtype,
+    dtype_class,
+    format_shape,
+    number_info,
+    whole_limits,
+)
 from polycmp_checks.stress.layouts import laid_out
 from polycmp_checks.stress.shapes import Shapes, shape_sweep
 
@@ -199,7 +208,7 @@ def _number(
 
     Those that divide are not 0, and beside the type's lowest number, of which there is no negative, not -1.
     """
-    low, high = _type_limits(dtype)
+    low, high = whole_limits(dtype)
     choice = np.asarray(state.randint(0, 2**31, size=shape), np.int64)
     if kind == "bits":
         bits = min((high - low).bit_length(), high)
@@ -220,20 +229,12 @@ def _number(
 def _whole_limits(dtype: np.dtype[Any], limits: Range | None) -> tuple[int, int]:
     if dtype.kind == "b":
         return 0, 1
-    type_limits = _type_limits(dtype)
+    type_limits = whole_limits(dtype)
     if limits is None:
         # Eight bits or fewer are pixels and quantized numbers, where every value is meant.
         limits = UNKNOWN_WHOLE if dtype.itemsize > 1 else (float(type_limits[0]), float(type_limits[1]))
     low, high = (int(min(max(bound, float(-(2**62))), float(2**62))) for bound in limits)
     return max(low, type_limits[0]), min(high, type_limits[1])
-
-
-def _type_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
-    if is_low_bit(dtype):
-        import ml_dtypes
-
-        return int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
-    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 def _real(
@@ -278,10 +279,5 @@ def _into(numbers: Real, kind: str, limits: Range, share: Real) -> Real:
 
 def _facts(dtype: np.dtype[Any]) -> tuple[float, float, float]:
     """Return the largest number of a type, its smallest normal one, and the gap after 1."""
-    if is_low_bit(dtype):
-        import ml_dtypes
-
-        low_bit = ml_dtypes.finfo(dtype)
-        return float(low_bit.max), float(low_bit.tiny), float(low_bit.eps)
-    info = np.finfo(dtype)
+    info = number_info(dtype)
     return float(info.max), float(info.tiny), float(info.eps)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.causes.together import find_fused
-from polycmp_locate.decisions import is_right_alone, needs_explaining
+from polycmp_locate.row_rules import is_right_alone, needs_explaining
 from polycmp_locate.setting import Setting
 from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Fused, Judged

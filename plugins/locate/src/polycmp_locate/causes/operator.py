@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from polycmp.graph import GraphNode
-from polycmp_locate.decisions import (
+from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eight_bits
+from polycmp_locate.row_rules import (
     JUMP,
     is_beyond_range,
     is_beyond_range_alike,
@@ -22,7 +23,6 @@ from polycmp_locate.decisions import (
     reference_is_wrong,
     rounds_on_the_way,
 )
-from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eight_bits
 from polycmp_locate.trials.flow import Flow
 from polycmp_locate.trials.probing import is_obvious
 from polycmp_locate.values.judged import (

@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 from typing import Any
 
 from polycmp.tensors import dtype_of
-from polycmp_locate.decisions import is_culprit, needs_explaining, needs_measuring, standalone_limit
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.rounding.figures import figures_of
 from polycmp_locate.rounding.kinds import ROUNDING_INSIDE
 from polycmp_locate.rounding.thresholds import accumulated_limit
+from polycmp_locate.row_rules import is_culprit, needs_explaining, needs_measuring, standalone_limit
 from polycmp_locate.setting import Setting, Stage, Tensors
 from polycmp_locate.values.measured import Extent, Measured, Row
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow

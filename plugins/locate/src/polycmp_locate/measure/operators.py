@@ -14,7 +14,6 @@ from polycmp.judging import beside_masks
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, unit_of
 from polycmp.tensors import dtype_name, dtype_of, is_floating, to_numpy
-from polycmp_locate.decisions import may_have_gain, operator_limit
 from polycmp_locate.measure.compiled import run_together
 from polycmp_locate.measure.requantised import requantised
 from polycmp_locate.pairing.parts import PartNode, is_calibrated, last_step, rounds_to_steps, uncut_name
@@ -33,6 +32,7 @@ from polycmp_locate.rounding.thresholds import (
     worth_running,
 )
 from polycmp_locate.rounding.uneven import Parts, gain_of, parts_of
+from polycmp_locate.row_rules import may_have_gain, operator_limit
 from polycmp_locate.setting import allowed_type
 from polycmp_locate.values.measured import Standalone
 from polycmp_locate.values.swept import SweptRow

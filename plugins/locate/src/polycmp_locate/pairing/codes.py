@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ml_dtypes import iinfo
 from numpy.typing import NDArray
 
 from polycmp.graph import ModelGraph, weight_values
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, to_numpy
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, to_numpy, whole_limits
 
 #: Where operators that make codes read the scale and the zero point of those.
 _RESULT_SCALES = {
@@ -57,7 +56,7 @@ class Quantisation:
     @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest number that codes can represent."""
-        low, high = code_limits(self.dtype)
+        low, high = whole_limits(self.dtype)
         scale, zero = self.scale.astype(np.float64), self.zero.astype(np.float64)
         return float(((low - zero) * scale).max()), float(((high - zero) * scale).min())
 
@@ -77,7 +76,7 @@ class Quantisation:
         Args:
             numbers: The numbers.
         """
-        return np.clip(np.nan_to_num(self.places(numbers)), *code_limits(self.dtype)).astype(self.dtype)
+        return np.clip(np.nan_to_num(self.places(numbers)), *whole_limits(self.dtype)).astype(self.dtype)
 
     def places(self, numbers: Any) -> NDArray[np.float64]:
         """Return the nearest codes of numbers as if codes went on beyond the ends of their type.
@@ -98,12 +97,6 @@ class Quantisation:
         if values.size == 1:
             return values.reshape(())
         return values.reshape([-1 if place == self.axis % rank else 1 for place in range(rank)])
-
-
-def code_limits(kind: np.dtype[Any]) -> tuple[int, int]:
-    """Return the smallest and the largest number of a type of whole numbers, also of 4 bits."""
-    info = iinfo(kind)
-    return int(info.min), int(info.max)
 
 
 def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str]) -> dict[str, Quantisation | None]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.debug import Replay, Stepper
-from polycmp.errors import ModelError
 from polycmp.files import make_folder
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
@@ -201,9 +200,7 @@ def reduce_with_check(
         PolycmpError: A file cannot be written, or the check cannot be run.
     """
     start = time.perf_counter()
-    graph = model.graph()
-    if graph is None:
-        raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
+    graph = model.shown_graph()
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
     parts = PartCutter(graph, shapes.non_float_tensors())

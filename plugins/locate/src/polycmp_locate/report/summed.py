@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from polycmp.sentences import counted
-from polycmp_locate.decisions import rounds_on_the_way
 from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.row_rules import rounds_on_the_way
 from polycmp_locate.values.judged import UNDECIDED
 from polycmp_locate.values.located import Located
 

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Sequence
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.sentences import counted
-from polycmp_locate.decisions import (
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.source import source_of
+from polycmp_locate.pairing.words import all_of, pairing_notes, reads_otherwise
+from polycmp_locate.report.summed import worst_steps
+from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.kinds import SELECTING
+from polycmp_locate.rounding.quantised import StepError
+from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
+from polycmp_locate.row_rules import (
     in_place_is_rounding,
     is_culprit,
     is_right_alone,
@@ -19,14 +27,6 @@ from polycmp_locate.decisions import (
     standalone_is_rounding,
     standalone_limit,
 )
-from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.source import source_of
-from polycmp_locate.pairing.words import all_of, pairing_notes, reads_otherwise
-from polycmp_locate.report.summed import worst_steps
-from polycmp_locate.rounding.figures import largest_of
-from polycmp_locate.rounding.kinds import SELECTING
-from polycmp_locate.rounding.quantised import StepError
-from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
 from polycmp_locate.values.judged import (
     CAUSE,
     CONSTANT,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.precision import UNITS, is_steps
-from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
+from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_floating, is_low_bit, number_info, to_numpy
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,7 @@ def largest_of(name: str) -> float:
         return math.inf
     if name == "tf32":
         name = "float32"
-    kind = as_dtype(name)
-    if kind.kind == "f":
-        return float(np.finfo(kind).max)
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(kind).max)
+    return float(number_info(as_dtype(name)).max)
 
 
 def rounding(tensor_type: np.dtype[Any]) -> float:

@@ -10,6 +10,7 @@ from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, a_few, final_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
+from polycmp.sentences import shortened
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.setting import Setting
 from polycmp_locate.setup.recorded import RecordedRun
@@ -43,8 +44,7 @@ class Drawn:
     @property
     def labels(self) -> str:
         """The operators for people, and that they draw."""
-        more = len(self.nodes) - _NAMED
-        names = ", ".join(node.label for node in self.nodes[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        names = shortened([node.label for node in self.nodes], _NAMED)
         return f"{names} {'draws' if len(self.nodes) == 1 else 'draw'} random numbers"
 
     def describe(self, located: Located) -> None:

@@ -10,8 +10,8 @@ from polycmp.graph import GraphNode
 from polycmp.layerwise import GraphCuts, crossing, final_outputs, real_numbers
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.ddmin import least_passing
-from polycmp_locate.decisions import is_off
 from polycmp_locate.rounding.thresholds import accumulated_limit
+from polycmp_locate.row_rules import is_off
 from polycmp_locate.setting import Setting, Stage, allowed_type
 from polycmp_locate.sweep.rows import in_order, make_row
 from polycmp_locate.sweep.stepping import borrowed_operators

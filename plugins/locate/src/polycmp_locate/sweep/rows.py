@@ -12,12 +12,12 @@ from polycmp.graph import GraphNode
 from polycmp.judging import MASKING
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, to_numpy
-from polycmp_locate.decisions import may_have_gain
 from polycmp_locate.pairing.parts import unit_inside
 from polycmp_locate.rounding.difference import coarser, relative_to
 from polycmp_locate.rounding.figures import Figures, figures, rounding
 from polycmp_locate.rounding.thresholds import STEP_TYPES, least_scale
 from polycmp_locate.rounding.uneven import gain_of, parts_of
+from polycmp_locate.row_rules import may_have_gain
 from polycmp_locate.values.swept import SweptRow
 
 

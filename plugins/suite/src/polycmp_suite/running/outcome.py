@@ -37,10 +37,9 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
         ended: Exit status and duration of its process.
         today: The day, for failures that are expected until one.
     """
-    folder = Path(ended.job.output)
-    document = _document(folder) if not ended.stopped and ended.status >= 0 else {}
+    document = _document(ended)
     verdict = _verdict(ended, document)
-    reason = "" if verdict == "passed" else shorten(_reason(ended, document, folder), _REASON)
+    reason = "" if verdict == "passed" else shorten(_reason(ended, document), _REASON)
     state, reason, known = _judge(case, verdict, reason, today)
     return CaseResult(
         case=case.id,
@@ -94,9 +93,8 @@ def search_job(case: Case, job: Job, reports: Iterable[str]) -> Job:
 
 def with_search(result: CaseResult, ended: Ended) -> CaseResult:
     """Return the result of a case with the sentence of the search for its first wrong tensor."""
-    folder = Path(ended.job.output)
-    document = _document(folder) if not ended.stopped and ended.status >= 0 else {}
-    sentence = str(document.get("sentence") or "") or _reason(ended, document, folder)
+    document = _document(ended)
+    sentence = str(document.get("sentence") or "") or _reason(ended, document)
     return replace(result, located=shorten(sentence, _REASON))
 
 
@@ -124,22 +122,25 @@ def _judge(case: Case, verdict: State, reason: str, today: datetime.date) -> tup
     return "passed", reason, expected.reason
 
 
-def _document(folder: Path) -> Mapping[str, Any]:
+def _document(ended: Ended) -> Mapping[str, Any]:
+    """Return the report of a case that ran to its end; empty where there is none."""
+    if ended.stopped or ended.status < 0:
+        return {}
     try:
-        document = parse_json((folder / REPORT).read_text(encoding="utf-8"))
+        document = parse_json(Path(ended.job.output, REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
 
 
-def _reason(ended: Ended, document: Mapping[str, Any], folder: Path) -> str:
+def _reason(ended: Ended, document: Mapping[str, Any]) -> str:
     if ended.stopped:
         return ended.stopped
     if ended.status < 0:
         name = signal.Signals(-ended.status).name if -ended.status in set(signal.Signals) else f"signal {-ended.status}"
         memory = ", as it does when the machine runs out of memory" if -ended.status == signal.SIGKILL else ""
         return f"the process was ended by {name}{memory}"
-    return next(_failures(document), "") or last_words(folder) or f"it ended with status {ended.status}"
+    return next(_failures(document), "") or last_words(Path(ended.job.output)) or f"it ended with status {ended.status}"
 
 
 def _failures(document: Mapping[str, Any]) -> Iterator[str]:

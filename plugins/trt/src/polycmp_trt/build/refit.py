@@ -10,6 +10,7 @@ import numpy as np
 
 from polycmp.errors import BackendError, DataError, FileError
 from polycmp.loader import Loader, immediate, resolve
+from polycmp.sentences import listed
 from polycmp.tensors import is_floating
 from polycmp_trt.features import import_tensorrt, release, require, supports
 from polycmp_trt.run.runtime import get_trt_logger, noted_errors
@@ -98,11 +99,10 @@ def _set_weights(refitter: trt.Refitter, path: Path) -> Iterator[Array]:
     # TensorRT misses what belongs to weights that were set, so nothing where none was.
     missing = list(refitter.get_missing_weights()) if ours else engine_names
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise DataError(
             f"{path} lacks weights of the engine",
             whose="--trt-refit",
-            why=f"{', '.join(map(repr, missing[:3]))}{more}",
+            why=listed(missing, 3),
             hint="the model must have the structure that the engine was built from, and the names of its weights",
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 from polycmp.compare import OutputComparison
 from polycmp.report import Repeat
 from polycmp.results import BackendResult, Invalid
+from polycmp.sentences import listed
 from polycmp.tensors import Feed, LabelledFeed
 
 #: Outputs named in one line.
@@ -69,8 +70,7 @@ class Repeats:
 
 def _different(compared: Mapping[str, Sequence[OutputComparison]]) -> Iterator[str]:
     for candidate, outputs in compared.items():
-        names = [repr(item.output) for item in outputs if not item.passed]
+        names = [item.output for item in outputs if not item.passed]
         if names:
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             noun = "output" if len(names) == 1 else "outputs"
-            yield f"{candidate}: {noun} {', '.join(names[:SHOWN])}{more}"
+            yield f"{candidate}: {noun} {listed(names, SHOWN)}"

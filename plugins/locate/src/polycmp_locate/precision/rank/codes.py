@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp_locate.pairing.codes import Quantisation, code_limits
+from polycmp.tensors import whole_limits
+from polycmp_locate.pairing.codes import Quantisation
 from polycmp_locate.precision.rank.figures import dynamic_steps, float_codes, float_order, integer_codes, steps_apart
 from polycmp_locate.precision.rank.result import Codes
 
@@ -61,7 +62,7 @@ def steps_of(mixer: Mixer, name: str, expected: Any, candidate: Any) -> tuple[fl
         if node.op_type == "QuantizeLinear" and node.input[0] == mixer.pairs[name]:
             steps = _steps(mixer, node, expected)
             if steps is not None:
-                limits = code_limits(steps.dtype)
+                limits = whole_limits(steps.dtype)
                 return steps_apart(*(np.clip(steps.places(item), *limits) for item in (expected, candidate)))
     return None
 
@@ -89,7 +90,7 @@ def _weights(mixer: Mixer, layer: Layer, nodes: list[Any]) -> Iterator[Codes]:
             if codes is None or exact is None:
                 continue
             zero_codes = mixer.reduced_weight(node.input[zero]) if len(node.input) > zero and node.input[zero] else None
-            low, high = code_limits(codes.dtype)
+            low, high = whole_limits(codes.dtype)
             wide = codes.astype(np.int32)
             at_zero = wide == _fitting(zero_codes, wide.shape)
             yield Codes(

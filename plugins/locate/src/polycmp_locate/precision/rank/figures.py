@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from polycmp_locate.pairing.codes import Quantisation, code_limits
+from polycmp.tensors import whole_limits
+from polycmp_locate.pairing.codes import Quantisation
 from polycmp_locate.precision.rank.result import Codes, Powers
 
 #: Beyond this a number is no measurement but a mask, such as the lowest float32 in attention.
@@ -86,7 +87,7 @@ def integer_codes(array: Any, steps: Quantisation, tensor: str) -> Codes:
         steps: The scale and the code of 0.
         tensor: Name of the tensor.
     """
-    low, high = code_limits(steps.dtype)
+    low, high = whole_limits(steps.dtype)
     free = steps.places(array)
     cut = np.clip(free, low, high)
     count = max(cut.size, 1)

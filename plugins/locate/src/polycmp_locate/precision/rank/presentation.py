@@ -18,7 +18,7 @@ from polycmp.report import (
     Table,
     Verdict,
 )
-from polycmp.sentences import FOUND, counted, heading_of
+from polycmp.sentences import FOUND, counted, heading_of, shortened
 from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_in_float
 from polycmp_locate.precision.rank.result import LayerFigures, MixedTrial, Ranking
@@ -105,13 +105,12 @@ def _sentence(ranking: Ranking) -> str:
             f"{_worst(last)}"
         )
     worst_first = sorted(_float_layers(ranking), key=lambda item: item.rank)
-    some = ", ".join(item.layer.label for item in worst_first[:3])
-    more = f" and {len(ranking.float_layers) - 3} more" if len(ranking.float_layers) > 3 else ""
+    some = shortened([item.layer.label for item in worst_first], 3)
     runs = counted(ranking.search_runs, "run")
     how = f"found in {runs} of a whole model"
     how = how if ranking.fewest else f"stopped after {runs}; a smaller set may exist (--max-runs)"
     layers = counted(len(ranking.layers), "layer")
-    return f"keep {len(ranking.float_layers)} of {layers} in float to meet the tolerance: {some}{more}; {how}"
+    return f"keep {len(ranking.float_layers)} of {layers} in float to meet the tolerance: {some}; {how}"
 
 
 def _worst_layer(ranking: Ranking) -> str:
