@@ -254,6 +254,21 @@ def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_si
     assert "produces NaN in new, where a weight of old holds Inf; no scale covers an infinite number" in sentence
 
 
+def test_of_another_formula_no_coarser_type_is_guessed(polycmp, tmp_path):
+    """GELU by its approximation with Tanh is as far off as numbers in float16."""
+    good = converted.save(tmp_path / "good.onnx", [converted.node("Gelu", "x", "y")], {})
+    weights = {name: np.float32(value) for name, value in {"c": 0.044715, "k": (2 / np.pi) ** 0.5, "h": 0.5}.items()}
+    words = "Mul x x s|Mul s x q|Mul q c d|Add x d a|Mul a k b|Tanh b t|Mul x h z|Mul z t u|Add u z y"
+    nodes = [
+        converted.node(op, " ".join(reads), made) for op, *reads, made in (part.split() for part in words.split("|"))
+    ]
+    made = converted.save(tmp_path / "made.onnx", nodes, weights)
+    assert locate(polycmp, made, good).status == 1
+    sentence = found_in(tmp_path)["sentence"]
+    assert "Add, Tanh, old with Gelu" in sentence
+    assert "as if computed in" not in sentence
+
+
 def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_type_guessed(polycmp, tmp_path):
     x = np.random.default_rng(0).random((2, 5, converted.WIDTH), np.float32)
     x[0, 0, 0] = 7e-5
