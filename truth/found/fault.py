@@ -36,6 +36,12 @@ RUNS = {
         "(quantize_dynamic(model, 'm.onnx', per_channel=True), onnxruntime.InferenceSession('m.onnx').run(None, "
         "feeds)[0])[1]",
     ),
+    "onnxruntime, quantize_static": (
+        "import onnxruntime\nfrom onnxruntime.quantization import CalibrationDataReader, quantize_static\n"
+        "class Reader(CalibrationDataReader):\n    left = True\n    def get_next(self):\n"
+        "        self.left, now = False, self.left\n        return feeds if now else None",
+        "(quantize_static(model, 'm.onnx', Reader()), onnxruntime.InferenceSession('m.onnx').run(None, feeds)[0])[1]",
+    ),
     "MNN": (
         "import _tools, onnx, MNN.expr as F, MNN.nn\n"
         "words = '-f ONNX --modelFile m.onnx --MNNModel m.mnn --bizCode x'.split()",

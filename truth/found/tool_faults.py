@@ -20,6 +20,11 @@ TOOL_FAULTS: tuple[Fault, ...] = (
           "g (float[1,1,2] x) => (float[1,1,2] y) <float[1,2,2] w = {1, 0, 0, 1}> { y = MatMul(x, w) }",
           "{'x': np.float32([[[2, 3]]])}", "[[[2, 3]]]", "MatMul with ones on the diagonal, within a step of 8 bits",
           shown="np.rint({run})"),
+    Fault("A bias of two convolutions, quantised", "onnxruntime, quantize_static",
+          "gives a copy of it the name of a tensor, which is lost", 17,
+          "g (float[1,1,1,2] x) => (float[1,1,1,2] y) <float[1,1,1,1] w = {1}, float[1,1,1,1] v = {1}, "
+          "float[1] b = {0}> { c = Conv(x, w, b) b0 = Conv(c, v, b) y = Neg(b0) }",
+          "{'x': np.float32([[[[2, -2]]]])}", "[[[[-2, 2]]]]", "x · 1 + 0 twice, and Neg", shown="np.rint({run})"),
     Fault("BatchNormalization of a constant, MNN", "MNN", "takes 1e-10 for epsilon, where the file leaves it out", 15,
           "g (float[1,1,1,1] x) => (float[1,1,1,1] y) <float[1] s = {1}, float[1] o = {0}> "
           "{ y = BatchNormalization(x, s, o, o, o) }",

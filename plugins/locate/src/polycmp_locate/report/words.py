@@ -70,7 +70,7 @@ def _operators(located: Located) -> str:
     text = ""
     if node.omitted:
         text = f"; {located.candidate} leaves out {' and '.join(node.omitted)} of {located.reference}"
-    elif node.candidate_ops != node.reference_ops and not node.one_of:
+    elif node.candidate_ops and node.candidate_ops != node.reference_ops and not node.one_of:
         of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
     text += "".join(
