@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
-from small_models import graph_model
+from small_models import graph_model, save_graph
 
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.pairing.names import pair_program
@@ -470,6 +470,28 @@ def test_an_export_with_another_name_of_its_input_is_paired(polycmp, tmp_path, f
     assert done.status == (0 if first is None else 1), done.out + done.err
     assert found_in(tmp_path)["first_bad"] == first
     assert "inputs: 'hidden_states' of new is fed what 'x' of old gets" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0], ids=["right", "wrong"])
+def test_another_layout_inside_is_no_fault_where_the_outputs_are_right(polycmp, tmp_path, factor):
+    """The channels stand last in one file, as a converter puts them, and the shapes are open."""
+
+    def network(name, factor, *moves):
+        act = "t" if moves else "x"
+        nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 3, 1])] if moves else []
+        nodes += [
+            helper.make_node("Relu", [act], ["act"], name="act"),
+            helper.make_node("Mul", ["act", "factor"], ["scaled"], name="scale"),
+            helper.make_node("ReduceMean", ["scaled"], ["y"], axes=[1, 2, 3], keepdims=0),
+        ]
+        ends = [("x", TensorProto.FLOAT, ["n", "c", "h", "w"])], [("y", TensorProto.FLOAT, ["n"])]
+        return save_graph(tmp_path / name, nodes, *ends, [("factor", np.float32(factor))])
+
+    made, source = network("made.onnx", factor, "channels last"), network("source.onnx", 1.0)
+    done = locate(polycmp, made, source, "--input-shapes", "x:[2,3,4,5]")
+    found = found_in(tmp_path)
+    assert done.status == (0 if factor == 1 else 1), done.out
+    assert all(row["passed"] for row in found["tensors"]) is (factor == 1)
 
 
 def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
