@@ -17,6 +17,7 @@ from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
 from truth.found.showing import show, value_of
 from truth.found.survey_faults import SURVEY_FAULTS
+from truth.found.tool_faults import TOOL_FAULTS
 from truth.found.torch_faults import TORCH_FAULTS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "found.md").read_text("utf-8")
@@ -27,7 +28,7 @@ def plain(text: str) -> str:
 
 
 #: Those of files, told in the format that ONNX's parser reads.
-OF_FILES = (*FAULTS, *SURVEY_FAULTS)
+OF_FILES = (*FAULTS, *SURVEY_FAULTS, *TOOL_FAULTS)
 #: The first of each product, whose program is run with `make test`; each fault takes a process for each product.
 CHOSEN = tuple({fault.product: fault for fault in reversed((*OF_FILES, *TORCH_FAULTS))}.values())
 
@@ -66,8 +67,9 @@ def test_what_is_quoted_stands_in_the_help_of_torch(fault):
     ids=lambda fault: fault.name,
 )
 def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
-    pytest.importorskip(fault.product)
-    release = f"{fault.product} {version(fault.product)}"
+    package = fault.product.partition(",")[0]
+    pytest.importorskip(package)
+    release = f"{fault.product} {version(package)}"
     if f"\n{release} {fault.what}." not in PAGE:
         pytest.skip(f"the page was not written with {release}")
     shown = show(fault)

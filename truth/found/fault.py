@@ -26,6 +26,28 @@ RUNS = {
         "import onnxruntime, onnxslim",
         "onnxruntime.InferenceSession(onnxslim.slim(model).SerializeToString()).run(None, feeds)[0]",
     ),
+    "onnxoptimizer": (
+        "import onnxoptimizer, onnxruntime",
+        "onnxruntime.InferenceSession(onnxoptimizer.optimize(model, onnxoptimizer.get_fuse_and_elimination_passes())"
+        ".SerializeToString()).run(None, feeds)[0]",
+    ),
+    "onnxruntime, quantize_dynamic": (
+        "import onnxruntime\nfrom onnxruntime.quantization import quantize_dynamic",
+        "(quantize_dynamic(model, 'm.onnx', per_channel=True), onnxruntime.InferenceSession('m.onnx').run(None, "
+        "feeds)[0])[1]",
+    ),
+    "onnxruntime, quantize_static": (
+        "import onnxruntime\nfrom onnxruntime.quantization import CalibrationDataReader, quantize_static\n"
+        "class Reader(CalibrationDataReader):\n    left = True\n    def get_next(self):\n"
+        "        self.left, now = False, self.left\n        return feeds if now else None",
+        "(quantize_static(model, 'm.onnx', Reader()), onnxruntime.InferenceSession('m.onnx').run(None, feeds)[0])[1]",
+    ),
+    "MNN": (
+        "import _tools, onnx, MNN.expr as F, MNN.nn\n"
+        "words = '-f ONNX --modelFile m.onnx --MNNModel m.mnn --bizCode x'.split()",
+        "(onnx.save(model, 'm.onnx'), _tools.mnnconvert(['mnnconvert', *words]), MNN.nn.load_module_from_file('m.mnn', "
+        "[*feeds], ['y']).onForward([F.const(v, list(v.shape), F.NCHW) for v in feeds.values()])[0].read())[-1]",
+    ),
     "onnxscript": (
         "import onnxruntime, onnxscript.optimizer",
         "onnxruntime.InferenceSession(onnxscript.optimizer.optimize(model).SerializeToString()).run(None, feeds)[0]",

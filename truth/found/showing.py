@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -78,9 +79,11 @@ def _run(fault: Fault | TorchFault, product: str) -> tuple[Any, str]:
     expression = lines[-1].removeprefix("print(").removesuffix(")")
     code = "\n".join([*lines[:-1], f"print({_MARK!r} + repr(np.asarray({expression}).tolist()))"])
     environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
+    with tempfile.TemporaryDirectory() as folder:  # tools and engines write files
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environ, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
     value = next((line for line in done.stdout.splitlines() if line.startswith(_MARK)), "")
     if not value:
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), str(done.returncode))

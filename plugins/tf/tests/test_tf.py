@@ -323,6 +323,28 @@ def test_a_wrong_weight_is_found_where_litert_runs_in_another_environment(folder
     assert (status, report["words"]) == (0, "equal")
 
 
+def test_a_lite_model_that_keeps_a_state_is_compared_by_its_outputs_alone(folder, capfd):
+    code = """
+import tensorflow as tf
+class Sum(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.state = tf.Variable(tf.zeros((1, 3)))
+    @tf.function(input_signature=[tf.TensorSpec((1, 3), tf.float32, name="x")])
+    def __call__(self, x):
+        return self.state.assign_add(x) * 2
+model = Sum()
+converter = tf.lite.TFLiteConverter.from_concrete_functions([model.__call__.get_concrete_function()], model)
+converter.experimental_enable_resource_variables = True
+open("state.tflite", "wb").write(converter.convert())
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    sides = ("-b", "tf", "-b", "tf:kernels=reference")
+    assert main(["run", "state.tflite", *sides]) == 0
+    assert main(["locate", "state.tflite", *sides]) == 2
+    assert "outputs can be compared: polycmp run" in " ".join(capfd.readouterr().err.split())
+
+
 def test_a_lite_model_is_searched_beside_onnx_with_its_channels_turned(folder):
     model = NET.onnx()
     shape = numpy_helper.from_array(np.array([-1, 12], np.int64), "shape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import product
 
@@ -140,6 +141,24 @@ def _causal_query() -> Case:
     return case(g, lambda feed: [2 * feed["v"][:, :, :1]])
 
 
+def _erf_nan() -> Case:
+    g = Graph("erf_nan")
+    x = g.input("x", np.array([np.nan, 0.5, -0.5, np.nan, 2, -1, 0, 3], np.float32))
+    g.node("Add", [g.node("Erf", [x], "e"), g.const("one", [1.0])], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.array([math.erf(value) + 1 for value in feed["x"]], np.float32)])
+
+
+def _one_hot_of_nothing() -> Case:
+    g = Graph("one_hot_of_nothing")
+    x = g.input("x", np.zeros(0, np.int64), ["n"])
+    hot = g.node("OneHot", [x, g.ints("depth", 3), g.const("values", [0, 1])], "h")
+    rows = g.node("MatMul", [hot, g.weight("w", 3, 2)], "m")
+    g.node("Concat", [rows, g.input("more", g.normal(2, 2))], "y", axis=0)
+    g.output("y")
+    return case(g, lambda feed: [feed["more"]])
+
+
 KERNELS = (
     Issue(
         "Min with NaN",
@@ -232,5 +251,26 @@ KERNELS = (
         onnxruntime("1.25.1"),
         onnxruntime("1.30.0"),
         Answer(("a",)),
+    ),
+    Issue(
+        "Erf of NaN",
+        _WHERE,
+        "onnxruntime#28462",
+        "NaN becomes 1",
+        _erf_nan,
+        onnxruntime("1.23.2"),
+        onnxruntime("1.32.0"),
+        Answer(("e",)),
+        words=("--nan", "equal"),
+    ),
+    Issue(
+        "OneHot of nothing",
+        _WHERE,
+        "onnxruntime#20659",
+        "a division by the 0 dimensions ends the process",
+        _one_hot_of_nothing,
+        onnxruntime("1.23.2"),
+        onnxruntime("1.32.0"),
+        Answer(("h",)),
     ),
 )

@@ -166,6 +166,28 @@ def _gemm_norm() -> Case:
     return case(g, right)
 
 
+def _two_branches() -> Case:
+    """Return two convolutions of one tensor, each with its BatchNormalization, as ResNet's blocks have them."""
+    g = Graph("two_branches", opset=18)
+    r = g.node("Relu", [g.input("x", g.normal(1, 4, 8, 8))], "r")
+    for name, size in (("a", 3), ("b", 1)):
+        weight = g.weight(f"{name}.w", 6, 4, size, size)
+        g.batch_norm(g.node("Conv", [r, weight], f"{name}.c", pads=[size // 2] * 4), name, 6)
+    g.node("Relu", [g.node("Add", ["a", "b"], "s")], "y")
+    g.output("y")
+    return case(g)
+
+
+def _two_widths() -> Case:
+    g = Graph("two_widths", opset=18)
+    r = g.node("Relu", [g.input("x", g.normal(4, 16))], "r")
+    for name, width in (("a", 32), ("b", 64)):
+        g.batch_norm(g.node("Gemm", [r, g.weight(f"{name}.w", 16, width)], f"{name}.m"), name, width)
+    g.node("Concat", ["a", "b"], "y", axis=1)
+    g.output("y")
+    return case(g)
+
+
 def _shared_weight() -> Case:
     """Two convolutions share their weight, and only the first is followed by a batch normalisation."""
     g = Graph("shared", opset=13)
@@ -462,6 +484,17 @@ TOOLS = (
         "onnxscript: Conv that shares its weight", "onnxscript", "onnxscript 0.7.1",
         "BatchNormalization is put into a weight that another Conv reads",
         _shared_weight, onnxscript("0.5.6", "0.1.16"), onnxscript("0.7.2", "1.1.0"), Answer(("c2",)), tool=_SCRIPT,
+    ),
+    Issue(
+        "onnxscript: two Conv of one tensor", "onnxscript", "pytorch#169178",
+        "the bias that BatchNormalization makes is named after the tensor, so that the second takes the first's place",
+        _two_branches, onnxscript("0.5.6", "0.1.16"), onnxscript("0.7.2", "1.1.0"), Answer(("a",)), tool=_SCRIPT,
+    ),
+    Issue(
+        "onnxscript: two Gemm of one tensor", "onnxscript", "pytorch#174042",
+        "one bias takes the other's place, and is as long as its rows are not; the file cannot run",
+        _two_widths, onnxscript("0.5.6", "0.1.16"), onnxscript("0.7.2", "1.1.0"), Answer(("a",)),
+        tool=_SCRIPT,
     ),
     Issue(
         "onnxscript: Slice backwards", "onnxscript", "onnxscript 0.4.0", "a Slice with the step -1 is removed",

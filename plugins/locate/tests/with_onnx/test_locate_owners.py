@@ -104,6 +104,29 @@ def test_of_operators_that_were_joined_the_constant_of_each_file_is_named(polycm
     assert f"{cause} 'a'" in located(tmp_path)["notes"]
 
 
+def test_a_weight_that_takes_a_tensors_place_in_a_quantised_file_is_found_by_its_shape(polycmp, tmp_path):
+    """The way ONNX Runtime's quantiser gives a copy of a bias the name of what a convolution makes."""
+    ends = [("x", FLOAT, [2, 4])], [("y", FLOAT, None)]
+    nodes = [helper.make_node("Relu", ["x"], ["r"], name="relu"), helper.make_node("Neg", ["r"], ["y"], name="neg")]
+    source = save_graph(tmp_path / "s.onnx", nodes, *ends)
+    scale = ["scale", "zero"]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", *scale], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", *scale], ["d"]),
+        helper.make_node("Relu", ["d"], ["r"], name="relu"),
+        helper.make_node("DequantizeLinear", ["codes", *scale], ["w"]),
+        helper.make_node("Neg", ["w"], ["y"], name="neg"),
+    ]
+    weights = [("scale", np.float32(1 / 64)), ("zero", np.int8(0)), ("codes", np.arange(4, dtype=np.int8))]
+    made = save_graph(tmp_path / "m.onnx", nodes, *ends, weights)
+    words = ("-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}")
+    assert polycmp("locate", made, *words, *REPORT).status == 1
+    sentence = located(tmp_path)["sentence"]
+    assert sentence.startswith("wrong: Neg 'neg' computes 'y', shape [4] instead of [2,4]")
+    assert "source reads 'r' for it and made does not" in sentence
+    assert "computes it with" not in sentence
+
+
 def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_path):
     def normalised(name, epsilon):
         node = helper.make_node("LayerNormalization", ["x", "one"], ["y"], name="norm", epsilon=epsilon)

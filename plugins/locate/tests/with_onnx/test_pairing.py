@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
-from small_models import graph_model
+from small_models import graph_model, save_graph
 
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.pairing.names import pair_program
@@ -254,6 +254,21 @@ def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_si
     assert "produces NaN in new, where a weight of old holds Inf; no scale covers an infinite number" in sentence
 
 
+def test_of_another_formula_no_coarser_type_is_guessed(polycmp, tmp_path):
+    """GELU by its approximation with Tanh is as far off as numbers in float16."""
+    good = converted.save(tmp_path / "good.onnx", [converted.node("Gelu", "x", "y")], {})
+    weights = {name: np.float32(value) for name, value in {"c": 0.044715, "k": (2 / np.pi) ** 0.5, "h": 0.5}.items()}
+    words = "Mul x x s|Mul s x q|Mul q c d|Add x d a|Mul a k b|Tanh b t|Mul x h z|Mul z t u|Add u z y"
+    nodes = [
+        converted.node(op, " ".join(reads), made) for op, *reads, made in (part.split() for part in words.split("|"))
+    ]
+    made = converted.save(tmp_path / "made.onnx", nodes, weights)
+    assert locate(polycmp, made, good).status == 1
+    sentence = found_in(tmp_path)["sentence"]
+    assert "Add, Tanh, old with Gelu" in sentence
+    assert "as if computed in" not in sentence
+
+
 def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_type_guessed(polycmp, tmp_path):
     x = np.random.default_rng(0).random((2, 5, converted.WIDTH), np.float32)
     x[0, 0, 0] = 7e-5
@@ -455,6 +470,28 @@ def test_an_export_with_another_name_of_its_input_is_paired(polycmp, tmp_path, f
     assert done.status == (0 if first is None else 1), done.out + done.err
     assert found_in(tmp_path)["first_bad"] == first
     assert "inputs: 'hidden_states' of new is fed what 'x' of old gets" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0], ids=["right", "wrong"])
+def test_another_layout_inside_is_no_fault_where_the_outputs_are_right(polycmp, tmp_path, factor):
+    """The channels stand last in one file, as a converter puts them, and the shapes are open."""
+
+    def network(name, factor, *moves):
+        act = "t" if moves else "x"
+        nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 3, 1])] if moves else []
+        nodes += [
+            helper.make_node("Relu", [act], ["act"], name="act"),
+            helper.make_node("Mul", ["act", "factor"], ["scaled"], name="scale"),
+            helper.make_node("ReduceMean", ["scaled"], ["y"], axes=[1, 2, 3], keepdims=0),
+        ]
+        ends = [("x", TensorProto.FLOAT, ["n", "c", "h", "w"])], [("y", TensorProto.FLOAT, ["n"])]
+        return save_graph(tmp_path / name, nodes, *ends, [("factor", np.float32(factor))])
+
+    made, source = network("made.onnx", factor, "channels last"), network("source.onnx", 1.0)
+    done = locate(polycmp, made, source, "--input-shapes", "x:[2,3,4,5]")
+    found = found_in(tmp_path)
+    assert done.status == (0 if factor == 1 else 1), done.out
+    assert all(row["passed"] for row in found["tensors"]) is (factor == 1)
 
 
 def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):

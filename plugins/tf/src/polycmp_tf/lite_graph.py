@@ -238,6 +238,12 @@ class LiteGraph(OwnGraph, ModelGraph):
         """Whether the model calculates with codes."""
         return any(value.form == "codes" for value in self._names)
 
+    @property
+    def has_variables(self) -> bool:
+        """Whether the model keeps numbers from call to call, which a part of it does not have."""
+        resource = import_schema().TensorType.RESOURCE
+        return any(tensor.type == resource for tensor in self._subgraph.tensors)
+
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return types and shapes of all tensors; where inputs have other sizes than in the file, the types alone."""
         known, types = self._metadata(self._names), TensorMetadata()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, PolycmpError
@@ -23,7 +24,7 @@ class TfRunnerTools(RunnerTools):
     switches = (Switch("kernels", ("builtin", "reference")),)
 
     def inside(self, model: ModelHandle, options: Options) -> str | ModelGraph:
-        """Return how to see the tensors inside, which LiteRT's models alone show.
+        """Return how to see the tensors inside, which LiteRT's models alone show, those with variables excepted.
 
         Where options change names, layouts or kernels, the graph has to know them.
         """
@@ -32,11 +33,13 @@ class TfRunnerTools(RunnerTools):
 
         if not model.path.endswith(TFLITE):
             return "none"
-        if options == Options():
-            return "graph"
         from polycmp_tf.lite_graph import LiteGraph
 
-        return LiteGraph(model.path, options)
+        graph = LiteGraph(model.path, options)
+        with suppress(PolycmpError):  # it cannot be read, or not here: its run says so
+            if graph.has_variables:
+                return "none"
+        return "graph" if options == Options() else graph
 
     def precision(self, model: ModelHandle, options: Options) -> str:
         """Return int8 where a LiteRT model calculates with codes."""

@@ -66,7 +66,7 @@ def _has_error(row: SweptRow, position: int) -> bool:
 
 
 def _is_other(row: SweptRow) -> bool:
-    return not row.is_matched and bool(row.max_abs)
+    return not row.is_matched and (row.stats is None or bool(row.max_abs))
 
 
 class _Tester:

@@ -70,7 +70,7 @@ def _operators(located: Located) -> str:
     text = ""
     if node.omitted:
         text = f"; {located.candidate} leaves out {' and '.join(node.omitted)} of {located.reference}"
-    elif node.candidate_ops != node.reference_ops and not node.one_of:
+    elif node.candidate_ops and node.candidate_ops != node.reference_ops and not node.one_of:
         of_candidate, of_reference = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {located.candidate} computes it with {of_candidate}, {located.reference} with {of_reference}"
     text += "".join(
@@ -141,9 +141,16 @@ def _how(row: Row, *, is_explained: bool) -> str:
         return f"{text}, of which {share:.2g} is a factor common to a whole row, which is not rounding"
     if row.unit > UNITS["float32"]:
         return f"{text}, of which rounding explains {standalone_limit(row):.2g}"
-    is_explained = is_explained or (isinstance(row.node, PartNode) and bool(row.node.omitted))
-    like = "" if is_explained else type_like(row.relative)
+    like = "" if is_explained or _has_other_operators(row) else type_like(row.relative)
     return f"{text}, as if computed in {like}" if like else text
+
+
+def _has_other_operators(row: Row) -> bool:
+    """Return whether the two models compute a tensor otherwise than by types, which the sentence says and explains."""
+    if not isinstance(row.node, PartNode) or not row.node.reference_ops:
+        return False
+    of_candidate, of_reference = ({*ops} - {"Cast"} for ops in (row.node.candidate_ops, row.node.reference_ops))
+    return bool(row.node.omitted) or of_candidate != of_reference
 
 
 def _off(row: Row) -> str:

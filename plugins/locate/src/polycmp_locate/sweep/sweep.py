@@ -18,6 +18,7 @@ from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import least_scale
 from polycmp_locate.setting import Look, Setting, Stage, Tensors, all_tensors, allowed_type
+from polycmp_locate.sweep.layouts import turned
 from polycmp_locate.sweep.rows import after_inputs, make_row
 from polycmp_locate.sweep.stepping import SteppingRun, borrowed_operators
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
@@ -37,21 +38,24 @@ class Way:
         feed: The inputs.
         windows: The windows; candidate first, reference second, and possibly float64 third.
         has_float64: Whether a backend that calculates in float64 goes along.
+        any_layout: Whether tensors that hold the same numbers in another layout are alike, as the outputs are.
     """
 
     setting: Setting
     feed: Feed
     windows: Windows
     has_float64: bool = False
+    any_layout: bool = False
 
 
 @contextmanager
-def open_way(setting: Setting, feed: Feed) -> Iterator[Way]:
+def open_way(setting: Setting, feed: Feed, *, any_layout: bool = False) -> Iterator[Way]:
     """Open the way through a model; all runners that it keeps are closed at the end.
 
     Args:
         setting: The backends to search, and the tools for it.
         feed: The inputs.
+        any_layout: As in `Way`.
     """
     windows = Windows([setting.candidate, setting.reference], all_tensors(setting.reference.graph), setting.max_memory)
     windows.plan(feed)
@@ -59,7 +63,7 @@ def open_way(setting: Setting, feed: Feed) -> Iterator[Way]:
     if setting.precise is not None and affordable:
         windows.partitioned_runs.append(setting.precise)
     try:
-        yield Way(setting, feed, windows, affordable)
+        yield Way(setting, feed, windows, affordable, any_layout)
     finally:
         windows.close()
 
@@ -139,11 +143,12 @@ class _Sweep:
         actual, expected = outputs[self._candidate.label], outputs[self._reference.label]
         truth = outputs.get(self._precise.label) if self._precise is not None else None
         rows: dict[str, SweptRow] = {}
-        for item in comparer.add(actual, expected):
+        shown = {**actual, **dict(turned(actual, expected))} if self._way.any_layout else actual
+        for item in comparer.add(shown, expected):
             name = item.output
             if name not in actual or name not in expected:
                 continue
-            row = make_row(self._nodes[name], item, actual[name], expected[name], self._allowed)
+            row = make_row(self._nodes[name], item, shown[name], expected[name], self._allowed)
             if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
                 row = self._beside_float64(row, actual[name], expected[name], truth[name])
             self._rows[name] = rows[name] = row = self._after_inputs(row)
