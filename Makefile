@@ -80,8 +80,8 @@ test: $(VENV)/developed
 test-corpus: $(VENV)/developed
 	$(PYTEST) -m corpus $(or $(PYTEST_ARGS),-q -n auto --dist worksteal)
 
-# The tests of frameworks try a few cases of long lists; here they run all.
-test-all: CASES := -m 'not gpu'
+# The lists of the frameworks' tests are run to the end, too.
+test-all: LISTS := -m "not gpu"
 test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 
 $(ALONE)/developed: core/pyproject.toml pyproject.toml
@@ -165,7 +165,7 @@ $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
 # An environment that was made for another clone is pointed here.
 $(FRAMEWORKS:%=test-%): test-%: $(ENVS)/.venv-%/created
 	@test "$$(cat $(<D)/installed)" = "$$(pwd)" || { $(<D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/$* && pwd > $(<D)/installed; }
-	$(<D)/bin/python -m pytest $(CASES) $(PYTEST_ARGS) plugins/$*/tests
+	$(<D)/bin/python -m pytest $(LISTS) $(PYTEST_ARGS) plugins/$*/tests
 
 .PRECIOUS: $(ENVS)/.venv-%/created
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from type_checking import mypy
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
@@ -174,10 +172,7 @@ def test_the_protocol_has_all_that_a_model_offers_plugins():
 # --- types
 
 
-def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path):
-    if find_spec("mypy") is None:
-        pytest.skip("mypy is of the group dev")
-
+def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path, tmp_path_factory):
     file = tmp_path / "use.py"
     file.write_text(
         "from polycmp.plugins import Registry\n"
@@ -188,12 +183,10 @@ def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path):
         "reveal_type(registry.load(registry.find_compare_func('x')))\n"
         "reveal_type(registry.load(registry.find_report('x')))\n"
     )
-    # In this process it would leave millions of objects, which each collection of garbage looks through afterwards.
-    command = [sys.executable, "-m", "mypy", f"--cache-dir={tmp_path}", "--follow-imports=silent", str(file)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    revealed = re.findall(r'Revealed type is "polycmp\.spec\.interfaces\.(\w+)"', done.stdout)
+    told = mypy(file, tmp_path_factory)
+    revealed = re.findall(r'Revealed type is "polycmp\.spec\.interfaces\.(\w+)"', told)
     expected = ["RunnerFactory", "LoaderFactory", "DataLoaderFactory", "CompareFactory", "ReportFactory"]
-    assert revealed == expected, done.stdout + done.stderr
+    assert revealed == expected, told
 
 
 @pytest.mark.parametrize("package", ["onnx", "onnxrt", "trt"])

@@ -32,6 +32,11 @@ TESTED_ELSEWHERE = {
 }
 #: The pages that begin with `polycmp demo`, in an empty folder.
 FROM_NOTHING = {"README.md", "start.md"}
+#: Pages on tasks with tests of their own on alike commands, each of which takes seconds: they are run with the corpus.
+LONG = {
+    *("changed-models.md", "debugging.md", "deciding.md", "decoders.md", "generating.md", "mixed-precision.md"),
+    *("pipelines.md", "tuning.md"),
+}
 #: Beginnings of the lines in `sh` blocks, which are not run: what they need is not here, or would change this machine.
 NOT_RUN = (
     "pip install ",
@@ -179,7 +184,10 @@ def run(command: Command, polycmp) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.corpus if page.name in LONG else (), id=page.name) for page in PAGES],
+)
 def test_every_command_does_what_the_page_shows(page, polycmp, folder, monkeypatch):
     run_cases_here(monkeypatch)
     if page.name in TESTED_ELSEWHERE:

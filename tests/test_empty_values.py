@@ -24,6 +24,9 @@ COMMANDS = {
     "invariants": (invariants_command, ("invariants", "model.onnx", *WITH_BACKEND)),
     "selftest": (selftest_command, ("selftest", *WITH_BACKEND)),
 }
+#: Commands whose options are those of the others, and two or three more.
+ALIKE = ("locate", "invariants", "selftest")
+NAMES = [pytest.param(name, marks=pytest.mark.corpus if name in ALIKE else ()) for name in COMMANDS]
 #: Options for which an empty value, or none, has a meaning of its own.
 MEANT = {"--save-external-data", "--onnx-save-external-data", "--external-data-path"}
 
@@ -44,7 +47,7 @@ def options_of(command):
     "spelling",
     [["{}", ""], *(pytest.param(words, marks=pytest.mark.corpus) for words in (["{}="], ["{}", '""'], ["{}", " "]))],
 )
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_option_of_any_plugin_takes_an_empty_value(polycmp, model, name, spelling):
     command, words = COMMANDS[name]
     checked = 0
@@ -60,7 +63,7 @@ def test_no_option_of_any_plugin_takes_an_empty_value(polycmp, model, name, spel
     assert checked > 10
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_option_for_several_values_takes_none(polycmp, model, name):
     command, words = COMMANDS[name]
     for target in options_of(command):

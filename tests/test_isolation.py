@@ -232,6 +232,7 @@ def older(tmp_path_factory) -> Path:
     return python
 
 
+@pytest.mark.corpus  # it installs one of them
 def test_two_versions_of_onnx_runtime_in_one_command(polycmp, model, tmp_path, older):
     import onnxruntime
 

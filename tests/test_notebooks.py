@@ -50,7 +50,11 @@ def test_the_cells_of_a_notebook_run(path, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [NOTEBOOKS[0], *(pytest.param(path, marks=pytest.mark.corpus) for path in NOTEBOOKS[1:])],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs_in_jupyter(path, tmp_path, monkeypatch):
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")

@@ -32,7 +32,7 @@ else:
 
 REGISTRY = Registry.discover()
 some, many = (
-    settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck)) for count in (50, 1000)
+    settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck)) for count in (20, 1000)
 )
 
 

@@ -78,9 +78,9 @@ def each(rows):
 
 
 def few(rows):
-    """Run a test for every eighth row that is executed, and with the corpus for all."""
+    """Run a test for every sixteenth row that is executed, and with the corpus for all."""
     executed = [row for row in rows if row.executed]
-    chosen = [() if index % 8 == 0 else pytest.mark.corpus for index in range(len(executed))]
+    chosen = [() if index % 16 == 0 else pytest.mark.corpus for index in range(len(executed))]
     ids = [row.what.replace("`", "")[:60] for row in executed]
     params = [pytest.param(row, marks=marks, id=name) for row, marks, name in zip(executed, chosen, ids, strict=True)]
     return pytest.mark.parametrize("row", params)

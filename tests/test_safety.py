@@ -246,7 +246,7 @@ def test_a_relative_entry_of_pythonpath_is_the_users_own_choice(model, tmp_path)
 @pytest.mark.parametrize(
     ("closed", "how", "mode", "status"),
     [
-        ("<&-", "--use-subprocess", "", 0),
+        pytest.param("<&-", "--use-subprocess", "", 0, marks=pytest.mark.corpus),
         (">&-", "", "zeros", 1),
         ("2>&-", "", "nosuch,colour=red", 2),
         pytest.param(">&-", "--use-subprocess", "", 0, marks=pytest.mark.corpus),
@@ -287,7 +287,7 @@ def test_a_result_that_cannot_be_written_is_no_result(model, tmp_path):
         assert "fault of polycmp" not in done.stderr
 
 
-@pytest.mark.parametrize("how", [(), ("--use-subprocess",)])
+@pytest.mark.parametrize("how", [pytest.param((), marks=pytest.mark.corpus), ("--use-subprocess",)])
 def test_a_model_with_letters_outside_ascii_runs_in_the_c_locale(model, tmp_path, how):
     pytest.importorskip("onnxruntime")
     name = "modèle-模型.onnx"

@@ -120,6 +120,7 @@ class TestMutation:
         net = g.net()
         assert reaches(Mutant(1, "scalar", net, "row-noise", "h", "onnx"), net.write(tmp_path))
 
+    @pytest.mark.corpus  # of the one-node models it takes its operators, and those take four seconds to make
     def test_a_random_graph_is_the_same_again_and_runs(self):
         one, two = random_net(4), random_net(4)
         assert one.model == two.model

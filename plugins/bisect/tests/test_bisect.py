@@ -61,7 +61,8 @@ def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_m
     assert {path: path.stat().st_mtime_ns for path in place.environments.glob("*/bin/python")} == before
 
 
-@pytest.mark.parametrize("explained", [(), pytest.param(("--explain", "page"), marks=pytest.mark.corpus)])
+@pytest.mark.corpus  # tests of native crashes and of safety have such a folder, too
+@pytest.mark.parametrize("explained", [(), ("--explain", "page")])
 def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_factory, explained):
     """A model of a stranger may lie beside files that are called as the tools, or as what they import, are."""
     for name in ("pip", "venv", "polycmp", "toyrt", "numpy", "csv", "email", "json", "runpy"):
@@ -387,6 +388,7 @@ def test_a_release_of_the_candidate_is_never_dropped(place, version, words, said
     assert (done.returncode, said in done.stderr) == (2, True), done.stdout + done.stderr
 
 
+@pytest.mark.corpus
 def test_a_release_that_is_compared_with_itself_tells_nothing(place):
     done, report = place.bisect("m.onnx", "-b", "toy", "-b", "toy:version=1.4", "--over", "toyrt", "--bad", "1.4")
     assert (done.returncode, report["verdict"]) == (3, "blind"), done.stdout + done.stderr
@@ -426,7 +428,8 @@ class TestFindLinks:
 
     WORDS = ("--releases", "3.0", "3.1", "3.2", "--bad", "3.2", "--good", "3.0")
 
-    @pytest.mark.parametrize("tool", ["uv", pytest.param("pip", marks=pytest.mark.corpus)])
+    @pytest.mark.corpus
+    @pytest.mark.parametrize("tool", ["uv", "pip"])
     def test_wheels_that_were_built_anew_are_judged_anew(self, place, wheels, monkeypatch, tool):
         if tool == "pip":
             monkeypatch.setattr("polycmp_bisect.environments.making.find_uv", lambda: "")
@@ -458,13 +461,8 @@ def ran(place, *words):
     return Done(process.returncode, out + err)
 
 
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "lib/python*/site-packages/toyrt/__init__.py",
-        *(pytest.param(name, marks=pytest.mark.corpus) for name in ("bin/python", "complete.json")),
-    ],
-)
+@pytest.mark.corpus  # a view that is damaged, and one that is half made, are made anew in the same way
+@pytest.mark.parametrize("lost", ["lib/python*/site-packages/toyrt/__init__.py", "bin/python", "complete.json"])
 def test_a_damaged_environment_is_made_anew(place, monkeypatch, lost):
     monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
     words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")
@@ -477,6 +475,7 @@ def test_a_damaged_environment_is_made_anew(place, monkeypatch, lost):
     assert (done.status, "installing toyrt 1.4" in done.text) == (1, False), done.text
 
 
+@pytest.mark.corpus
 def test_a_damaged_environment_that_is_in_use_is_not_waited_for(place, monkeypatch):
     monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
     words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")

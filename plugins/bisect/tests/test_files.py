@@ -65,13 +65,13 @@ def test_one_file_is_nothing_to_search_over(exports, bisect):
 
 def write_slow(path, products):
     """Write a model that multiplies matrices so many times."""
-    weight = numpy_helper.from_array(np.eye(512, dtype=np.float32), "w")
+    weight = numpy_helper.from_array(np.eye(256, dtype=np.float32), "w")
     names = ["x", *(f"t{number}" for number in range(products - 1)), "y"]
     graph = helper.make_graph(
         [helper.make_node("MatMul", [names[number], "w"], [names[number + 1]]) for number in range(products)],
         "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [512, 512])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [512, 512])],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [256, 256])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [256, 256])],
         [weight],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
@@ -90,6 +90,7 @@ def test_the_first_file_that_takes_longer_is_named_with_how_much(bisect, tmp_pat
     assert report["judged"]["n2.onnx"]["seconds"] > 4 * report["judged"]["n1.onnx"]["seconds"]
 
 
+@pytest.mark.corpus
 def test_the_page_tells_what_whoever_mends_it_needs(exports, bisect, tmp_path):
     files = exports(2, 2, 3)
     done, _ = bisect(*files, "-b", "onnxrt", "-b", "onnxrt:model=n0.onnx", "--explain", "page")

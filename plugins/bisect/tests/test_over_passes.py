@@ -156,6 +156,7 @@ def test_a_backend_without_passes_is_refused(polycmp, same):
     assert "no passes that can be switched off" in done.err and "onnxrt" in done.err
 
 
+@pytest.mark.corpus  # every pass of ONNX Runtime, and a page
 def test_a_pass_of_onnx_runtime_that_breaks_a_model_is_named(polycmp, tmp_path):
     """Relu and Clip of float64, which ONNX Runtime's rule joins into what it cannot run."""
     nodes = [

@@ -84,7 +84,9 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.corpus if number % 2 else ()) for number, name in enumerate(FAULTS)]
+)
 def test_a_fault_of_a_device_is_named(polycmp, name):
     fault = FAULTS[name]
     model = onnx.load(fault.network("model.onnx"))

@@ -42,24 +42,24 @@ def talk(folder: Path, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...
     return asyncio.run(results_of(client_in(folder, *words), calls))
 
 
-def talk_here(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+def talk_here(folder: Path, *calls: tuple[str, dict[str, Any]], scripts: bool = False) -> list[Any]:
     """Make calls of a server in this process, which works in a folder; return their results.
 
     What a call starts is a process as everywhere: only the start of the server, a second, is saved.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        return asyncio.run(results_of(client_here(), calls))
+        return asyncio.run(results_of(client_here(scripts), calls))
 
 
-def client_here() -> Any:
-    """Return a client of a server in this process, which works in the current folder."""
+def client_here(scripts: bool = False) -> Any:
+    """Return a client of a server in this process, which works in the current folder and may run scripts."""
     from mcp import Client
 
     from polycmp_mcp.calling import Caller
     from polycmp_mcp.server import make_server
 
-    return Client(make_server(Caller()))
+    return Client(make_server(Caller(scripts)))
 
 
 async def results_of(connecting: Any, calls: Iterable[tuple[str, dict[str, Any]]]) -> list[Any]:
@@ -117,7 +117,7 @@ def test_a_client_sees_the_tools_and_the_page(folder):
 
 
 def test_compare_answers_with_the_report_shortened_and_backends_with_what_is_installed(folder):
-    result, wrong, installed = talk(
+    result, wrong, installed = talk_here(
         folder,
         ("compare", {"new": "new.npz", "old": "old.npz", "options": ["--rtol", "1e-3"]}),
         ("compare", {"new": "old.npz", "old": "old.npz", "folder": str(folder / "missing")}),
@@ -392,7 +392,7 @@ def test_scripts_run_where_the_server_allows_them(models):
     arguments = {"model": "model.onnx", "backends": ["onnxrt"], "options": ["--data-loader-script", "inputs.py"]}
     [refused] = talk_here(models, ("run", arguments))
     assert "--allow-scripts" in refusal(refused)
-    [allowed] = talk(models, ("run", arguments), words=("--allow-scripts",))
+    [allowed] = talk_here(models, ("run", arguments), scripts=True)
     text = allowed.content[0].text
     assert "names code" not in text
     assert "no value" in text or "input" in text  # the script gave no input

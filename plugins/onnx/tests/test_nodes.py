@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from polycmp.testing.nodes import NodeCorpus, node_cases
 from polycmp_onnx import ReferenceRunner
+
+# Making the 1,439 models takes the onnx package four seconds in each process that asks for them.
+pytestmark = pytest.mark.corpus
 
 
 class TestNodes(NodeCorpus):

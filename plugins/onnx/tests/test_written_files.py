@@ -368,7 +368,11 @@ onnxruntime.InferenceSession = session
 """
 
 
-@pytest.mark.parametrize(("operators", "status"), [({"Mul"}, 0), ({"Add", "Mul"}, 3)], ids=["one", "two"])
+@pytest.mark.parametrize(
+    ("operators", "status"),
+    [({"Mul"}, 0), pytest.param({"Add", "Mul"}, 3, marks=pytest.mark.corpus)],
+    ids=["one", "two"],
+)
 def test_an_operator_of_which_a_backend_dies_stays_in_float32(polycmp, tmp_path, monkeypatch, operators, status):
     nodes = [helper.make_node("Add", ["x", "w"], ["a"]), helper.make_node("Mul", ["a", "v"], ["y"])]
     weights = [(name, np.float32([1, 2])) for name in "wv"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from polycmp.testing.nodes import NodeCorpus
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
 
 
+@pytest.mark.corpus
 class TestNodes(NodeCorpus):
     refusals = Path(__file__).with_name("node_refusals.txt")
 

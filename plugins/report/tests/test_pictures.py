@@ -46,7 +46,13 @@ class TestErrors:
         expected = np.abs(candidate.astype(np.float64) - reference).reshape(-1)
         assert np.array_equal(np.sort(shown), np.sort(expected))
 
-    @pytest.mark.parametrize("shape", [(3_000_001,), (1500, 2500), (300, 64, 64), (70_000, 3, 3), (2, 100_000)])
+    @pytest.mark.parametrize(
+        "shape",
+        [
+            *(pytest.param(shape, marks=pytest.mark.corpus) for shape in ((3_000_001,), (1500, 2500))),
+            *((300, 64, 64), (70_000, 3, 3), (2, 100_000)),
+        ],
+    )
     @pytest.mark.parametrize("where", [12345, *(pytest.param(place, marks=pytest.mark.corpus) for place in (0, -1))])
     def test_hot_spot_survives_any_reduction(self, shape, where):
         reference = np.ones(shape, np.float32)

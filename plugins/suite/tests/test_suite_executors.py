@@ -76,8 +76,8 @@ def test_a_package_brings_an_executor_whatever_another_does(with_plugins):
     ("name", "words"),
     [
         ("lacking", "the executor 'lacking' lacks the module 'no_such_module'"),
-        ("absent", "the executor 'absent' cannot be imported"),
-        ("nobody", "the plugin broken_cluster does not work"),
+        pytest.param("absent", "the executor 'absent' cannot be imported", marks=pytest.mark.corpus),
+        pytest.param("nobody", "the plugin broken_cluster does not work", marks=pytest.mark.corpus),
     ],
 )
 def test_an_executor_that_cannot_be_had_is_said(with_plugins, name, words):

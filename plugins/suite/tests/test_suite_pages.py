@@ -187,7 +187,7 @@ class TestInBrowser:
         ]
         assert "1 of 3 shown" in done.stdout
 
-    @pytest.mark.parametrize("width", [400, 1400])
+    @pytest.mark.parametrize("width", [400, pytest.param(1400, marks=pytest.mark.corpus)])
     def test_nothing_is_wider_than_the_window(self, ran, tmp_path, width):
         script = "document.title = document.documentElement.scrollWidth + ' in ' + innerWidth"
         for page in (ran.latest / "index.html", *ran.latest.glob("cases/b-bad*/*.html")):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from type_checking import mypy
 
 import polycmp_trt
 
@@ -48,16 +47,14 @@ NetworkFromOnnxPath("model.onnx", strongly_typed="yes")
 """
 
 
-def test_mypy_sees_real_types_and_finds_slips(tmp_path):
-    pytest.importorskip("mypy")
+def test_mypy_sees_real_types_and_finds_slips(tmp_path, tmp_path_factory):
     (tmp_path / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir=cache", "program.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    types = re.findall('Revealed type is "(.*)"', done.stdout)
-    assert [name.rpartition(".")[2] for name in types] == ["Profile", "TacticReplayData", "float", "int"], done.stdout
-    assert re.findall(r": error: .*\[([a-z-]+)\]", done.stdout) == [
+    told = mypy(tmp_path / "program.py", tmp_path_factory)
+    types = re.findall('Revealed type is "(.*)"', told)
+    assert [name.rpartition(".")[2] for name in types] == ["Profile", "TacticReplayData", "float", "int"], told
+    assert re.findall(r": error: .*\[([a-z-]+)\]", told) == [
         "attr-defined",
         "call-arg",
         "arg-type",
         "arg-type",
-    ], done.stdout
+    ], told

@@ -129,7 +129,8 @@ class BackendRun:
         self.result.iterations, self.result.timing, self.result.outputs = 0, None, TensorMetadata()
 
     def deactivate(self) -> None:
-        """Deactivate the runner; a failure is recorded."""
+        """Deactivate the runner and record how long its calls took; a failure is recorded."""
+        self.result.timing = Timing.of(self._seconds)  # once: in each iteration it would sort all durations so far
         runner, self._runner = self._runner, None
         if runner is not None:
             self._guard("while it was deactivated", runner.deactivate)
@@ -147,7 +148,6 @@ class BackendRun:
 
     def _record(self, runner: Runner, outputs: Mapping[str, Any], measure: bool) -> None:
         self._seconds.append(runner.last_inference_time())
-        self.result.timing = Timing.of(self._seconds)
         if not measure:
             return
         self.result.iterations += 1

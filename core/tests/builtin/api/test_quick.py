@@ -12,6 +12,7 @@ from textwrap import dedent
 import ml_dtypes
 import numpy as np
 import pytest
+from type_checking import mypy
 
 import polycmp
 from polycmp.cli.main import run as command
@@ -280,8 +281,7 @@ def test_a_package_of_the_same_name_stays_a_package():
     assert done.stdout == "True False\n", done.stderr
 
 
-def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path):
-    pytest.importorskip("mypy")
+def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path, tmp_path_factory):
     script = tmp_path / "mine.py"
     script.write_text(
         dedent(
@@ -304,12 +304,11 @@ def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path):
             """
         )
     )
-    words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", f"--cache-dir={tmp_path / 'cache'}"]
-    done = subprocess.run([*words, str(script)], capture_output=True, text=True, check=False, timeout=300)
-    told = [line for line in done.stdout.splitlines() if str(script.name) in line and ": note: " not in line]
-    assert [int(line.split(":")[1]) for line in told] == [12, 13, 14, 15, 16], done.stdout
-    assert "polycmp.builtin.api.quick.answers.OutputResult" in done.stdout
-    assert "Any" not in done.stdout
+    told = mypy(script, tmp_path_factory)
+    lines = [line for line in told.splitlines() if script.name in line and ": note: " not in line]
+    assert [int(line.split(":")[1]) for line in lines] == [12, 13, 14, 15, 16], told
+    assert "polycmp.builtin.api.quick.answers.OutputResult" in told
+    assert "Any" not in told
 
 
 def test_a_table_of_pandas(new, old):

@@ -30,6 +30,8 @@ os.utime("probe", (315532800, os.stat("probe").st_mtime))
 open("probe", "rb").read()
 sys.exit(os.stat("probe").st_atime == 315532800)
 """
+#: Ways to search; one after the other takes the same steps, and more of them.
+MODES = ["bisect", pytest.param("linear", marks=pytest.mark.corpus)]
 VALIDATE = ("polycmp", "run", "polycmp_debug.onnx", "-b", "onnxrt", "--validate")
 
 
@@ -68,7 +70,7 @@ def has_operator(name):
 
 
 class TestReduce:
-    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    @pytest.mark.parametrize("mode", MODES)
     def test_a_polycmp_command(self, polycmp, tmp_path, mode):
         spoilt(tmp_path / "chain.onnx", 24, 13)
         words = ("--mode", mode, "--report", "found.json", "--min-good", "ok.onnx", "--save-repro", "case")
@@ -364,7 +366,7 @@ class TestSavedTensors:
         assert polycmp("run", "sound.onnx", "-b", "onnxrt", *words).status == 0
         assert polycmp("data", "merge", "in.json", "golden.json", "-o", "layerwise.json").status == 0
 
-    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    @pytest.mark.parametrize("mode", MODES)
     def test_each_part_is_compared_with_its_own_outputs(self, polycmp, tmp_path, mode):
         self.save(polycmp, tmp_path, "--onnx-outputs", "*")
         words = ("--mode", mode, "--min-good", "ok.onnx", "--save-repro", "case", "--load-inputs", "layerwise.json")

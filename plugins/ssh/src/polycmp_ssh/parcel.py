@@ -53,7 +53,7 @@ class Package:
 
 def packages_for(distribution: str) -> list[Package]:
     """Return what a plugin's distribution needs, itself, polycmp and this package included."""
-    ours, imported = _ours(), _imported()
+    ours = _ours()
     packages: dict[str, Package] = {}
     waiting = [canonicalize_name(name) for name in (distribution, "polycmp", "polycmp-ssh")]
     while waiting:
@@ -64,7 +64,7 @@ def packages_for(distribution: str) -> list[Package]:
             installed = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        packages[name] = Package(installed, tuple(sorted(ours.get(name) or imported.get(name) or set())), name in ours)
+        packages[name] = Package(installed, tuple(sorted(ours.get(name) or _modules_of(installed))), name in ours)
         waiting += _requirements(installed)
     return list(packages.values())
 
@@ -78,14 +78,16 @@ def _ours() -> dict[str, set[str]]:
     return modules
 
 
-def _imported() -> dict[str, set[str]]:
-    """Return the modules of each distribution."""
-    modules: dict[str, set[str]] = {}
-    for module, names in importlib.metadata.packages_distributions().items():
-        for name in names:
-            if module.isidentifier():
-                modules.setdefault(canonicalize_name(name), set()).add(module)
-    return modules
+def _modules_of(installed: importlib.metadata.Distribution) -> set[str]:
+    """Return the modules of a distribution: those that it lists, or the tops of its files.
+
+    `importlib.metadata.packages_distributions` reads the files of all that is installed: half a second for a hundred.
+    """
+    names = (installed.read_text("top_level.txt") or "").split()
+    if not names:
+        files = (file for file in installed.files or () if file.suffix in {".py", *_COMPILED})
+        names = [file.parts[0] if len(file.parts) > 1 else file.name.partition(".")[0] for file in files]
+    return {name for name in names if name.isidentifier()}
 
 
 def _requirements(installed: importlib.metadata.Distribution) -> Iterator[NormalizedName]:
