@@ -194,6 +194,7 @@ def test_the_operator_in_which_a_backend_fails(locate, tmp_path, mode):
     done, found = locate("-b", "toy:name=weak,refuses=Relu", "-b", "plain", *mode)
     assert (done.status, found["words"], found["first_bad"]) == (1, "the backend fails here", "r")
     assert "weak cannot run Relu 'n_r', not even alone" in found["sentence"]
+    assert "FIRST: r: not computed by weak" in done.words
     assert "has no operator Relu" in found["backends"]["weak"]["error"]
 
 

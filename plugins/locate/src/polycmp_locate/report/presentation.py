@@ -138,8 +138,11 @@ def _table(located: Located) -> Table:
 def _row(row: Row, located: Located) -> ReportRow:
     chosen = row is located.judged.first_bad
     fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in located.judged.finals})
-    lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
-    lines += [row.reason] if row.reason else []
+    lines = [f"operator: {row.node.label}"]
+    if _has_error(row):
+        lines.append(f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative")
+    reason = row.reason or (f"not computed by {located.candidate}" if row.candidate is None and not row.passed else "")
+    lines += [reason] if reason else []
     if row.is_borrowed and not chosen:  # one side made it for both, so that its figures are no figures
         why = f"not judged: {located.candidate} made it for both"
         return ReportRow(
@@ -149,7 +152,7 @@ def _row(row: Row, located: Located) -> ReportRow:
         name=row.tensor,
         state="passed" if fine and not chosen else "failed",
         cells=(row.node.op_type, *_figures(row)),
-        reason=row.reason,
+        reason=reason,
         mark="FIRST" if chosen else "origin" if row is located.judged.origin else "ok" if fine else "bad",
         type=row.type,
         chosen=chosen,
@@ -158,7 +161,8 @@ def _row(row: Row, located: Located) -> ReportRow:
         looks={
             name: seen[key] for name, seen in located.looks.items() if (key := (located.candidate, row.tensor)) in seen
         },
-        edge=f"{row.reference or row.candidate or 'not seen'}, error {figure(row.max_abs, 2)}",
+        edge=f"{row.reference or row.candidate or 'not seen'}"
+        + (f", error {figure(row.max_abs, 2)}" if _has_error(row) else ""),
         lines=(*lines, *(located.explain if chosen else ())),
     )
 
@@ -181,13 +185,18 @@ def _distribution(row: Row) -> Histogram | None:
     return error_histogram(histogram.edges, histogram.counts) if histogram is not None else None
 
 
+def _has_error(row: Row) -> bool:
+    """Return whether an error was measured: not of what one side did not make, or is infinite on one side alone."""
+    return row.passed or row.is_matched or row.max_abs > 0
+
+
 def _figures(row: Row) -> tuple[CellValue, ...]:
     jump: CellValue = None
     if row.jump:
         jump = Cell("new" if math.isinf(row.jump) else f"x{row.jump:.3g}", float(row.jump))
     return (
-        float(row.max_abs),
-        float(row.relative),
+        float(row.max_abs) if _has_error(row) else None,
+        float(row.relative) if _has_error(row) else None,
         jump,
         None if row.standalone is None else float(row.standalone.relative),
     )
