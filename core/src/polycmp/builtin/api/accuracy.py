@@ -13,22 +13,22 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
         self.reasons: list[str] = []
 
     def __bool__(self) -> bool:
-        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
+        verdicts = self._verdicts()
         return bool(verdicts) and not self.reasons and all(item.passed for item in verdicts)
+
+    def _verdicts(self) -> list[OutputComparison]:
+        return [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
 
     @property
     def verdict(self) -> str:
         """`passed`, `failed`, `undecided` or `blind`, as `polycmp run` says it; `failed` if nothing was compared."""
-        verdict = verdict_over(
-            item for iterations in self.values() for outputs in iterations for item in outputs.values()
-        )
+        verdict = verdict_over(self._verdicts())
         return "failed" if verdict == "passed" and not self else verdict if not self.reasons else "failed"
 
     @property
     def compared(self) -> bool:
         """Whether any output was compared with another."""
-        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
-        return any(item.candidate_type and item.reference_type for item in verdicts)
+        return any(item.candidate_type and item.reference_type for item in self._verdicts())
 
     def stats(self, runner_pair: tuple[str, str] | None = None) -> tuple[int, int, int]:
         """Count the iterations of a pair that passed, that failed, and all that were compared.

@@ -161,16 +161,13 @@ def _data(script: _Script, plan: Plan, registry: Registry) -> None:
     if data.files:
         opened = script.use("polycmp.results.files", "open_inputs")
         script.add(f"data_loader = {opened}({to_source(list(data.files))})")
-        if data.map_input:
-            renamed = script.use("polycmp.runs", "RenamedFeeds")
-            script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
-        return
-    if data.script:
+    elif data.script:
         path, name = split_script(data.script, "load_data")
         maker = script.use("polycmp.data", "make_script_loader")
         script.add(f"data_loader = {maker}({path!r}, {name!r})")
+    if data.files or data.script:
         if data.map_input:
-            renamed = script.use("polycmp.runs", "renamed_source")
+            renamed = script.use("polycmp.runs", "RenamedFeeds" if data.files else "renamed_source")
             script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
         return
     python = registry.tools(registry.find_data_loader(data.loader.name)).python
