@@ -1,0 +1,38 @@
+"""An engine for tests of `EngineRunner`: ONNX's evaluator, which prints, refuses Sin and ends at Cos."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from polycmp_onnx.engine_child import ONNX, serve
+
+
+class ToySession:
+    """A model in the evaluator."""
+
+    def open(self, message):
+        """Load the model, with the factor that its outputs get."""
+        model = onnx.load(ONNX)
+        kinds = {node.op_type for node in model.graph.node}
+        print("toy: reading\ntoy: error: no Sin today" if "Sin" in kinds else "toy: reading")
+        if "Sin" in kinds:
+            raise ValueError("it has no Sin")
+        self.ends = "Cos" in kinds
+        self.factor = message["factor"]
+        self.evaluator = ReferenceEvaluator(model)
+
+    def run(self, inputs, outputs):
+        """Return the outputs in float64, times the factor."""
+        if self.ends:
+            os._exit(7)
+        results = self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs, strict=True)))
+        return [np.asarray(result, np.float64) * self.factor for result in results]
+
+
+def main(arguments):
+    """Answer the requests of this process's parent."""
+    serve(ToySession(), arguments)
