@@ -145,7 +145,7 @@ def test_infinities_where_the_other_side_has_them(relative, other, alike):
     figures = {"candidate": sides[0], "reference": sides[1], "stats": ErrorStats(count=3, failed=1)}
     row = replace(part("Log", **figures), relative=relative)
     assert d.is_beyond_range(row)
-    assert d.is_beyond_range_alike(row) is alike
+    assert d.differs_beyond_range(row) is not alike
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def needs_measuring(row: SweptRow, limit: float) -> bool:
     if not row.unit:
         return row.max_abs > 0.0
     if is_beyond_range(row):
-        return row.inputs_finite or not is_beyond_range_alike(row)
+        return row.inputs_finite or differs_beyond_range(row)
     if is_gain(row.gain, row.unit):
         return True
     if row.relative <= operator_limit(row):
@@ -197,9 +197,10 @@ def is_beyond_range(row: SweptRow) -> bool:
     return not row.is_matched and (row.is_saturated or any(not side.is_finite for side in sides))
 
 
-def is_beyond_range_alike(row: SweptRow) -> bool:
-    """Return whether both sides are beyond the range at the same places, and all else is numbers."""
-    return not row.is_saturated and row.stats is not None and math.isfinite(row.relative)
+def differs_beyond_range(row: SweptRow) -> bool:
+    """Return whether infinities, NaN or saturated values of the two sides are not at the same places."""
+    is_alike = not row.is_saturated and row.stats is not None and math.isfinite(row.relative)
+    return is_beyond_range(row) and not is_alike
 
 
 def is_new_nan(row: SweptRow) -> bool:

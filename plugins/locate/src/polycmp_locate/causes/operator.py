@@ -9,8 +9,7 @@ from polycmp.graph import GraphNode
 from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eight_bits
 from polycmp_locate.row_rules import (
     JUMP,
-    is_beyond_range,
-    is_beyond_range_alike,
+    differs_beyond_range,
     is_constant,
     is_culprit,
     is_ill_conditioned,
@@ -89,8 +88,8 @@ class _Blame:
                 if self._is_blamed(row):
                     return self._blame(self.outdone or row)
                 continue
-            region = self._region(row) if is_beyond_range(row) and not row.is_borrowed else set()
-            if any(not is_beyond_range_alike(self.by_name[name]) for name in region & self.by_name.keys()):
+            if differs_beyond_range(row) and not row.is_borrowed:
+                region = self._region(row)
                 if self._does_harm(row, region):
                     return self._blame_range(row, region)
                 self._note_absorbed(row, region)
@@ -102,9 +101,9 @@ class _Blame:
     # --- infinities, NaN and saturated values
 
     def _region(self, row: Row) -> set[str]:
-        """Return the tensors that are beyond the range of numbers because of one, itself included."""
+        """Return the tensors whose infinities, NaN or saturated values differ because of one's, itself included."""
         return self.flow.reached(
-            row.tensor, lambda name: name not in self.by_name or is_beyond_range(self.by_name[name])
+            row.tensor, lambda name: name not in self.by_name or differs_beyond_range(self.by_name[name])
         )
 
     def _does_harm(self, row: Row, region: set[str]) -> bool:

@@ -11,7 +11,6 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_cum_sum import CumSum
 from onnx.reference.ops.op_det import Det
 from onnx.reference.ops.op_non_max_suppression import NonMaxSuppression
-from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_roi_align import RoiAlign
 from onnx.reference.ops.op_stft import STFT
 from onnx.reference.ops.op_tfidf_vectorizer import TfIdfVectorizer
@@ -51,12 +50,14 @@ class RoiAlign_10(RoiAlign):  # type: ignore[misc]
         return tuple(super()._run(*inputs, **{**attributes, "coordinate_transformation_mode": "output_half_pixel"}))
 
 
-class OneHot_11(OneHot):  # type: ignore[misc]
-    """OneHot; ONNX's fails where the depth is a list of one number, which the standard allows."""
+class OneHot_11(OpRun):  # type: ignore[misc]
+    """OneHot; ONNX's fails where the depth is a list of one number, and in older releases takes any index modulo it."""
 
-    def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
-        (result,) = super()._run(indices, np.asarray(depth).reshape(()), values, **attributes)
-        return (result,)
+    def _run(self, indices: Any, depth: Any, values: Any, *, axis: int = -1) -> tuple[Any]:
+        size = int(np.reshape(depth, ()))
+        given = np.expand_dims(np.asarray(indices).astype(np.int64), axis)
+        classes = np.moveaxis(np.arange(size).reshape(size, *(1,) * (given.ndim - 1)), 0, axis)
+        return (np.where(classes == np.where(given < 0, given + size, given), values[1], values[0]),)
 
 
 class OneHot_9(OneHot_11):
