@@ -193,7 +193,7 @@ def weights(graph):
         product = next(node for node in graph.node if node.op_type == "MatMul")
         weight = next(item for item in graph.initializer if item.name == product.input[1])
         real = numpy_helper.to_array(weight)
-        scale = abs(real).max() / 127
+        scale = abs(real).max() / real.dtype.type(127)
         graph.initializer.remove(weight)
         graph.initializer.append(numpy_helper.from_array((real / scale).round().astype("int8"), "codes"))
         graph.initializer.append(numpy_helper.from_array(scale, "step"))

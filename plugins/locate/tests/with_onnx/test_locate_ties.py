@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+from packaging.version import Version
 from small_models import graph_model
 
 KINDS = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
@@ -44,6 +46,8 @@ def test_a_zero_point_that_is_wrong_is_named_in_every_type(polycmp, tmp_path, ki
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_file_on_two_backends_is_clean(polycmp, tmp_path, kind):
+    if kind == "float16" and Version(onnxruntime.__version__) < Version("1.30"):
+        pytest.skip(f"ONNX Runtime {onnxruntime.__version__} cuts float16 off where it quantises: 1.30 rounds it")
     quantised(tmp_path / "m.onnx", kind)
     backends = ("-b", "onnx:name=new", "-b", "onnx:name=old") if kind == "bfloat16" else ("-b", "onnxrt", "-b", "onnx")
     assert polycmp("locate", "m.onnx", *backends).status == 0

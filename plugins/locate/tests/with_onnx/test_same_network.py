@@ -15,6 +15,7 @@ import pytest
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.transformers.float16 import convert_float_to_float16
+from packaging.version import Version
 from small_models import save_graph
 
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks
@@ -282,6 +283,8 @@ def compared(candidate: Path, reference: Path) -> NetworkComparison:
 
 @pytest.mark.parametrize("tool", CLEAN)
 def test_what_tools_do_on_purpose_is_no_other_network(source, tmp_path, tool):
+    if tool == "8 bits while running, by channel" and Version(ort.__version__) < Version("1.21"):
+        pytest.skip(f"the quantiser of ONNX Runtime {ort.__version__} fails: 1.21 is the first that does not")
     made = tmp_path / "made.onnx"
     CLEAN[tool](source, made)
     found = compared(made, source)
