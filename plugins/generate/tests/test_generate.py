@@ -7,7 +7,9 @@ import shlex
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
+from packaging.version import Version
 from scipy.stats import entropy
 
 from polycmp.cli.main import run
@@ -58,6 +60,8 @@ def test_eight_bits_are_not_accused(decoders, generate):
     ids=["backend", "optimisation", "batch", "without a cache", "with a cache"],
 )
 def test_what_changes_nothing_but_rounding_writes_the_same(decoders, generate, words):
+    if "whole" in words and Version(onnxruntime.__version__) < Version("1.24"):
+        pytest.skip(f"ONNX Runtime {onnxruntime.__version__} dies where it folds a cache of nothing: 1.24 does not")
     said = generate(words, decoders)
     assert said.status == 0
     assert "the same top token at all 288 places" in said.out
@@ -67,8 +71,6 @@ def test_what_changes_nothing_but_rounding_writes_the_same(decoders, generate, w
 
 def test_the_figures_are_those_of_the_logits(decoders, generate):
     """Texts, tops, divergences and margins, calculated here from ONNX Runtime's logits."""
-    import onnxruntime
-
     said = generate(f"int4.onnx float.onnx {WORDS}", decoders)
     new, old = (onnxruntime.InferenceSession(decoders / f"{name}.onnx") for name in ("int4", "float"))
     prompts = [[int(word) for word in line.split()] for line in (decoders / "prompts.txt").read_text().splitlines()]
