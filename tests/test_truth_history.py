@@ -17,7 +17,7 @@ from truth.judge import Said
 
 #: The first release of ONNX Runtime without any of these faults, which alone can judge what is right.
 JUDGE = max(
-    (Version(item.partition("==")[2]) for issue in ISSUES for item in issue.good.packages if "onnxruntime==" in item)
+    Version(item.partition("==")[2]) for issue in ISSUES for item in issue.good.packages if "onnxruntime==" in item
 )
 
 
