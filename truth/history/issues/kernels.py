@@ -159,6 +159,18 @@ def _one_hot_of_nothing() -> Case:
     return case(g, lambda feed: [feed["more"]])
 
 
+def _quantize_float16() -> Case:
+    g = Graph("quantize_float16", opset=19)
+    x = g.input("x", np.array([0.12, 0.13, 0.17, 0.99, -0.14, -0.23], np.float16))
+    steps = [g.const("scale", 0.05, np.float16), g.const("zero", 0, np.int8)]
+    g.node("QuantizeLinear", [x, *steps], "q")
+    g.node("DequantizeLinear", ["q", *steps], "d")
+    g.node("Cast", ["d"], "y", to=TensorProto.FLOAT)
+    g.output("y")
+    scale = np.float32(np.float16(0.05))
+    return case(g, lambda feed: [np.rint(feed["x"].astype(np.float32) / scale) * scale])
+
+
 KERNELS = (
     Issue(
         "Min with NaN",
@@ -272,5 +284,16 @@ KERNELS = (
         onnxruntime("1.23.2"),
         onnxruntime("1.32.0"),
         Answer(("h",)),
+    ),
+    Issue(
+        "QuantizeLinear of float16",
+        _WHERE,
+        "onnxruntime#18576",
+        "what is between two steps is cut off in place of rounded",
+        _quantize_float16,
+        onnxruntime("1.29.0"),
+        onnxruntime("1.30.0"),
+        Answer(("q",)),
+        tolerance=1e-3,
     ),
 )
