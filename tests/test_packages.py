@@ -34,6 +34,7 @@ NOT_FULL = {
     "polycmp-tract",
     "polycmp-trt",
     "polycmp-trtexec",
+    "polycmp-tvm",
     "polycmp-web",
 }
 #: Files besides the packages' own that write the range of versions that go together.

@@ -62,6 +62,7 @@ BACKENDS = (
     Backend("mnn", "mnn", "mnn", "MNN", "mnn"),
     Backend("ncnn", "ncnn", "ncnn", "ncnn", "ncnn"),
     Backend("iree", "iree", "iree", "iree.compiler", "iree"),
+    Backend("tvm", "tvm", "tvm", "tvm", "tvm"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
     Backend("executorch", "executorch", "executorch", "executorch", "executorch", is_onnx=False),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
