@@ -24,6 +24,7 @@ FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/p
 NOT_FULL = {
     "polycmp-executorch",
     "polycmp-iree",
+    "polycmp-jax",
     "polycmp-mcp",
     "polycmp-mnn",
     "polycmp-ncnn",

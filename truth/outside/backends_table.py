@@ -64,6 +64,7 @@ BACKENDS = (
     Backend("iree", "iree", "iree", "iree.compiler", "iree"),
     Backend("tvm", "tvm", "tvm", "tvm", "tvm"),
     Backend("torch", "torch", "onnx", "torch", "torch"),
+    Backend("jax", "jax", "jax", "jax", "jax", is_onnx=False),
     Backend("executorch", "executorch", "executorch", "executorch", "executorch", is_onnx=False),
     Backend("tf", "tf", "lite", "ai_edge_litert", "tf", is_onnx=False),
     Backend("trt", "trt", "cu12", "tensorrt"),
