@@ -11,7 +11,7 @@ TOOLS := .venv-tools
 PROJECTS := core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
-FRAMEWORKS := openvino tract web mnn ncnn iree torch executorch tf generate
+FRAMEWORKS := openvino tract web mnn ncnn iree tvm jax torch executorch tf generate
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy

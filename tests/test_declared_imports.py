@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Distributions that are not called as the module that they bring.
 DISTRIBUTIONS = {
     "PIL": "pillow", "cuda": "cuda-bindings", "google": "protobuf", "grpc": "grpcio", "iree": "iree-base-compiler",
-    "tensorrt": "tensorrt-cu12", "yaml": "pyyaml",
+    "tensorrt": "tensorrt-cu12", "tvm": "apache-tvm", "yaml": "pyyaml",
 }  # fmt: skip
 
 #: Folder of a distribution and module: why it imports what it does not declare.

@@ -24,6 +24,7 @@ FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/p
 NOT_FULL = {
     "polycmp-executorch",
     "polycmp-iree",
+    "polycmp-jax",
     "polycmp-mcp",
     "polycmp-mnn",
     "polycmp-ncnn",
@@ -34,6 +35,7 @@ NOT_FULL = {
     "polycmp-tract",
     "polycmp-trt",
     "polycmp-trtexec",
+    "polycmp-tvm",
     "polycmp-web",
 }
 #: Files besides the packages' own that write the range of versions that go together.

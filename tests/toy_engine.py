@@ -1,4 +1,7 @@
-"""An engine for tests of `EngineRunner`: ONNX's evaluator, which prints, refuses Sin and ends at Cos."""
+"""An engine for tests of `EngineRunner`: ONNX's evaluator, which prints and does not do as it should.
+
+It refuses Sin and Abs, ends at Cos and writes too much for Tan.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,12 @@ class ToySession:
         print("toy: reading\ntoy: error: no Sin today" if "Sin" in kinds else "toy: reading")
         if "Sin" in kinds:
             raise ValueError("it has no Sin")
+        if "Abs" in kinds:
+            raise KeyError("axes")
+        if "Tan" in kinds:
+            with open("converted", "wb") as converted:
+                converted.seek(1 << 40)
+                converted.write(b"the end")
         self.ends = "Cos" in kinds
         self.factor = message["factor"]
         self.evaluator = ReferenceEvaluator(model)

@@ -19,7 +19,7 @@ from polycmp.tensors import DataSource, ModelDescription
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
-    from polycmp.spec import InputHints, LoaderSpec, LoaderTools, ModelLoaderFactory
+    from polycmp.spec import InputHints, LoaderSpec, LoaderTools, ModelLoaderFactory, RunnerSpec
 
 __all__ = ["Model", "ModelSettings"]
 
@@ -77,6 +77,7 @@ class Model:
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         refuse_pipe(Path(self.path))
         self._reader = self._find_reader()
+        self._reading = self  # what has read the file is shared by all models whose loader has the same options
         self._loader: Loader[Any] | None = None
         self._description: ModelDescription | None = None
         self.kind: str = self._reader.spec.kind
@@ -102,6 +103,8 @@ class Model:
     @cached_property
     def _own(self) -> Loader[Any]:
         """The loader that reads the file, one for all backends, so that it can keep what it has read."""
+        if self._reading is not self:
+            return self._reading._own  # noqa: SLF001 - its own
         return self._make(self._reader, self.source)
 
     def can_load(self, kinds: Iterable[str]) -> bool:
@@ -119,6 +122,8 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
+        if self._reading is not self:
+            return self._reading.describe()
         if self._description is None:
             with self._using("cannot be read") as tools:
                 self._description = tools.describe(self.structure or self.source, self._options(self._reader))
@@ -130,12 +135,16 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
+        if self._reading is not self:
+            return self._reading.describe_file()
         plain = replace(self.settings, loader_options={}, backend_options={})
         return self.describe() if plain == self.settings else Model(self.source, self.registry, plain).describe()
 
     @cached_property
     def structure(self) -> Callable[[], Any] | None:
         """Returns the model as its loader's `structure` reads it, which it does once; None if the loader has none."""
+        if self._reading is not self:
+            return self._reading.structure
         read = self.registry.tools(self._reader).structure
         return None if read is None else cache(partial(read, self.source))
 
@@ -181,6 +190,8 @@ class Model:
 
     @cached_property
     def _graph(self) -> ModelGraph | None:
+        if self._reading is not self and not self.is_part:
+            return self._reading.graph()
         with self._using("cannot be read") as tools:
             return tools.graph(self.load(self.kind))
 
@@ -202,6 +213,36 @@ class Model:
             part.input_shapes = {}
             part.data_loader = None
         return part
+
+    def for_backend(self, spec: RunnerSpec, options: Any) -> Model:
+        """Return the model as loaders make it that take a backend's options; itself where that changes nothing.
+
+        Args:
+            spec: The backend.
+            options: The options of one of its instances; None for the defaults.
+        """
+        sharing = [
+            loader
+            for loader, tools in self.registry.equipped(self._loaders_for(spec.accepts))
+            if tools.options_of == spec.name
+        ]
+        changes = bool(sharing) and options is not None and spec.options is not None and options != spec.options()
+        given = {spec.name: options} if changes else {}
+        former = self.settings.backend_options
+        if given == former:
+            return self
+        made = copy.copy(self)
+        made.settings = replace(self.settings, backend_options=given)
+        if self.registry.tools(self._reader).options_of in {*given, *former} and not self.is_part:
+            made._reading, made._description = made, None  # noqa: SLF001 - its own
+            for kept in ("_own", "_graph"):
+                made.__dict__.pop(kept, None)
+        return made
+
+    def _loaders_for(self, kinds: Iterable[str]) -> list[Contributed[LoaderSpec]]:
+        """Return the loader of the file, and those that make one of some kinds of it."""
+        others = (item for item in self.registry.loaders.values() if item is not self._reader)
+        return [self._reader, *(item for item in others if item.spec.kind in kinds and self.kind in item.spec.consumes)]
 
     @property
     def is_part(self) -> bool:

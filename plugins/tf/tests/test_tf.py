@@ -16,9 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import main
 from polycmp.model import Model
+from polycmp.plan import Plan, plan_backends
 from polycmp.plugins import Registry
+from polycmp.runs import resolve
 from polycmp.testing import RunnerContract
-from polycmp_tf import TfFromFile, TfRunner
+from polycmp_tf import TfFromFile, TfRunner, lite
 from polycmp_tf.plugin import Options
 
 pytest.importorskip("tensorflow", reason="needs TensorFlow: make test-tf")
@@ -321,6 +323,27 @@ def test_a_wrong_weight_is_found_where_litert_runs_in_another_environment(folder
     assert "run alone on the reference's tensors, it is wrong as well" in report["sentence"]
     status, report = located("net.tflite", "-b", there, "-b", "tf:kernels=reference")
     assert (status, report["words"]) == (0, "equal")
+
+
+def test_a_part_of_a_lite_model_runs_on_the_kernels_of_who_runs_it(folder, monkeypatch):
+    """Searches turn a backend's options while they go through the parts of one graph."""
+    asked = []
+    made = lite.interpreter
+
+    def interpreter(kernels, *words, **more):
+        asked.append(kernels)
+        return made(kernels, *words, **more)
+
+    monkeypatch.setattr(lite, "interpreter", interpreter)
+    registry = Registry.discover()
+    plan = Plan(model="net.tflite", backends=plan_backends(["tf:kernels=builtin"], {}, registry))
+    backend = resolve(plan, registry).backends[0]
+    graph = backend.model.graph()
+    part = graph.cut(graph.inputs, graph.outputs)
+    for each in (backend, backend.with_option("kernels", "reference")):
+        with each.make_runner(part):
+            pass
+    assert asked == ["builtin", "reference"]
 
 
 def test_a_lite_model_that_keeps_a_state_is_compared_by_its_outputs_alone(folder, capfd):

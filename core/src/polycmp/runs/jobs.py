@@ -91,6 +91,7 @@ def open_job(job: Mapping[str, Any], registry: Registry) -> tuple[Runner, tuple[
     model = Model(plan.model, registry, ModelSettings(plan.loader_options, {}, source, plan.model_kind))
     if data.input_shapes or data.dimensions:
         model.input_shapes = asked_shapes(data, model.describe())
+    model = model.for_backend(contribution.spec, backend.options)
     if job["part"]:
         model = model.part(model.load(model.kind), same_inputs=bool(model.input_shapes))
     registry.require(contribution)

@@ -32,7 +32,7 @@ class ResolvedBackend:
 
     Attributes:
         plan: The backend as the plan asks for it.
-        model: The model that it runs.
+        model: The model that it runs, as loaders make it that share the backend's options.
         contribution: The plugin's descriptor; None if only another environment knows the backend.
         make_worker: Makes its runner in a worker process; None if it runs in this one.
     """
@@ -41,6 +41,12 @@ class ResolvedBackend:
     model: Model
     contribution: Contributed[RunnerSpec] | None
     make_worker: MakeWorker | None = None
+
+    def __post_init__(self) -> None:
+        """Have loaders that share this backend's options take those of this instance, not of another one."""
+        if self.contribution is not None:
+            own = self.model.for_backend(self.contribution.spec, self.plan.options)
+            object.__setattr__(self, "model", own)
 
     @property
     def label(self) -> str:

@@ -11,7 +11,7 @@ from polycmp.loader import Loader, resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_executorch.graph import PtePart
-from polycmp_executorch.model import PteFromFile, PteModel, make_loader
+from polycmp_executorch.model import PteFromFile, PteModel
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -128,6 +128,4 @@ def program_of(model: ModelHandle, options: Options | None) -> Loader[PteModel]:
         return source
     if options is not None and options.program is not None:
         return PteFromFile(options.program, source)
-    if model.kind == "torch":  # with the options of this backend, of which a run may have several
-        return make_loader(source, options, model=model)
     return model.load("executorch")

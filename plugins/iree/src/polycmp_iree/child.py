@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import onnx
 
 from polycmp_onnx import infer_shapes
@@ -44,12 +43,7 @@ class IreeSession:
     def run(self, inputs: Sequence[NDArray[Any]], outputs: int) -> list[NDArray[Any]]:
         """Return the outputs for one feed."""
         results = self._function(*inputs)
-        return [_plain(result.to_host()) for result in ([results] if outputs == 1 else results)]
-
-
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that a file of NumPy can hold: one of bfloat16, say, in float32."""
-    return array if array.dtype.isbuiltin == 1 else array.astype(np.float32)
+        return [result.to_host() for result in ([results] if outputs == 1 else results)]
 
 
 def imported(model: onnx.ModelProto) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polycmp.errors import BackendError, ModelError, PolycmpError
-from polycmp.process import ChildProcess
+from polycmp.process import ChildProcess, Ending
 from polycmp.runner import Runner
-from polycmp.tensors import TensorMetadata, native, to_numpy
-from polycmp_onnx.engine_child import LOG, ONNX
+from polycmp.tensors import TensorMetadata, dtype_name, native, to_numpy
+from polycmp_onnx.engine_child import LOG, ONNX, is_plain, largest_file
 from polycmp_onnx.graph import graph_inputs, tensor_metadata
 from polycmp_onnx.load import given_model
 from polycmp_onnx.save import save_onnx
@@ -124,9 +125,11 @@ class EngineRunner(Runner):
         """
         arrays = {name: np.asarray(native(to_numpy(feed_dict[name]))) for name in self._inputs}
         self.prepare(arrays)
-        for number, (name, array) in enumerate(arrays.items()):
-            np.save(self._path(f"input{number}.npy"), self.held(name, array))
-        self._ask(BackendError, "inference failed", command="run", inputs=len(self._inputs), outputs=len(self._outputs))
+        held = [self.held(name, array) for name, array in arrays.items()]
+        for number, array in enumerate(held):
+            np.save(self._path(f"input{number}.npy"), array if is_plain(array) else array.view(f"u{array.itemsize}"))
+        types = [dtype_name(array.dtype) for array in held]
+        self._ask(BackendError, "inference failed", command="run", inputs=types, outputs=len(self._outputs))
         outputs = {}
         for number, (name, entry) in enumerate(self._outputs.items()):
             array = np.load(self._path(f"output{number}.npy"))
@@ -161,12 +164,17 @@ class EngineRunner(Runner):
         except BrokenPipeError:
             answer = None
         if answer is None:
-            reason = f"its process {self._child.ending()}"
+            reason = self._reason(self._child.ending())
         elif "error" in answer:
             reason = answer["error"]
         else:
             return
         raise kind(what, whose=self.name, why="; ".join([reason, *self._printed_reasons()]))
+
+    def _reason(self, ending: Ending) -> str:
+        if ending.status == -getattr(signal, "SIGXFSZ", 0):
+            return f"it wrote a file of more than {largest_file(self._folder.name) / 1e9:.1f} GB and was ended"
+        return f"its process {ending}"
 
     def _printed_reasons(self) -> list[str]:
         """Return what the engine printed of its reasons, the first few lines."""

@@ -285,6 +285,14 @@ class LiteGraph(OwnGraph, ModelGraph):
         """Return a loader of the model of the operators that make tensors of others."""
         return LitePartLoader(self, inputs, tuple(outputs))
 
+    def with_options(self, options: Options | None) -> LiteGraph:
+        """Return the graph for a run with other kernels and threads; names and layouts must be the same."""
+        if options is None or options == self._options:
+            return self
+        other = copy.copy(self)
+        other._options = options  # noqa: SLF001 - its own
+        return other
+
     def part(self, inputs: TensorMetadata, outputs: tuple[str, ...]) -> LitePart:
         """Return the operators that make tensors of others, ready to run; arguments as of `write`."""
         content, ports = self.write(inputs, outputs)

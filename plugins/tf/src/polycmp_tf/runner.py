@@ -11,7 +11,7 @@ from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, to_numpy
 from polycmp_tf.lite_graph import LitePartLoader, moves
-from polycmp_tf.model import TfFromFile, import_tensorflow
+from polycmp_tf.model import import_tensorflow
 from polycmp_tf.plugin import Options
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Tf
         options: The backend's options.
         name: The label in reports.
     """
-    options = options or Options()
-    loader = model.load("tf")  # says in words why a model of another kind cannot be had
-    return TfRunner(loader if isinstance(loader, LitePartLoader) else TfFromFile(model.path, options), name, options)
+    loader = model.load("tf")
+    if isinstance(loader, LitePartLoader):  # a search may run a part with other options than the whole
+        loader = LitePartLoader(loader.graph.with_options(options), loader.inputs, loader.outputs)
+    return TfRunner(loader, name, options)

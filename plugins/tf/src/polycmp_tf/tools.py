@@ -23,23 +23,18 @@ class TfRunnerTools(RunnerTools):
     aliases = ("tensorflow", "tflite", "litert", "keras")
     switches = (Switch("kernels", ("builtin", "reference")),)
 
-    def inside(self, model: ModelHandle, options: Options) -> str | ModelGraph:
-        """Return how to see the tensors inside, which LiteRT's models alone show, those with variables excepted.
-
-        Where options change names, layouts or kernels, the graph has to know them.
-        """
+    def inside(self, model: ModelHandle, options: Options) -> str:
+        """Return how to see the tensors inside, which LiteRT's models alone show, those with variables excepted."""
         from polycmp_tf.files import TFLITE
-        from polycmp_tf.plugin import Options
 
         if not model.path.endswith(TFLITE):
             return "none"
         from polycmp_tf.lite_graph import LiteGraph
 
-        graph = LiteGraph(model.path, options)
         with suppress(PolycmpError):  # it cannot be read, or not here: its run says so
-            if graph.has_variables:
+            if LiteGraph(model.path, options).has_variables:
                 return "none"
-        return "graph" if options == Options() else graph
+        return "graph"
 
     def precision(self, model: ModelHandle, options: Options) -> str:
         """Return int8 where a LiteRT model calculates with codes."""

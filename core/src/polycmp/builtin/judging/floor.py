@@ -57,6 +57,7 @@ from polycmp.builtin.judging.types import (
 from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
+from polycmp.model import Model
 from polycmp.precision import CUTTING, UNITS, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed
@@ -226,8 +227,8 @@ class RoundingTolerances:
         self.resolved: Resolved = resolved
         self._other_model = other_model
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
-        self._graphs: dict[str, ModelGraph | None] = {}
-        self._types: dict[str, _Types] = {}
+        self._graphs: dict[Model, ModelGraph | None] = {}
+        self._types: dict[Model, _Types] = {}
         self._sides: dict[tuple[str, str], Sides] = {}
         self._feed: Feed = {}
         self._outputs: Sequence[str] | None = None
@@ -368,18 +369,18 @@ class RoundingTolerances:
         return max(types.whole if whole else types.real, key=UNITS.__getitem__, default="float32")
 
     def _file_types(self, backend: ResolvedBackend) -> _Types:
-        path, graph = backend.model.path, self._graph(backend)
-        if path not in self._types:
+        model, graph = backend.model, self._graph(backend)
+        if model not in self._types:
             inside = frozenset[str]() if graph is None else types_inside(graph, types_of(graph, self._feed))
             held = set[str]() if graph is None else set(cast_weights(graph).values())
-            self._types[path] = _Types(inside | held, inside - {"int8"}, bool(held))
-        return self._types[path]
+            self._types[model] = _Types(inside | held, inside - {"int8"}, bool(held))
+        return self._types[model]
 
     def _graph(self, backend: ResolvedBackend) -> ModelGraph | None:
-        path = backend.model.path
-        if path not in self._graphs:
-            self._graphs[path] = backend.model.graph()
-        return self._graphs[path]
+        model = backend.model
+        if model not in self._graphs:
+            self._graphs[model] = model.graph()
+        return self._graphs[model]
 
     def depth(self, name: str) -> int:
         """Return the number of operators that follow each other up to a tensor; 1 where no graph is known."""

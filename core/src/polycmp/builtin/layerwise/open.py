@@ -16,6 +16,7 @@ from polycmp.builtin.layerwise.windows import Windows, can_run_side_by_side, com
 from polycmp.errors import ModelError, OthersCode, PluginError, UsageError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
+from polycmp.model import Model
 from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan
 from polycmp.results import BackendResult
@@ -33,7 +34,7 @@ from polycmp.runs import (
 
 __all__ = ["Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
 
-Graphs = Mapping[str, "ModelGraph | None"]
+Graphs = Mapping[Model, "ModelGraph | None"]
 
 
 def open_partitioned_runs(
@@ -68,7 +69,7 @@ def open_partitioned_runs(
             resolved.registry.require(backend.contribution)
     graphs = _graphs(resolved.backends)
     for backend in resolved.backends:
-        if isinstance(backend.inside, str) and graphs[backend.model.path] is None:
+        if isinstance(backend.inside, str) and graphs[backend.model] is None:
             raise ModelError(
                 f"the loader of {backend.model.kind} models does not show their operators", whose=backend.model.path
             )
@@ -177,19 +178,19 @@ def open_windows(
     graphs = _graphs(backends)
     if not any(graph is not None and _is_worth_it(graph) for graph in graphs.values()):
         return None
-    if not any(inside) or any(graphs[item.model.path] is None for item in compress(backends, inside)):
+    if not any(inside) or any(graphs[item.model] is None for item in compress(backends, inside)):
         return None
     partitioned = _partitioned_runs(
         list(compress(backends, inside)), [run.result for run in compress(runs, inside)], graphs
     )
     paired: Paired | None = Paired(partitioned, [], lambda comparer: comparer)
-    if not can_run_side_by_side([graphs[item.model.path] for item in compress(backends, inside)]):
+    if not can_run_side_by_side([graphs[item.model] for item in compress(backends, inside)]):
         # By names of their own and by the tolerances alone, as `compare` judges what both save, however many there are.
         paired = _paired(resolved, partitioned, reference) if all(inside) and _are_marked(backends) else None
     elif resolved.map_output:  # tensors of two names may be made in two windows
         notes.append(all_in_memory_note("--map-output"))
         return None
-    elif len(graphs) > 1 and all(inside) and _are_marked(backends):
+    elif len({id(graph) for graph in graphs.values()}) > 1 and all(inside) and _are_marked(backends):
         paired = _paired(resolved, partitioned, reference) or paired
     if paired is None:
         return None
@@ -199,7 +200,7 @@ def open_windows(
         return None
     notes += paired.notes
     whole = [
-        _whole_run(backend, run, graphs[backend.model.path])
+        _whole_run(backend, run, graphs[backend.model])
         for backend, run, shows in zip(backends, runs, inside, strict=True)
         if not shows
     ]
@@ -250,7 +251,7 @@ def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], referenc
 
 
 def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:
-    return {path: model.graph() for path, model in {item.model.path: item.model for item in backends}.items()}
+    return {item.model: item.model.graph() for item in backends}
 
 
 def _partitioned_runs(
@@ -262,7 +263,7 @@ def _partitioned_runs(
     runs = []
     for backend, result in zip(backends, results, strict=True):
         view = backend.inside
-        graph = graphs.get(backend.model.path) if isinstance(view, str) else view
+        graph = graphs.get(backend.model) if isinstance(view, str) else view
         if graph is not None:
             runs.append(_partitioned_run(backend, result, graph, partitioned_run))
     return runs

@@ -103,7 +103,7 @@ class ProfileTolerances:
 def _calibrate_command(resolved: Resolved, model: Model, path: str) -> str:
     """Return the command that measures the profile of a model, with those backends that run it."""
     registry, command = resolved.registry, ("calibrate",)
-    backends = tuple(item.plan for item in resolved.backends if item.model is model)
+    backends = tuple(item.plan for item in resolved.backends if item.model.source == model.source)
     table = registry.load(registry.find_command(" ".join(command))).table_of(registry)
     plan = without_written_files(replace(resolved.plan, backends=backends))
     words = to_words(plan, registry, command=command, table=table)
