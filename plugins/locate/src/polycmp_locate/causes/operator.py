@@ -10,6 +10,7 @@ from polycmp_locate.rounding.thresholds import accumulated_limit, is_beyond_eigh
 from polycmp_locate.row_rules import (
     JUMP,
     differs_beyond_range,
+    is_beyond_range,
     is_constant,
     is_culprit,
     is_ill_conditioned,
@@ -88,10 +89,13 @@ class _Blame:
                 if self._is_blamed(row):
                     return self._blame(self.outdone or row)
                 continue
-            if differs_beyond_range(row) and not row.is_borrowed:
-                region = self._region(row)
-                if self._does_harm(row, region):
+            if is_beyond_range(row) and not row.is_borrowed:
+                region = self._region(row, is_beyond_range)
+                differs = any(differs_beyond_range(self.by_name[name]) for name in region & self.by_name.keys())
+                if differs and self._does_harm(row, region):
                     return self._blame_range(row, region)
+            if differs_beyond_range(row) and not row.is_borrowed:
+                region = self._region(row, differs_beyond_range)
                 self._note_absorbed(row, region)
                 inside_range |= region
             elif self._is_blamed(row):
@@ -100,11 +104,9 @@ class _Blame:
 
     # --- infinities, NaN and saturated values
 
-    def _region(self, row: Row) -> set[str]:
-        """Return the tensors whose infinities, NaN or saturated values differ because of one's, itself included."""
-        return self.flow.reached(
-            row.tensor, lambda name: name not in self.by_name or differs_beyond_range(self.by_name[name])
-        )
+    def _region(self, row: Row, belongs: Callable[[Row], bool]) -> set[str]:
+        """Return the tensors that one leads to through tensors that belong to it, itself included."""
+        return self.flow.reached(row.tensor, lambda name: name not in self.by_name or belongs(self.by_name[name]))
 
     def _does_harm(self, row: Row, region: set[str]) -> bool:
         inside = [self.by_name[name] for name in region if name in self.by_name]
