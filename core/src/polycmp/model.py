@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -77,9 +77,8 @@ class Model:
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         refuse_pipe(Path(self.path))
         self._reader = self._find_reader()
-        self._reading = self  # what has read the file is shared by all models whose loader has the same options
+        self._reading = self._new_reading()
         self._loader: Loader[Any] | None = None
-        self._description: ModelDescription | None = None
         self.kind: str = self._reader.spec.kind
 
     def load(self, kind: str) -> Loader[Any]:
@@ -89,7 +88,7 @@ class Model:
             ModelError: No installed loader makes that kind from this file.
         """
         if kind == self.kind:
-            return self._loader or self._own
+            return self._loader or self._reading.loader
         for contribution in self.registry.loaders.values():
             spec = contribution.spec
             if spec.kind == kind and self.kind in spec.consumes:
@@ -99,13 +98,6 @@ class Model:
             why=f"no installed loader makes {kind} from {self.kind}",
             hint=self.registry.tools(self._reader).other_tools(self.path, kind) or "polycmp plugins list",
         )
-
-    @cached_property
-    def _own(self) -> Loader[Any]:
-        """The loader that reads the file, one for all backends, so that it can keep what it has read."""
-        if self._reading is not self:
-            return self._reading._own  # noqa: SLF001 - its own
-        return self._make(self._reader, self.source)
 
     def can_load(self, kinds: Iterable[str]) -> bool:
         """Return whether one of the kinds can be made from this file."""
@@ -122,12 +114,7 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
-        if self._reading is not self:
-            return self._reading.describe()
-        if self._description is None:
-            with self._using("cannot be read") as tools:
-                self._description = tools.describe(self.structure or self.source, self._options(self._reader))
-        return self._description
+        return self._reading.description
 
     def describe_file(self) -> ModelDescription | None:
         """Describe the file itself, whatever the loader's options make of it.
@@ -135,18 +122,13 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
-        if self._reading is not self:
-            return self._reading.describe_file()
         plain = replace(self.settings, loader_options={}, backend_options={})
         return self.describe() if plain == self.settings else Model(self.source, self.registry, plain).describe()
 
-    @cached_property
+    @property
     def structure(self) -> Callable[[], Any] | None:
         """Returns the model as its loader's `structure` reads it, which it does once; None if the loader has none."""
-        if self._reading is not self:
-            return self._reading.structure
-        read = self.registry.tools(self._reader).structure
-        return None if read is None else cache(partial(read, self.source))
+        return self._reading.structure
 
     def files(self) -> tuple[str, ...]:
         """Return the paths of the further files that the model's file refers to, as its loader reads them.
@@ -190,8 +172,8 @@ class Model:
 
     @cached_property
     def _graph(self) -> ModelGraph | None:
-        if self._reading is not self and not self.is_part:
-            return self._reading.graph()
+        if not self.is_part:
+            return self._reading.graph
         with self._using("cannot be read") as tools:
             return tools.graph(self.load(self.kind))
 
@@ -234,9 +216,8 @@ class Model:
         made = copy.copy(self)
         made.settings = replace(self.settings, backend_options=given)
         if self.registry.tools(self._reader).options_of in {*given, *former} and not self.is_part:
-            made._reading, made._description = made, None  # noqa: SLF001 - its own
-            for kept in ("_own", "_graph"):
-                made.__dict__.pop(kept, None)
+            made._reading = made._new_reading()  # noqa: SLF001 - its own
+            made.__dict__.pop("_graph", None)
         return made
 
     def _loaders_for(self, kinds: Iterable[str]) -> list[Contributed[LoaderSpec]]:
@@ -286,6 +267,10 @@ class Model:
     def _check_saves(self) -> None:
         if self.registry.tools(self._reader).save is None:
             raise ModelError(f"models of kind {self.kind} cannot be written", whose=self._reader.label)
+
+    def _new_reading(self) -> _Reading:
+        using, make = partial(self._using, "cannot be read"), partial(self._make, self._reader, self.source)
+        return _Reading(self.source, make, using, partial(self._options, self._reader))
 
     @contextmanager
     def _using(self, failing: str) -> Iterator[LoaderTools]:
@@ -339,6 +324,50 @@ class Model:
             why=f"{what}: {', '.join(suffixes) or 'none'}",
             hint=explain_model(path) or "give --model-type NAME, or install the plugin that reads it",
         )
+
+
+class _Reading:
+    """What is read of a file, once for all models whose loader of the file has the same options.
+
+    Args:
+        source: The file, as its loader takes it.
+        make: Makes the loader.
+        using: Gives the loader's tools, and says of what they raise that the file cannot be read.
+        options: Returns the loader's options.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        make: Callable[[], Loader[Any]],
+        using: Callable[[], AbstractContextManager[LoaderTools]],
+        options: Callable[[], Any],
+    ) -> None:
+        self._source, self._make, self._using, self._options = source, make, using, options
+
+    @cached_property
+    def loader(self) -> Loader[Any]:
+        """The loader, which keeps what it has read."""
+        return self._make()
+
+    @cached_property
+    def structure(self) -> Callable[[], Any] | None:
+        """Returns the model as the loader's `structure` reads it, once; None if the loader has none."""
+        with self._using() as tools:
+            read = tools.structure
+        return None if read is None else cache(partial(read, self._source))
+
+    @cached_property
+    def description(self) -> ModelDescription | None:
+        """The inputs and outputs; None if the loader cannot tell without loading everything."""
+        with self._using() as tools:
+            return tools.describe(self.structure or self._source, self._options())
+
+    @cached_property
+    def graph(self) -> ModelGraph | None:
+        """The graph; None if the loader has no view of it."""
+        with self._using() as tools:
+            return tools.graph(self.loader)
 
 
 def _by_kind(readers: list[Contributed[LoaderSpec]], kind: str, registry: Registry) -> Contributed[LoaderSpec]:
