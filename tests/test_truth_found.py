@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ import pytest
 
 from polycmp_onnx.runner import ReferenceRunner
 from truth.found.__main__ import main
+from truth.found.compiler_faults import COMPILER_FAULTS
 from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
-from truth.found.showing import show, value_of
+from truth.found.showing import release_of, show, value_of
 from truth.found.survey_faults import SURVEY_FAULTS
 from truth.found.tool_faults import TOOL_FAULTS
 from truth.found.torch_faults import TORCH_FAULTS
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 #: Those of files, told in the format that ONNX's parser reads.
-OF_FILES = (*FAULTS, *SURVEY_FAULTS, *TOOL_FAULTS)
+OF_FILES = (*FAULTS, *SURVEY_FAULTS, *TOOL_FAULTS, *COMPILER_FAULTS)
 #: The first of each product, whose program is run with `make test`; each fault takes a process for each product.
 CHOSEN = tuple({fault.product: fault for fault in reversed((*OF_FILES, *TORCH_FAULTS))}.values())
 
@@ -67,9 +67,9 @@ def test_what_is_quoted_stands_in_the_help_of_torch(fault):
     ids=lambda fault: fault.name,
 )
 def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):
-    package = fault.product.partition(",")[0]
-    pytest.importorskip(package)
-    release = f"{fault.product} {version(package)}"
+    if not release_of(fault.product):
+        pytest.skip(f"{fault.product} is not installed")
+    release = f"{fault.product} {release_of(fault.product)}"
     if f"\n{release} {fault.what}." not in PAGE:
         pytest.skip(f"the page was not written with {release}")
     shown = show(fault)

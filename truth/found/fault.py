@@ -48,6 +48,21 @@ RUNS = {
         "(onnx.save(model, 'm.onnx'), _tools.mnnconvert(['mnnconvert', *words]), MNN.nn.load_module_from_file('m.mnn', "
         "[*feeds], ['y']).onForward([F.const(v, list(v.shape), F.NCHW) for v in feeds.values()])[0].read())[-1]",
     ),
+    "iree-base-compiler": (
+        "import iree.runtime as rt, onnx.shape_inference as shapes\nfrom iree.compiler import compile_str\n"
+        "from iree.compiler.extras import onnx_importer as importer\nfrom iree.compiler.ir import Context\n"
+        "def compiled(model):\n    info = importer.ModelInfo(shapes.infer_shapes(model))\n"
+        "    with Context() as context:\n"
+        "        module = info.create_module(context=context)\n"
+        "        importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()\n"
+        "        return compile_str(str(module), target_backends=['llvm-cpu'], input_type='onnx')",
+        "rt.load_vm_flatbuffer(compiled(model), driver='local-sync').g(*feeds.values()).to_host()",
+    ),
+    "apache-tvm": (
+        "import tvm\nfrom tvm import relax\nfrom tvm.relax.frontend.onnx import from_onnx",
+        "relax.VirtualMachine(tvm.compile(from_onnx(model), target='llvm'), tvm.cpu())['main']"
+        "(*map(tvm.runtime.tensor, feeds.values())).numpy()",
+    ),
     "onnxscript": (
         "import onnxruntime, onnxscript.optimizer",
         "onnxruntime.InferenceSession(onnxscript.optimizer.optimize(model).SerializeToString()).run(None, feeds)[0]",

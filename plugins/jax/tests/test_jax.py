@@ -103,8 +103,11 @@ def test_names_are_the_places_of_arrays(folder):
 
 
 def test_programs_of_64_bits_stay_so_and_functions_where_asked(folder):
-    with jax.enable_x64(True):
+    jax.config.update("jax_enable_x64", True)
+    try:
         write(folder / "wide.jax", lambda x: x / 3, jax.ShapeDtypeStruct((2,), jnp.float64))
+    finally:
+        jax.config.update("jax_enable_x64", False)
     with JaxRunner(JaxFromFile("wide.jax")) as runner:
         assert runner.infer({"input_0": np.ones(2)})["output"].tolist() == [1 / 3] * 2
     (folder / "third.py").write_text("def third(x):\n    return x / 3\n")
