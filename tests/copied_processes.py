@@ -1,8 +1,10 @@
 """Child processes that are copies of the tests' process: what an interpreter takes a second to import is there at once.
 
-Only workers and trials of models are copied, which do nothing but import our packages and answer. They run the same
-code as the interpreters in whose place they stand, with the same messages, descriptors and environment, may crash or
-hang as these may, and end by themselves. Programs, scripts and `polycmp` as a process of its own are interpreters.
+Only workers and trials of models are copied, which do nothing but import our packages and answer, and the `polycmp`
+that a command runs to see whether what it wrote shows a fault. They run the same code as the interpreters in whose
+place they stand, with the same messages, descriptors and environment, may crash or hang as these may, and end by
+themselves.
+Programs, scripts and a `polycmp` that a test itself starts as a process are interpreters.
 `plugins/onnx/tests/test_surgeon.py`, with 33 trials, takes 4.2 s of processor time so, and 14.9 s with interpreters.
 """
 
@@ -13,16 +15,22 @@ import gc
 import logging
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from in_process import plugins_installed
 
-from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent
+from polycmp._supervisor import supervised
+from polycmp.cli.main import run as run_command
+from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent, module_words
 
 #: Modules whose children do nothing but import our packages and answer; what looks at a plugin has to be new.
 COPIED = ("polycmp_onnx.trial", "polycmp.builtin.workers.child")
@@ -75,6 +83,7 @@ def _as_interpreter(
     gc.freeze()  # sessions of this process, whose ends wait for threads that the copy lacks
     try:
         faulthandler.disable()
+        signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -107,7 +116,50 @@ def _as_interpreter(
         os._exit(status)
 
 
+#: What begins the words of a `polycmp` that a command starts.
+POLYCMP = module_words("polycmp")
+RUN = subprocess.run
+
+
+def run_copied(words: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Do as `subprocess.run`, with a copy of this process for a `polycmp` that a command starts and whose text is left.
+
+    Args:
+        words: The command.
+        options: As for `subprocess.run`.
+    """
+    environ = dict(options.get("env") or os.environ)
+    known = {"cwd", "env", "stdin", "capture_output", "timeout", "check"}
+    is_alike = _folders(environ.get("PYTHONPATH")) == _folders(PYTHONPATH) == _folders(os.environ.get("PYTHONPATH"))
+    if [*words[: len(POLYCMP)]] != POLYCMP or not is_alike or not options.keys() <= known or options.get("check"):
+        return RUN(words, **options)
+    typed = [str(word) for word in words[len(POLYCMP) :]]
+    folder = options.get("cwd") or Path.cwd()
+
+    def main() -> int:
+        os.chdir(folder)
+        sys.argv = ["polycmp", *typed]
+        return supervised(lambda: run_command(typed, plugins_installed()), typed)
+
+    with open(os.devnull, "rb") as null, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        standard = [file.fileno() for file in (null, out, err)]
+        copy = _Interpreter(main, environ, None, (), standard, ())
+        try:
+            status = copy.wait(options.get("timeout"))
+        except subprocess.TimeoutExpired:
+            copy.kill()
+            copy.wait()
+            raise
+        out.seek(0), err.seek(0)
+        return subprocess.CompletedProcess(list(words), status, out.read(), err.read())
+
+
+def _folders(path: str | None) -> list[str]:
+    return [os.path.abspath(folder) for folder in (path or "").split(os.pathsep) if folder]
+
+
 def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the commands that a test runs in this process have copies of it as children."""
+    monkeypatch.setattr(subprocess, "run", run_copied)
     monkeypatch.setattr("polycmp.process.ChildProcess", CopiedInterpreter)
     monkeypatch.setattr("polycmp.builtin.workers.runner.ChildProcess", CopiedInterpreter)
