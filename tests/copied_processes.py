@@ -1,9 +1,9 @@
 """Child processes that are copies of the tests' process: what an interpreter takes a second to import is there at once.
 
-Only workers and trials of models are copied, which do nothing but import our packages and answer, and the `polycmp`
-that a command runs to see whether what it wrote shows a fault. They run the same code as the interpreters in whose
-place they stand, with the same messages, descriptors and environment, may crash or hang as these may, and end by
-themselves.
+Only workers and trials of models are copied, which do nothing but import our packages and answer, the `polycmp` that
+a command runs to see whether what it wrote shows a fault, and, where a test asks for it, cases of suites and calls of
+the server. They run the same code as the interpreters in whose place they stand, with the same messages, descriptors
+and environment, may crash or hang as these may, and end by themselves.
 Programs, scripts and a `polycmp` that a test itself starts as a process are interpreters.
 `plugins/onnx/tests/test_surgeon.py`, with 33 trials, takes 4.2 s of processor time so, and 14.9 s with interpreters.
 """
@@ -14,6 +14,7 @@ import faulthandler
 import gc
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -66,7 +67,7 @@ class _Interpreter(_Copy):
         self._status = None
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        self._pid = os.fork()
+        self.pid = self._pid = os.fork()
         if not self._pid:
             _as_interpreter(main, environ, path, descriptors, standard)
 
@@ -133,25 +134,101 @@ def run_copied(words: Sequence[str], **options: Any) -> subprocess.CompletedProc
     is_alike = _folders(environ.get("PYTHONPATH")) == _folders(PYTHONPATH) == _folders(os.environ.get("PYTHONPATH"))
     if [*words[: len(POLYCMP)]] != POLYCMP or not is_alike or not options.keys() <= known or options.get("check"):
         return RUN(words, **options)
-    typed = [str(word) for word in words[len(POLYCMP) :]]
-    folder = options.get("cwd") or Path.cwd()
+    return _run_polycmp(words[len(POLYCMP) :], options.get("cwd") or Path.cwd(), environ, options.get("timeout"))
+
+
+def polycmp_copied(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `polycmp` as a process of its own would, with a supervisor and children, all of them copies of this one.
+
+    It ends without what is done at the end of an interpreter.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        copy_children(patch)
+        done = _run_polycmp(words, cwd, dict(os.environ), 120)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _run_polycmp(
+    words: Sequence[object], folder: Path, environ: Mapping[str, str], timeout: float | None
+) -> subprocess.CompletedProcess[bytes]:
+    typed = [str(word) for word in words]
 
     def main() -> int:
         os.chdir(folder)
         sys.argv = ["polycmp", *typed]
-        return supervised(lambda: run_command(typed, plugins_installed()), typed)
+        # What runs once more after a crash has other words.
+        return supervised(lambda: run_command(sys.argv[1:], plugins_installed()), typed)
 
     with open(os.devnull, "rb") as null, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         standard = [file.fileno() for file in (null, out, err)]
         copy = _Interpreter(main, environ, None, (), standard, ())
         try:
-            status = copy.wait(options.get("timeout"))
+            status = copy.wait(timeout)
         except subprocess.TimeoutExpired:
             copy.kill()
             copy.wait()
             raise
         out.seek(0), err.seek(0)
-        return subprocess.CompletedProcess(list(words), status, out.read(), err.read())
+        return subprocess.CompletedProcess(typed, status, out.read(), err.read())
+
+
+class CopiedProgram:
+    """What `subprocess.Popen` returns for `from MODULE import NAME; NAME()`, with a copy of this process.
+
+    Args:
+        words: An interpreter, `-c`, the code, and what is in `sys.argv[1:]`.
+        cwd: The folder in which it runs; None for the current one.
+        stdin: Not read: the copy finds nothing there.
+        stdout: An open file.
+        stderr: An open file, or `subprocess.STDOUT`.
+        start_new_session: Whether it is the first process of a session of its own.
+        env: Environment variables; None for those of this process.
+        pass_fds: Descriptors that stay open.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        cwd: str | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: Any,
+        stderr: Any,
+        start_new_session: bool = False,
+        env: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        named = re.search(r"; from ([\w.]+) import (\w+); \2\(\)$", words[2])
+        assert named is not None and stdin == subprocess.DEVNULL, words
+        program = getattr(import_module(named[1]), named[2])
+
+        def main() -> Any:
+            if start_new_session:
+                os.setsid()
+            os.chdir(cwd or ".")
+            sys.argv = ["-c", *words[3:]]
+            return program()
+
+        out = stdout.fileno()
+        err = out if stderr == subprocess.STDOUT else stderr.fileno()
+        with open(os.devnull, "rb") as null:
+            standard = (null.fileno(), out, err)
+            self._copy = _Interpreter(main, dict(env or os.environ), None, pass_fds, standard, ())
+        self.pid = self._copy.pid
+        self.returncode: int | None = None
+
+    async def wait(self) -> int:
+        """Wait for its end, as anyio's processes do."""
+        import anyio
+
+        while (status := self._copy.poll()) is None:
+            await anyio.sleep(0.01)
+        self.returncode = status
+        return status
+
+    async def aclose(self) -> None:
+        """Wait for its end; nothing is open."""
+        await self.wait()
 
 
 def _folders(path: str | None) -> list[str]:
