@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -35,8 +36,9 @@ from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent, module_
 
 #: Modules whose children do nothing but import our packages and answer; what looks at a plugin has to be new.
 COPIED = ("polycmp_onnx.trial", "polycmp.builtin.workers.child")
-#: What this process looked for modules in as it started; an interpreter with another one is no copy of it.
-PYTHONPATH = os.environ.get("PYTHONPATH")
+#: Folders of PYTHONPATH as this process started, and the module that runs as an interpreter does.
+STARTED = [os.path.abspath(item) for item in os.environ.get("PYTHONPATH", "").split(os.pathsep) if item]
+STARTS = "sitecustomize.py"
 
 
 class CopiedInterpreter(ChildProcess):
@@ -45,7 +47,7 @@ class CopiedInterpreter(ChildProcess):
     def __init__(self, module: str, arguments: Sequence[str] = (), **options: Any) -> None:
         environ = options.get("environ")
         taken = dict(os.environ if environ is None else environ)
-        is_alike = options.get("python", "") in {"", sys.executable} and taken.get("PYTHONPATH") == PYTHONPATH
+        is_alike = options.get("python", "") in {"", sys.executable} and _finds_what_this_finds(taken)
         if module not in COPIED or not is_alike or not CopiedProcess.can_copy():
             super().__init__(module, arguments, **options)
             return
@@ -131,8 +133,8 @@ def run_copied(words: Sequence[str], **options: Any) -> subprocess.CompletedProc
     """
     environ = dict(options.get("env") or os.environ)
     known = {"cwd", "env", "stdin", "capture_output", "timeout", "check"}
-    is_alike = _folders(environ.get("PYTHONPATH")) == _folders(PYTHONPATH) == _folders(os.environ.get("PYTHONPATH"))
-    if [*words[: len(POLYCMP)]] != POLYCMP or not is_alike or not options.keys() <= known or options.get("check"):
+    is_alike = [*words[: len(POLYCMP)]] == POLYCMP and _finds_what_this_finds(environ)
+    if not is_alike or not options.keys() <= known or options.get("check"):
         return RUN(words, **options)
     return _run_polycmp(words[len(POLYCMP) :], options.get("cwd") or Path.cwd(), environ, options.get("timeout"))
 
@@ -154,10 +156,28 @@ def _run_polycmp(
     typed = [str(word) for word in words]
 
     def main() -> int:
-        os.chdir(folder)
         sys.argv = ["polycmp", *typed]
         # What runs once more after a crash has other words.
         return supervised(lambda: run_command(sys.argv[1:], plugins_installed()), typed)
+
+    return run_as_process(main, folder, environ, timeout)
+
+
+def run_as_process(
+    program: Callable[[], int], folder: Path, environ: Mapping[str, str], timeout: float | None = 240
+) -> subprocess.CompletedProcess[bytes]:
+    """Call a function in a copy of this process, in a folder and with files for what it prints.
+
+    Args:
+        program: Called without arguments; it returns the exit status.
+        folder: The folder.
+        environ: Environment variables.
+        timeout: Seconds after which it is ended with `subprocess.TimeoutExpired`.
+    """
+
+    def main() -> int:
+        os.chdir(folder)
+        return program()
 
     with open(os.devnull, "rb") as null, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         standard = [file.fileno() for file in (null, out, err)]
@@ -169,7 +189,7 @@ def _run_polycmp(
             copy.wait()
             raise
         out.seek(0), err.seek(0)
-        return subprocess.CompletedProcess(typed, status, out.read(), err.read())
+        return subprocess.CompletedProcess([], status, out.read(), err.read())
 
 
 class CopiedProgram:
@@ -231,8 +251,16 @@ class CopiedProgram:
         await self.wait()
 
 
-def _folders(path: str | None) -> list[str]:
-    return [os.path.abspath(folder) for folder in (path or "").split(os.pathsep) if folder]
+def _finds_what_this_finds(environ: Mapping[str, str]) -> bool:
+    """Return whether an interpreter with this environment looks for modules where this process does.
+
+    Beside what this process was started with there may be folders that a test has put on both paths. What runs as an
+    interpreter starts would not run in a copy.
+    """
+    folders = [os.path.abspath(item) for item in environ.get("PYTHONPATH", "").split(os.pathsep) if item]
+    added = [folder for folder in folders if folder not in STARTED]
+    lacking = [folder for folder in STARTED if folder not in folders]
+    return not lacking and all(folder in sys.path and not Path(folder, STARTS).exists() for folder in added)
 
 
 def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,3 +268,9 @@ def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", run_copied)
     monkeypatch.setattr("polycmp.process.ChildProcess", CopiedInterpreter)
     monkeypatch.setattr("polycmp.builtin.workers.runner.ChildProcess", CopiedInterpreter)
+
+
+def copy_cases(patch: pytest.MonkeyPatch) -> None:
+    """Let suites run their cases in copies of this process in place of interpreters."""
+    copying = SimpleNamespace(Popen=CopiedProgram, DEVNULL=subprocess.DEVNULL, STDOUT=subprocess.STDOUT)
+    patch.setattr("polycmp_suite.running.process.subprocess", copying)

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from copied_processes import CopiedProgram
+from copied_processes import copy_cases
 from editor_schemas import wrong_in
 from in_process import plugins_installed, run_cases_here
 
@@ -61,12 +60,6 @@ def ended(done: Done, status: int | None) -> Done:
     if status is not None:
         assert done.returncode == status, done.stdout + done.stderr
     return done
-
-
-def copy_cases(patch: pytest.MonkeyPatch) -> None:
-    """Let suites run their cases in copies of this process in place of interpreters."""
-    copying = SimpleNamespace(Popen=CopiedProgram, DEVNULL=subprocess.DEVNULL, STDOUT=subprocess.STDOUT)
-    patch.setattr("polycmp_suite.running.process.subprocess", copying)
 
 
 class Suite:
