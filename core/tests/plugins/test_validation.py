@@ -126,3 +126,9 @@ def test_a_reason_stays_one_line_of_a_table(site):
     site.plugin("wordy", "raise RuntimeError('word ' * 200 + chr(10) + 'more')\n")
     assert len(record_of("wordy").reason) <= 330
     assert "\n" not in record_of("wordy").reason
+
+
+def test_the_fault_is_a_row_of_the_list(site, polycmp):
+    site.plugin("odd", COMMAND.format("ServiceSpec", "service", "'worker', '', 'odd_heavy:make_workers'"))
+    listed = polycmp("plugins", "list")
+    assert "there is no use for a service 'worker'; did you mean 'workers'" in listed.words
