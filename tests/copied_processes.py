@@ -1,8 +1,10 @@
 """Child processes that are copies of the tests' process: what an interpreter takes a second to import is there at once.
 
-Only workers and trials of models are copied, which do nothing but import our packages and answer. They run the same
-code as the interpreters in whose place they stand, with the same messages, descriptors and environment, may crash or
-hang as these may, and end by themselves. Programs, scripts and `polycmp` as a process of its own are interpreters.
+Only workers and trials of models are copied, which do nothing but import our packages and answer, the `polycmp` that
+a command runs to see whether what it wrote shows a fault, and, where a test asks for it, cases of suites and calls of
+the server. They run the same code as the interpreters in whose place they stand, with the same messages, descriptors
+and environment, may crash or hang as these may, and end by themselves.
+Programs, scripts and a `polycmp` that a test itself starts as a process are interpreters.
 `plugins/onnx/tests/test_surgeon.py`, with 33 trials, takes 4.2 s of processor time so, and 14.9 s with interpreters.
 """
 
@@ -12,22 +14,31 @@ import faulthandler
 import gc
 import logging
 import os
+import re
 import signal
+import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
+from in_process import plugins_installed
 
-from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent
+from polycmp._supervisor import supervised
+from polycmp.cli.main import run as run_command
+from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent, module_words
 
 #: Modules whose children do nothing but import our packages and answer; what looks at a plugin has to be new.
 COPIED = ("polycmp_onnx.trial", "polycmp.builtin.workers.child")
-#: What this process looked for modules in as it started; an interpreter with another one is no copy of it.
-PYTHONPATH = os.environ.get("PYTHONPATH")
+#: Folders of PYTHONPATH as this process started, and the module that runs as an interpreter does.
+STARTED = [os.path.abspath(item) for item in os.environ.get("PYTHONPATH", "").split(os.pathsep) if item]
+STARTS = "sitecustomize.py"
 
 
 class CopiedInterpreter(ChildProcess):
@@ -36,7 +47,7 @@ class CopiedInterpreter(ChildProcess):
     def __init__(self, module: str, arguments: Sequence[str] = (), **options: Any) -> None:
         environ = options.get("environ")
         taken = dict(os.environ if environ is None else environ)
-        is_alike = options.get("python", "") in {"", sys.executable} and taken.get("PYTHONPATH") == PYTHONPATH
+        is_alike = options.get("python", "") in {"", sys.executable} and _finds_what_this_finds(taken)
         if module not in COPIED or not is_alike or not CopiedProcess.can_copy():
             super().__init__(module, arguments, **options)
             return
@@ -58,7 +69,7 @@ class _Interpreter(_Copy):
         self._status = None
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        self._pid = os.fork()
+        self.pid = self._pid = os.fork()
         if not self._pid:
             _as_interpreter(main, environ, path, descriptors, standard)
 
@@ -75,6 +86,7 @@ def _as_interpreter(
     gc.freeze()  # sessions of this process, whose ends wait for threads that the copy lacks
     try:
         faulthandler.disable()
+        signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -107,7 +119,158 @@ def _as_interpreter(
         os._exit(status)
 
 
+#: What begins the words of a `polycmp` that a command starts.
+POLYCMP = module_words("polycmp")
+RUN = subprocess.run
+
+
+def run_copied(words: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Do as `subprocess.run`, with a copy of this process for a `polycmp` that a command starts and whose text is left.
+
+    Args:
+        words: The command.
+        options: As for `subprocess.run`.
+    """
+    environ = dict(options.get("env") or os.environ)
+    known = {"cwd", "env", "stdin", "capture_output", "timeout", "check"}
+    is_alike = [*words[: len(POLYCMP)]] == POLYCMP and _finds_what_this_finds(environ)
+    if not is_alike or not options.keys() <= known or options.get("check"):
+        return RUN(words, **options)
+    return _run_polycmp(words[len(POLYCMP) :], options.get("cwd") or Path.cwd(), environ, options.get("timeout"))
+
+
+def polycmp_copied(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `polycmp` as a process of its own would, with a supervisor and children, all of them copies of this one.
+
+    It ends without what is done at the end of an interpreter.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        copy_children(patch)
+        done = _run_polycmp(words, cwd, dict(os.environ), 120)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _run_polycmp(
+    words: Sequence[object], folder: Path, environ: Mapping[str, str], timeout: float | None
+) -> subprocess.CompletedProcess[bytes]:
+    typed = [str(word) for word in words]
+
+    def main() -> int:
+        sys.argv = ["polycmp", *typed]
+        # What runs once more after a crash has other words.
+        return supervised(lambda: run_command(sys.argv[1:], plugins_installed()), typed)
+
+    return run_as_process(main, folder, environ, timeout)
+
+
+def run_as_process(
+    program: Callable[[], int], folder: Path, environ: Mapping[str, str], timeout: float | None = 240
+) -> subprocess.CompletedProcess[bytes]:
+    """Call a function in a copy of this process, in a folder and with files for what it prints.
+
+    Args:
+        program: Called without arguments; it returns the exit status.
+        folder: The folder.
+        environ: Environment variables.
+        timeout: Seconds after which it is ended with `subprocess.TimeoutExpired`.
+    """
+
+    def main() -> int:
+        os.chdir(folder)
+        return program()
+
+    with open(os.devnull, "rb") as null, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        standard = [file.fileno() for file in (null, out, err)]
+        copy = _Interpreter(main, environ, None, (), standard, ())
+        try:
+            status = copy.wait(timeout)
+        except subprocess.TimeoutExpired:
+            copy.kill()
+            copy.wait()
+            raise
+        out.seek(0), err.seek(0)
+        return subprocess.CompletedProcess([], status, out.read(), err.read())
+
+
+class CopiedProgram:
+    """What `subprocess.Popen` returns for `from MODULE import NAME; NAME()`, with a copy of this process.
+
+    Args:
+        words: An interpreter, `-c`, the code, and what is in `sys.argv[1:]`.
+        cwd: The folder in which it runs; None for the current one.
+        stdin: Not read: the copy finds nothing there.
+        stdout: An open file.
+        stderr: An open file, or `subprocess.STDOUT`.
+        start_new_session: Whether it is the first process of a session of its own.
+        env: Environment variables; None for those of this process.
+        pass_fds: Descriptors that stay open.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        cwd: str | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: Any,
+        stderr: Any,
+        start_new_session: bool = False,
+        env: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        named = re.search(r"; from ([\w.]+) import (\w+); \2\(\)$", words[2])
+        assert named is not None and stdin == subprocess.DEVNULL, words
+        program = getattr(import_module(named[1]), named[2])
+
+        def main() -> Any:
+            if start_new_session:
+                os.setsid()
+            os.chdir(cwd or ".")
+            sys.argv = ["-c", *words[3:]]
+            return program()
+
+        out = stdout.fileno()
+        err = out if stderr == subprocess.STDOUT else stderr.fileno()
+        with open(os.devnull, "rb") as null:
+            standard = (null.fileno(), out, err)
+            self._copy = _Interpreter(main, dict(env or os.environ), None, pass_fds, standard, ())
+        self.pid = self._copy.pid
+        self.returncode: int | None = None
+
+    async def wait(self) -> int:
+        """Wait for its end, as anyio's processes do."""
+        import anyio
+
+        while (status := self._copy.poll()) is None:
+            await anyio.sleep(0.01)
+        self.returncode = status
+        return status
+
+    async def aclose(self) -> None:
+        """Wait for its end; nothing is open."""
+        await self.wait()
+
+
+def _finds_what_this_finds(environ: Mapping[str, str]) -> bool:
+    """Return whether an interpreter with this environment looks for modules where this process does.
+
+    Beside what this process was started with there may be folders that a test has put on both paths. What runs as an
+    interpreter starts would not run in a copy.
+    """
+    folders = [os.path.abspath(item) for item in environ.get("PYTHONPATH", "").split(os.pathsep) if item]
+    added = [folder for folder in folders if folder not in STARTED]
+    lacking = [folder for folder in STARTED if folder not in folders]
+    return not lacking and all(folder in sys.path and not Path(folder, STARTS).exists() for folder in added)
+
+
 def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the commands that a test runs in this process have copies of it as children."""
+    monkeypatch.setattr(subprocess, "run", run_copied)
     monkeypatch.setattr("polycmp.process.ChildProcess", CopiedInterpreter)
     monkeypatch.setattr("polycmp.builtin.workers.runner.ChildProcess", CopiedInterpreter)
+
+
+def copy_cases(patch: pytest.MonkeyPatch) -> None:
+    """Let suites run their cases in copies of this process in place of interpreters."""
+    copying = SimpleNamespace(Popen=CopiedProgram, DEVNULL=subprocess.DEVNULL, STDOUT=subprocess.STDOUT)
+    patch.setattr("polycmp_suite.running.process.subprocess", copying)

@@ -88,6 +88,7 @@ def test_the_steps_of_the_workflow_run_as_written(folder):
     assert "PASSED" in (folder / "step.md").read_text()
 
 
+@pytest.mark.corpus  # those of the action do, too
 def test_the_alerts_that_the_page_uploads_stand_in_the_suite_file(folder):
     job = load(FILES[".github/workflows/models-alerts.yml"])["jobs"]["suite"]
     steps = {step["name"]: step for step in job["steps"] if "name" in step}
@@ -104,6 +105,7 @@ def test_the_alerts_that_the_page_uploads_stand_in_the_suite_file(folder):
     assert "bad" in alert["message"]["text"]
 
 
+@pytest.mark.corpus  # as GitHub's steps do
 def test_the_script_of_gitlab_runs_as_written(folder):
     job = load(FILES[".gitlab-ci.yml"])["models"]
     done = run_step("\n".join(job["script"]), folder, GITHUB_ACTIONS="")

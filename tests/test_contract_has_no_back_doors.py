@@ -172,7 +172,7 @@ def test_the_protocol_has_all_that_a_model_offers_plugins():
 # --- types
 
 
-def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path, tmp_path_factory):
+def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path):
     file = tmp_path / "use.py"
     file.write_text(
         "from polycmp.plugins import Registry\n"
@@ -183,7 +183,7 @@ def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path, tmp_path_fac
         "reveal_type(registry.load(registry.find_compare_func('x')))\n"
         "reveal_type(registry.load(registry.find_report('x')))\n"
     )
-    told = mypy(file, tmp_path_factory)
+    told = mypy(file)
     revealed = re.findall(r'Revealed type is "polycmp\.spec\.interfaces\.(\w+)"', told)
     expected = ["RunnerFactory", "LoaderFactory", "DataLoaderFactory", "CompareFactory", "ReportFactory"]
     assert revealed == expected, told

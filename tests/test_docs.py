@@ -33,9 +33,10 @@ TESTED_ELSEWHERE = {
 #: The pages that begin with `polycmp demo`, in an empty folder.
 FROM_NOTHING = {"README.md", "start.md"}
 #: Pages on tasks with tests of their own on alike commands, each of which takes seconds: they are run with the corpus.
+#: `make test` runs the pages that people begin with: README, the first steps, the command line, locating.
 LONG = {
-    *("changed-models.md", "debugging.md", "deciding.md", "decoders.md", "generating.md", "mixed-precision.md"),
-    *("pipelines.md", "tuning.md"),
+    *("changed-models.md", "ci.md", "comparing.md", "debugging.md", "deciding.md", "decoders.md", "dumps.md"),
+    *("finding-bugs.md", "generating.md", "mixed-precision.md", "pipelines.md", "suites.md", "tools.md", "tuning.md"),
 }
 #: Beginnings of the lines in `sh` blocks, which are not run: what they need is not here, or would change this machine.
 NOT_RUN = (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from editor_schemas import wrong_in
 from hypothesis import HealthCheck, given, settings
+from in_parts import PARTS, in_parts
 from in_process import plugins_installed
 from plans import plans_of
 
@@ -56,9 +57,10 @@ def test_every_run_file_on_the_pages_is_accepted(name):
     assert wrong_in(RUN_FILES[name], REGISTRY, "run") == []
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@in_parts
+@settings(max_examples=50 // PARTS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plans_of(REGISTRY))
-def test_every_run_file_that_polycmp_writes_is_accepted(plan):
+def test_every_run_file_that_polycmp_writes_is_accepted(part, plan):
     assert wrong_in(to_values(plan, REGISTRY), REGISTRY, "run") == []
 
 

@@ -65,8 +65,15 @@ def test_the_walk_is_what_happens(tmp_path):
     assert [stop for stop in walk if stop not in called] == []  # each is looked for behind the one before
 
 
-def test_the_files_that_the_page_names_exist():
+def test_the_functions_and_files_that_the_page_names_exist():
     names = re.findall(r"`([\w/]+(?:\.py|/))(?::[\w.]+)?`", PAGE.read_text(encoding="utf-8"))
     names = [name for name in names if "/" in name]
     assert names
     assert [name for name in names if not located(name).exists()] == []
+    functions = re.findall(r"`([\w/]+\.py):([\w.]+)`", PAGE.read_text(encoding="utf-8"))
+    defined = {
+        (file, name)
+        for file, name in functions
+        if re.search(rf"^ *(?:def|class) {name.rpartition('.')[2]}\b", located(file).read_text("utf-8"), re.MULTILINE)
+    }
+    assert set(functions) - defined == set()

@@ -20,7 +20,6 @@ from polycmp.comparator import Comparator
 from polycmp.data.input_pairs import pair_inputs
 from polycmp.errors import UsageError
 from polycmp.runs.input_readers import compare_readers
-from polycmp.tensors import TensorMetadata
 from polycmp_onnx.model_graph import OnnxGraph
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
 
@@ -250,57 +249,6 @@ def test_the_script_of_a_run_maps_its_inputs(polycmp, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert polycmp(*words, "--map-input", "c=b", "d=a", "--write-config", "run.toml").status == 0
     assert polycmp("run", "--config", "run.toml").status == 0
-
-
-def entries(**shapes: list[object]) -> TensorMetadata:
-    """Return inputs of real numbers by name; a shape whose first element is a type has that type."""
-    made = TensorMetadata()
-    for name, shape in shapes.items():
-        typed = isinstance(shape[0], type)
-        made.add(name, shape[0] if typed else np.float32, shape[1:] if typed else shape)
-    return made
-
-
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        ("serving_default_input_2:0", "input_2"),
-        ("x:0", "x"),
-        ("x.1", "x"),
-        ("Input", "input"),
-        ("model/x", "model_x"),
-        ("l_input_ids_", "input_ids"),
-        ("kwargs_mask", "mask"),
-    ],
-)
-def test_names_that_converters_spell_otherwise_are_one(one, two):
-    others = {"scale": [1, 4], "shift": [1, 4]}
-    found = pair_inputs(entries(**others, **{one: [1, 4]}), entries(**{two: [1, 4]}, **others))
-    assert (found.names, found.how[one]) == ({one: two}, "by the spelling")
-
-
-def test_a_spelling_that_fits_two_is_no_proof():
-    found = pair_inputs(entries(x_1=[4], x_2=[4]), entries(x=[4], y=[4]))
-    assert (found.names, found.alone, found.missing) == ({}, ("x_1", "x_2"), ("x", "y"))
-
-
-def test_what_fits_by_type_and_shape_alone_is_paired():
-    mine = entries(tokens=[np.int64, 1, -1], image=["batch", 3, 8, 8], size=[1, 2])
-    other = entries(a=[1, 3, 8, 8], b=[np.int32, "n", "m"], c=[1, 2])
-    assert pair_inputs(mine, other).names == {"tokens": "b", "image": "a", "size": "c"}
-
-
-def test_models_with_the_same_names_are_not_looked_into():
-    def never():
-        raise AssertionError("nobody needs to know")
-
-    found = pair_inputs(entries(x=[4], y=[4]), entries(y=[4], x=[4], z=[4]), structure=never)
-    assert (found.names, found.alone, found.missing) == ({}, (), ("z",))
-
-
-def test_names_that_two_models_exchange_are_mapped_as_told():
-    found = pair_inputs(entries(a=[4], b=[4]), entries(a=[4], b=[4]), {"a": "b", "b": "a"})
-    assert found.names == {"a": "b", "b": "a"}
 
 
 def two_ways(one: str, two: str, *, first: str, depth: int = 1) -> OnnxGraph:

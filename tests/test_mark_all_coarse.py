@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -72,7 +73,7 @@ def test_a_good_file_passes_however_small_or_deep(against, operators, kind):
     ("weight", "factor", "column"),
     [("scale", 0.9, None), ("scale", 0.6, None), ("s5", 0.8, None), ("last", 1.6, 3), ("b5", 4.0, None)],
 )
-@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+@pytest.mark.parametrize("kind", a_few(["fp16", "bf16"]))
 def test_what_keeps_a_factor_or_a_shift_passes_at_no_depth(against, kind, weight, factor, column):
     done = against("run", 40, kind, weight, factor, column)
     assert done.status != 0, done.out

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import onnx
 import pytest
+from copied_processes import polycmp_copied
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.process import code_words
@@ -53,9 +54,14 @@ def folder(tmp_path):
 
 
 def process(folder, *words):
+    """Run `polycmp` in an interpreter of its own, to the very end."""
     return subprocess.run(
         [sys.executable, "-m", "polycmp", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120
     )
+
+
+def copied(folder, *words):
+    return polycmp_copied(*words, cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +74,7 @@ def process(folder, *words):
     ],
 )
 def test_run_says_whose_crash_it_was_and_goes_on(folder, script, when, others):
-    done = process(folder, "run", "m.onnx", "-b", f"onnx:ops={script},name=frail", *others)
+    done = copied(folder, "run", "m.onnx", "-b", f"onnx:ops={script},name=frail", *others)
     assert done.returncode == 3, done.stderr
     said, going_on = done.stderr.splitlines()[-2:]
     assert said.startswith(f"polycmp: died {when}: frail with m.onnx (SIGSEGV")
@@ -78,7 +84,7 @@ def test_run_says_whose_crash_it_was_and_goes_on(folder, script, when, others):
 
 def test_run_names_every_backend_that_dies(folder):
     frail = [f"-bonnx:ops={script},name={name}" for script, name in (("run.py", "frail"), ("load.py", "frailer"))]
-    done = process(folder, "run", "m.onnx", *frail, "-b", "onnxrt")
+    done = copied(folder, "run", "m.onnx", *frail, "-b", "onnxrt")
     assert done.returncode == 3, done.stderr
     assert "ERROR: frail, frailer failed" in done.stdout
     assert "frailer failed: died with signal 11 (SIGSEGV) while it was activated" in done.stdout
@@ -91,7 +97,7 @@ ENDED = "polycmp: the process died as it ended (SIGSEGV"
 
 
 def test_locate_goes_on_and_names_the_operator(folder):
-    done = process(folder, "locate", "m.onnx", "-b", "onnx:ops=run.py,name=frail", "-b", "onnxrt")
+    done = copied(folder, "locate", "m.onnx", "-b", "onnx:ops=run.py,name=frail", "-b", "onnxrt")
     assert "continuing with each backend in its own process" in done.stderr
     assert GUILTY["run.py"] in done.stdout, done.stdout + done.stderr
     assert done.returncode in {1, 3}
@@ -99,7 +105,7 @@ def test_locate_goes_on_and_names_the_operator(folder):
 
 @pytest.mark.corpus
 def test_locate_names_no_operator_where_the_backend_runs_none(folder):
-    done = process(folder, "locate", "m.onnx", "-b", "onnx:ops=load.py,name=frail", "-b", "onnxrt")
+    done = copied(folder, "locate", "m.onnx", "-b", "onnx:ops=load.py,name=frail", "-b", "onnxrt")
     assert "continuing with each backend in its own process" in done.stderr
     assert "frail failed: died with signal 11 (SIGSEGV) while it was activated" in done.stdout
     assert done.returncode == 3
@@ -107,11 +113,11 @@ def test_locate_names_no_operator_where_the_backend_runs_none(folder):
 
 @pytest.mark.parametrize("script", WAYS)
 def test_reduce_says_what_to_type_and_that_names_the_operator(folder, script):
-    done = process(folder, "debug", "reduce", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
+    done = copied(folder, "debug", "reduce", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
     assert done.returncode == 3
     said, following = done.stderr.splitlines()[-2:]
     assert said.startswith("polycmp: died ") and "frail with m.onnx (SIGSEGV" in said
-    again = process(folder, *following.removeprefix("  next: polycmp ").split())
+    again = copied(folder, *following.removeprefix("  next: polycmp ").split())
     assert (again.returncode, GUILTY[script] in again.stdout) == (0, True), again.stdout + again.stderr
 
 
@@ -176,7 +182,7 @@ def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
 )
 def test_a_process_that_is_ended_in_the_middle_has_compared_nothing(folder, script, words, status):
     (folder / "ends.py").write_text("import os\n" + script.format(status))
-    done = process(folder, "run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *words)
+    done = copied(folder, "run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *words)
     assert done.returncode == 3, done.stdout + done.stderr
     assert f"exit status {status}: a library or a script ended the process" in done.stderr
     assert "PASSED" not in done.stdout

@@ -9,9 +9,11 @@ from typing import Any
 
 import package_lists
 import pytest
+from in_process import plugins_installed
 from packaging.requirements import Requirement
 
 import polycmp
+from polycmp.plugins.known import known_names
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -133,6 +135,27 @@ def test_links_of_a_package_work_on_an_index(folder):
 @pytest.mark.parametrize("folder", FOLDERS[1:], ids=lambda folder: folder.name)
 def test_a_package_is_in_the_readme(folder):
     assert f"(plugins/{folder.name}/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_a_package_brings_is_named_to_those_who_lack_it():
+    """The tables of core/src/polycmp/plugins/known.toml, which answer for what is not installed."""
+    registry, known = plugins_installed(), known_names()
+    assert set(registry.runners) - set(known.backends) == set()
+    kinds = (
+        *(registry.commands, registry.data_loaders, registry.reports, registry.formats),
+        *(registry.tolerances, registry.pairings, registry.services),
+    )
+    brought = [item for contributions in kinds for item in contributions.values() if item.distribution != "polycmp"]
+    assert {"command", "report", "service"} <= {item.kind for item in brought}
+    lacking = {
+        f"{item.plugin}: {item.kind} {item.name}"
+        for item in brought
+        if not {item.name, item.name.split()[0]} & set(known.brought[item.kind])
+    }
+    # Nobody asks for these by name: the one comes with `--steps`, the other with a variable of GitHub's.
+    assert lacking == {"checks: data_loader steps", "report: report github"}
+    groups = {name.split()[0] for name in registry.commands}
+    assert set(known.brought["command"]) - set(registry.commands) - groups == set()
 
 
 def test_lists_of_packages_are_as_they_are_written():

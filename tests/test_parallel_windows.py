@@ -15,11 +15,10 @@ import faulty_models
 import pytest
 from fakes import FakeSite
 
-from polycmp.builtin.layerwise.parallel import sharing_cores
 from polycmp.model import Model
 from polycmp.plan import BackendPlan
 from polycmp.plugins import Registry
-from polycmp.runner import all_cores, usable_cores
+from polycmp.runner import all_cores
 from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp_onnxrt.plugin import Options
 
@@ -289,13 +288,6 @@ def test_running_at_once_gives_what_taking_turns_gives(polycmp, tmp_path, make):
         [pair] = json.loads((tmp_path / "r.json").read_text())["comparison_results"]
         found.append((done.status, pair["outputs"]))
     assert found[0] == found[1]
-
-
-def test_cores_are_shared_by_those_of_a_thread_only():
-    assert usable_cores() == all_cores()
-    with sharing_cores(2):
-        assert usable_cores() == max(1, all_cores() // 2)
-    assert usable_cores() == all_cores()
 
 
 def test_loading_in_threads_leaves_standard_output_as_it_was(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import pytest
 import tomli_w
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from in_parts import PARTS, in_parts
 from plans import CHARS, NASTY, plan_of_words, plans_of
 
 from polycmp.errors import PluginError, UsageError
@@ -135,9 +136,10 @@ def test_every_switch_can_be_turned_off(flag):
 nasty = st.one_of(st.sampled_from(NASTY), st.text(CHARS))
 
 
-@settings(max_examples=500, deadline=None)
+@in_parts
+@settings(max_examples=500 // PARTS, deadline=None)
 @given(nasty, nasty, st.booleans())
-def test_a_spelling_means_what_it_spells(value, name, inline):
+def test_a_spelling_means_what_it_spells(part, value, name, inline):
     assert unquote(spell(value, inline=inline)) == value
     found, rest = split_name(spell(value, name, named=True, inline=inline))
     assert (found, unquote(rest)) == (name, value)

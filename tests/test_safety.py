@@ -16,8 +16,9 @@ import numpy as np
 import onnx
 import pytest
 from fakes import FakeSite
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_parts import PARTS, in_parts
 from odd_backend import odd_site
 from onnx import TensorProto, helper
 
@@ -147,8 +148,10 @@ def test_errors_of_a_library_reach_the_terminal_in_visible_characters_and_every_
     assert {"surrogate": "\\udc80", "long": "first words", "lines": "one", "escapes": "cleared"}[mode] in error
 
 
+@in_parts
+@settings(max_examples=100 // PARTS)
 @given(st.text(), st.integers(1, 200))
-def test_no_text_gets_through(text, limit):
+def test_no_text_gets_through(part, text, limit):
     assert_harmless(guarded(visible(text)))
     assert_harmless(guarded(visible_lines(text, "  ")).replace("PASSED: 9", ""))
     assert "\n" not in visible(text)

@@ -8,12 +8,6 @@ import pytest
 from open_models import CASES, FLOAT, make, node, weight
 from small_models import graph_model
 
-from polycmp._builtin_options import RandomOptions
-from polycmp._inputs import PlanSource
-from polycmp.plan import Choice, DataPlan
-from polycmp.plugins import Registry
-from polycmp.tensors import TensorMetadata
-
 INT64 = onnx.TensorProto.INT64
 
 
@@ -94,13 +88,3 @@ def test_a_decoder_with_a_cache_whose_dimensions_the_exporter_did_not_tie(polycm
     done = polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx")
     assert done.status == 0, done.out + done.err
     assert "attention_mask:[1,9] past.0.key:[1,2,8,4] past.0.value:[1,2,8,4]" in words(done)
-
-
-def test_a_failure_on_sizes_that_nobody_tried_says_which_are_open():
-    source = PlanSource(DataPlan(Choice("random", RandomOptions())), Registry.discover())
-    list(source(TensorMetadata().add("input", np.float32, [1, -1, 3]).add("sr", np.int64, [])))
-    assert source.suggestion() == "if the sizes chosen here are why, give others for N: --input-shapes input:[1,N,3]"
-    list(source(TensorMetadata().add("input", np.float32, None)))
-    assert "the model does not say the shape of 'input'" in source.suggestion()
-    list(source(TensorMetadata().add("input", np.float32, [1, 3])))
-    assert source.suggestion() == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -165,7 +166,7 @@ def test_a_decision_beside_what_moves_may_stay_as_it_is(against, end):
 
 
 @pytest.mark.parametrize("end", ["zeros", "a half", "one score", "biases"])
-@pytest.mark.parametrize("words", [(), ("--iterations", "2"), ("--sequential-runners",)], ids=" ".join)
+@pytest.mark.parametrize("words", a_few([(), ("--iterations", "2"), ("--sequential-runners",)]), ids=" ".join)
 def test_an_output_that_no_input_moves_is_blind_by_name_beside_one_that_moves(against, end, words):
     said = against(*words, end=end, also=True)
     assert said.status == 3, said.out
@@ -177,7 +178,7 @@ def test_an_output_that_no_input_moves_is_blind_by_name_beside_one_that_moves(ag
 
 
 @pytest.mark.parametrize("file", ["saved.npz", "saved.json", "saved.safetensors", "saved"])
-@pytest.mark.parametrize("words", [(), ("--iterations", "2"), ("--sequential-runners",)], ids=" ".join)
+@pytest.mark.parametrize("words", a_few([(), ("--iterations", "2"), ("--sequential-runners",)]), ids=" ".join)
 def test_saved_outputs_say_which_of_them_do_not_move(against, polycmp, file, words):
     assert against("--save-outputs", file, *words, end="a half", also=True).status == 3
     said = polycmp("compare", file)

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from fakes import FakeSite, runner
 
-from polycmp.builtin.layerwise.partition import GraphCuts, plan_segments
+from polycmp.builtin.layerwise.partition import GraphCuts
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.windows import Windows
 from polycmp.model import Model
@@ -122,28 +122,6 @@ def layout(tmp_path):
     graph = model.graph()
     wanted = [name for node in graph.nodes for name in node.outputs]
     return GraphCuts(graph, wanted, graph.types(TensorMetadata(graph.inputs)))
-
-
-@pytest.mark.parametrize("budget", [1, 20_000, 50_000, 1 << 30])
-def test_segments_cover_the_graph_once_and_stay_within_the_memory(layout, budget):
-    segments = plan_segments(layout, budget, runs=2)
-    assert [part.stop for part in segments[:-1]] == [part.start for part in segments[1:]]
-    assert (segments[0].start, segments[-1].stop) == (0, len(layout.graph.nodes))
-    wanted = [name for part in segments for name in part.wanted]
-    assert wanted == [name for node in layout.graph.nodes for name in node.outputs]
-    for part in segments:
-        if part.stop - part.start > 1:
-            assert 2 * sum(layout.sizes[name] for name in {*part.inputs, *part.outputs}) <= budget
-
-
-def test_segments_of_several_operators_have_no_more_weights_than_they_may(layout):
-    read = [layout.weights_read(index) for index in range(len(layout.graph.nodes))]
-    most = 2 * max(read)
-    segments = plan_segments(layout, 1 << 30, runs=2, most_weights=most)
-    assert len(segments) > 2
-    assert [part.stop for part in segments[:-1]] == [part.start for part in segments[1:]]
-    assert all(sum(read[part.start : part.stop]) <= most for part in segments)
-    assert len(plan_segments(layout, 1 << 30, runs=2)) == 1
 
 
 @pytest.mark.parametrize(("compiles", "operators"), [(False, 3), (True, 12)])

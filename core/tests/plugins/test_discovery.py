@@ -6,8 +6,16 @@ import sys
 from importlib.machinery import PathFinder
 
 import pytest
+from fakes import BROKEN, runner
 
+from polycmp.errors import PluginError
+from polycmp.plugins import Registry
 from polycmp.plugins.discovery import discover
+
+
+def record_of(name):
+    [record] = [item for item in Registry.discover({}).records if item.name == name]
+    return record
 
 
 def write(folder, name="Some.Backend", version="1.2", *, plugin="some"):
@@ -78,3 +86,55 @@ def test_requirements_of_extras_on_the_core_need_no_parser_of_requirements(path,
     metadata.write_text(metadata.read_text().replace("License: x", extra))
     monkeypatch.setitem(sys.modules, "packaging.requirements", None)
     assert [candidate.record.state for candidate in found() if candidate.record.name == "some"] == ["ok"]
+
+
+class TestVersionRange:
+    @pytest.mark.parametrize(
+        ("requirement", "state"),
+        [
+            ("polycmp>=0.1.0.dev0,<0.2", "ok"),
+            ("polycmp", "ok"),
+            ("PolyCmp (>=0.0.1)", "ok"),
+            ("polycmp>=99; python_version < '3'", "ok"),
+            ("polycmp>=99; extra == 'future'", "ok"),
+            ("polycmp-onnx>=99", "ok"),
+            ("polycmp>=99", "excluded"),
+            ("polycmp[plot]<0.1.0.dev0", "excluded"),
+            ("polycmp >=>= 1", "broken"),
+        ],
+    )
+    def test_is_read_from_metadata(self, site, requirement, state):
+        site.plugin("ranged", runner("ranged"), requires=[requirement])
+        assert record_of("ranged").state == state
+
+    def test_excluded_plugin_is_never_imported(self, site):
+        site.plugin("too_new", BROKEN["too_new"], requires=["polycmp>=99"])
+        record = record_of("too_new")
+        assert record.state == "excluded"
+        assert "needs polycmp>=99, and this is polycmp 0.1" in record.reason
+        assert "fake_too_new" not in sys.modules
+
+
+class TestEnvironment:
+    def test_none_leaves_only_the_core(self, site):
+        site.plugin("good", runner("good"))
+        registry = Registry.discover({"POLYCMP_PLUGINS": "none"})
+        assert not registry.runners
+        assert "simple" in registry.compare_funcs
+        assert "fake_good" not in sys.modules
+        with pytest.raises(PluginError, match=r"(?s)disabled.*POLYCMP_PLUGINS=none.*unset POLYCMP_PLUGINS"):
+            registry.find_runner("good")
+
+    def test_list_of_names_leaves_those(self, site):
+        site.plugin("good", runner("good"))
+        site.plugin("other", runner("other"))
+        site.plugin("third", runner("third"))
+        registry = Registry.discover({"POLYCMP_PLUGINS": "good, third"})
+        assert sorted(registry.runners) == ["good", "third"]
+        assert "fake_other" not in sys.modules
+
+    def test_name_that_nothing_has_is_a_row(self, site):
+        registry = Registry.discover({"POLYCMP_PLUGINS": "godo"})
+        [row] = [item for item in registry.records if item.name == "godo"]
+        assert row.state == "broken"
+        assert "no installed package has it" in row.reason

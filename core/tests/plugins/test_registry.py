@@ -53,58 +53,6 @@ class TestDiscovery:
         assert "good" in Registry.discover({}).runners
 
 
-class TestVersionRange:
-    @pytest.mark.parametrize(
-        ("requirement", "state"),
-        [
-            ("polycmp>=0.1.0.dev0,<0.2", "ok"),
-            ("polycmp", "ok"),
-            ("PolyCmp (>=0.0.1)", "ok"),
-            ("polycmp>=99; python_version < '3'", "ok"),
-            ("polycmp>=99; extra == 'future'", "ok"),
-            ("polycmp-onnx>=99", "ok"),
-            ("polycmp>=99", "excluded"),
-            ("polycmp[plot]<0.1.0.dev0", "excluded"),
-            ("polycmp >=>= 1", "broken"),
-        ],
-    )
-    def test_is_read_from_metadata(self, site, requirement, state):
-        site.plugin("ranged", runner("ranged"), requires=[requirement])
-        assert record_of("ranged").state == state
-
-    def test_excluded_plugin_is_never_imported(self, site):
-        site.plugin("too_new", BROKEN["too_new"], requires=["polycmp>=99"])
-        record = record_of("too_new")
-        assert record.state == "excluded"
-        assert "needs polycmp>=99, and this is polycmp 0.1" in record.reason
-        assert "fake_too_new" not in sys.modules
-
-
-class TestEnvironment:
-    def test_none_leaves_only_the_core(self, site):
-        site.plugin("good", runner("good"))
-        registry = Registry.discover({"POLYCMP_PLUGINS": "none"})
-        assert not registry.runners
-        assert "simple" in registry.compare_funcs
-        assert "fake_good" not in sys.modules
-        with pytest.raises(PluginError, match=r"(?s)disabled.*POLYCMP_PLUGINS=none.*unset POLYCMP_PLUGINS"):
-            registry.find_runner("good")
-
-    def test_list_of_names_leaves_those(self, site):
-        site.plugin("good", runner("good"))
-        site.plugin("other", runner("other"))
-        site.plugin("third", runner("third"))
-        registry = Registry.discover({"POLYCMP_PLUGINS": "good, third"})
-        assert sorted(registry.runners) == ["good", "third"]
-        assert "fake_other" not in sys.modules
-
-    def test_name_that_nothing_has_is_a_row(self, site):
-        registry = Registry.discover({"POLYCMP_PLUGINS": "godo"})
-        [row] = [item for item in registry.records if item.name == "godo"]
-        assert row.state == "broken"
-        assert "no installed package has it" in row.reason
-
-
 class TestBrokenPlugins:
     def test_each_has_its_reason_and_the_healthy_one_works(self, site):
         install_broken(site)
@@ -135,81 +83,6 @@ class TestBrokenPlugins:
         assert "halfway" not in registry.runners
         with pytest.raises(PluginError, match="polycmp_loaders raises OSError: no loaders"):
             registry.find_runner("halfway")
-
-    @pytest.mark.parametrize(
-        ("source", "reason"),
-        [
-            ("return [1]", "gave int instead of RunnerSpec"),
-            ("return 5", "returned one int; yield each RunnerSpec"),
-            ("return LoaderSpec('x', '', 'a:b')", "returned one LoaderSpec"),
-            ("yield LoaderSpec('x', '', 'a:b')", "gave LoaderSpec instead of RunnerSpec"),
-            ("yield RunnerSpec('Bad-Name', '', 'a:b')", "bad name 'Bad-Name'"),
-            ("yield RunnerSpec(None, '', 'a:b')", "bad name None"),
-            ("yield RunnerSpec('x', '', 'a.b.c')", "'a.b.c' in polycmp_runners is not of the form"),
-            ("yield RunnerSpec('x', '', len)", "is not of the form"),
-            ("yield RunnerSpec('x', '', 'a:b')\n    yield RunnerSpec('x', '', 'a:b')", "the backend 'x' twice"),
-            ("yield RunnerSpec('x', '', 'a:b', options=dict)", "options of 'x': not a dataclass"),
-            ("yield RunnerSpec('x', '', 'a:b', options=Thawed)", "the dataclass Thawed is not frozen"),
-            ("yield RunnerSpec('x', '', 'a:b', options=Plain)", "the field 'a' is not made with opt()"),
-            ("yield RunnerSpec('x', '', 'a:b', options=Taken)", "the field 'model' is a key that polycmp itself reads"),
-            ("yield RunnerSpec('x', '', 'a:b', switches=('off',))", "a switch of 'x' is str instead of Switch"),
-            (
-                "yield RunnerSpec('x', '', 'a:b', switches=(Switch('off'),))",
-                "names an option 'off' that it does not have",
-            ),
-            ("yield RunnerSpec('x', '', 'a:b', switches=(Switch('off', (), 'a'),))", "'a' of 'x' is not of the form"),
-            ("yield RunnerSpec('x', '', 'a:b', options=Alias)", "the alias 'fast' is not a flag"),
-            (
-                "yield RunnerSpec('x', '', 'a:b', options=Long)\n    yield RunnerSpec('x_a', '', 'a:b', options=Short)",
-                "clash of options: --x-a-b means both backend 'x' of fake-odd and backend 'x_a' of fake-odd",
-            ),
-            ("raise KeyError", "polycmp_runners raises KeyError"),
-            ("class Odd(BaseException): pass\n    raise Odd('very')", "polycmp_runners raises Odd: very"),
-        ],
-    )
-    def test_what_a_hook_may_not_give(self, site, source, reason):
-        site.plugin(
-            "odd",
-            f"""\
-from dataclasses import dataclass
-from polycmp.spec import LoaderSpec, RunnerSpec, Switch, hookimpl, opt
-@dataclass
-class Thawed: a: int = opt(1, help='h')
-@dataclass(frozen=True)
-class Plain: a: int = 1
-@dataclass(frozen=True)
-class Taken: model: str = opt('', help='h')
-@dataclass(frozen=True)
-class Alias: a: int = opt(1, help='h', alias='fast')
-@dataclass(frozen=True)
-class Long: a_b: int = opt(1, help='h')
-@dataclass(frozen=True)
-class Short: b: int = opt(1, help='h')
-@hookimpl
-def polycmp_runners():
-    {source}
-""",
-        )
-        record = record_of("odd")
-        assert record.state == "broken"
-        assert reason in record.reason
-
-    def test_hook_with_an_argument_is_refused(self, site):
-        source = "from polycmp.spec import hookimpl\n@hookimpl\ndef polycmp_runners(config):\n    return []\n"
-        site.plugin("greedy", source)
-        assert "a hook has the wrong form" in record_of("greedy").reason
-
-    def test_interrupt_from_the_keyboard_is_not_swallowed(self, site):
-        site.plugin("interrupted", "raise KeyboardInterrupt")
-        with pytest.raises(KeyboardInterrupt):
-            _ = Registry.discover({}).records
-
-    def test_what_plugins_print_does_not_reach_stdout(self, site, capsys):
-        site.plugin("noisy", "print('hello from noisy')\n" + runner("noisy"))
-        assert "noisy" in Registry.discover({}).runners
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "hello from noisy" in captured.err
 
 
 class TestDuplicates:
@@ -272,32 +145,6 @@ class TestDuplicates:
         registry = Registry.discover({})
         assert [item.state for item in registry.records if item.name == "polycmp"] == ["ok", "broken"]
         assert "simple" in registry.compare_funcs
-
-
-class TestUnknownNames:
-    @pytest.mark.parametrize(
-        ("name", "says"),
-        [
-            ("tf", r"pip install 'polycmp-tf\[tf\]'"),
-            ("trt", r"pip install 'polycmp-trt\[cu12\]'"),
-            ("onnxruntime", r"pip install 'polycmp-onnxrt\[cpu\]'"),
-            ("goood", "did you mean 'good'"),
-        ],
-    )
-    def test_say_what_to_do(self, site, name, says):
-        site.plugin("good", runner("good"))
-        registry = Registry([item for item in Registry.discover({}).candidates if item.record.name == "good"])
-        with pytest.raises(PluginError, match=says):
-            registry.find_runner(name)
-
-    def test_plugin_without_that_backend_says_what_it_offers(self, site):
-        site.plugin("good", runner("great"))
-        with pytest.raises(PluginError, match="is installed, but offers backend 'great'"):
-            Registry.discover({}).find_runner("good")
-
-    def test_unknown_compare_function_lists_close_ones(self, site):
-        with pytest.raises(UsageError, match="did you mean 'simple'"):
-            Registry.discover({}).find_compare_func("simpel")
 
 
 class TestHeavyCode:

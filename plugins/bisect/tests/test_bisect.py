@@ -42,6 +42,7 @@ def test_the_release_that_mended_a_fault_is_found(place):
     assert "mended in release of toyconv 2.0, last bad 1.2 (1.3 between them could not be judged)" in done.stdout
 
 
+@pytest.mark.corpus  # test_judging has the rule
 def test_a_named_release_that_cannot_run_the_model_is_the_fault_to_look_for(place):
     done, report = place.over_toyrt("--bad", "1.7", "--releases", "1.1", "1.2", "1.7")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -84,7 +85,7 @@ def test_modules_in_the_current_folder_are_not_run(place, monkeypatch, tmp_path_
     ("words", "said"),
     [
         (["--bad", "1.1"], "1.1 is good, not bad"),
-        (["--good", "1.4", "--bad", "1.5"], "1.4 is bad, not good"),
+        pytest.param(["--good", "1.4", "--bad", "1.5"], "1.4 is bad, not good", marks=pytest.mark.corpus),
         (["--bad", "9.9"], "there is no release 9.9 of toyrt"),
         (["--with", "absent-package"], "'absent-package' names no release"),
         (["--with", "onnx=="], "'onnx==' names no release"),
@@ -442,6 +443,7 @@ class TestFindLinks:
         again, _ = place.over_toyrt("--find-links", folder, *self.WORDS)
         assert "environment" not in again.stdout  # none had to be made: they are what they were
 
+    @pytest.mark.corpus  # another test types the next command, of an index
     def test_what_is_to_be_typed_next_runs_those_wheels_and_nobody_who_does_not_name_them(self, place, wheels):
         words = ("--over", "toyrt", "--find-links", wheels(3.2), *self.WORDS)
         done = place.polycmp("bisect", "m.onnx", "-b", "toy", "-b", "onnx", *words)
@@ -488,6 +490,7 @@ def test_a_damaged_environment_that_is_in_use_is_not_waited_for(place, monkeypat
     assert f"polycmp cache remove {base.name}" in done.text
 
 
+@pytest.mark.corpus  # as what is half made
 def test_a_damaged_view_is_made_anew(place, monkeypatch):
     monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
     words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "onnx")

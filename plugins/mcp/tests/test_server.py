@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from copied_processes import CopiedProgram
 
 if find_spec("mcp") is None:
     pytest.skip("pip install polycmp-mcp brings mcp", allow_module_level=True)
@@ -45,11 +46,17 @@ def talk(folder: Path, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...
 def talk_here(folder: Path, *calls: tuple[str, dict[str, Any]], scripts: bool = False) -> list[Any]:
     """Make calls of a server in this process, which works in a folder; return their results.
 
-    What a call starts is a process as everywhere: only the start of the server, a second, is saved.
+    What a call starts is a copy of this process.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr("polycmp_mcp.calling.anyio.open_process", open_copy)
         return asyncio.run(results_of(client_here(scripts), calls))
+
+
+async def open_copy(words: Sequence[str], **options: Any) -> CopiedProgram:
+    """Do as `anyio.open_process`, with a copy of this process."""
+    return CopiedProgram(words, **options)
 
 
 def client_here(scripts: bool = False) -> Any:

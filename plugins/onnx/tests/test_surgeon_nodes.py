@@ -11,6 +11,8 @@ from polycmp_onnx.tools.frame import complaint
 from polycmp_onnx.tools.sanitize import sanitize
 from polycmp_onnx.tools.surgeon_sections import FoldSection, SanitizeSection
 
+#: Making the cases takes nine seconds; `test_surgeon.py` sanitizes models of several operators in `make test`.
+pytestmark = pytest.mark.corpus
 onnxruntime = pytest.importorskip("onnxruntime")
 
 PARTS = 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +18,7 @@ from polycmp_report.pictures.errors import IMAGES, PIXELS, POINTS, error_images,
 from polycmp_report.pictures.names import picture_name
 from polycmp_report.plugin import PictureOptions
 
-image = pytest.importorskip("matplotlib.image")
+pytestmark = pytest.mark.skipif(find_spec("matplotlib") is None, reason="Matplotlib is not installed")
 RNG = np.random.default_rng(0)
 
 
@@ -27,8 +28,15 @@ def draw(tmp_path, candidate, reference, output="y", iteration=0):
     return sorted(tmp_path.iterdir())
 
 
+def pixels_of(path):
+    """Return the pixels of a picture; Matplotlib takes half a second to import, so it is done here."""
+    from matplotlib.image import imread
+
+    return (imread(path)[..., :3] * 255).round().astype(int)
+
+
 def colours(path):
-    pixels = (image.imread(path)[..., :3] * 255).round().astype(int)
+    pixels = pixels_of(path)
     return {tuple(map(int, item)) for item in np.unique(pixels.reshape(-1, 3), axis=0)}
 
 
@@ -106,7 +114,7 @@ class TestPictures:
         files = draw(tmp_path, np.asarray(reference + np.float32(1e-3)), reference)
         assert len(files) == (3 if reference.size else 0)
         for path in files:
-            pixels = image.imread(path)
+            pixels = pixels_of(path)
             assert min(pixels.shape[:2]) > 300
             assert max(pixels.shape[:2]) < 2500
 
@@ -115,7 +123,7 @@ class TestPictures:
         candidate = reference.copy()
         candidate[1234, 567] = np.nan
         absolute = next(path for path in draw(tmp_path, candidate, reference) if "absolute" in path.name)
-        pixels = (image.imread(absolute)[..., :3] * 255).round().astype(int)
+        pixels = pixels_of(absolute)
         inside = pixels[:, : int(pixels.shape[1] * 0.8)]  # left of the colour bar, which has red in it anyway
         assert (inside == (255, 0, 0)).all(axis=-1).any()
 

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from copied_processes import copy_cases
 from editor_schemas import wrong_in
 from in_process import plugins_installed, run_cases_here
 
@@ -76,11 +78,18 @@ class Suite:
 
     def __call__(self, *words: object, status: int | None = None) -> Done:
         """Run `polycmp suite`, and its cases, as processes of their own would, in this one."""
+        return self._run(words, status, run_cases_here)
+
+    def apart(self, *words: object, status: int | None = None) -> Done:
+        """Run `polycmp suite` in this process, and each case in a copy of it, which may crash, hang or be ended."""
+        return self._run(words, status, copy_cases)
+
+    def _run(self, words: Sequence[object], status: int | None, arrange: Callable[[pytest.MonkeyPatch], None]) -> Done:
         self._capture.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             patch.delenv("GITHUB_ACTIONS", raising=False)
-            run_cases_here(patch)
+            arrange(patch)
             left = run_command(["suite", *map(str, words)], plugins_installed())
         if left != 2 and self.path.exists():  # a file that is read is one that editors accept
             assert wrong_in(self.path.read_text(encoding="utf-8"), plugins_installed()) == []

@@ -109,14 +109,11 @@ def notes(suite) -> list[list[str]]:
     return [line.split() for line in (suite.folder / "notes.txt").read_text().splitlines()]
 
 
-def test_cases_that_name_no_code_run_in_one_process_one_after_the_other(frail):
-    results = ran(frail, "a", "b", "c")
+def test_cases_that_name_no_code_run_in_one_process_each_with_its_own_messages_time_and_environment(frail):
+    results = ran(frail, "a", "b", "sets", "c")
     assert {item["state"] for item in results.values()} == {"passed"}
     assert len({pid for _, pid, _ in notes(frail)}) == 1
-
-
-def test_each_case_has_its_own_messages_and_time(frail):
-    results = ran(frail, "a", "b")
+    assert {stem: environment for stem, _, environment in notes(frail)}["c"] == "unset"  # the suite's own
     for name, other in (("a", "b"), ("b", "a")):
         log = (frail.latest / "cases" / results[name]["folder"] / "log.txt").read_text()
         assert "PASSED" in log
@@ -155,12 +152,6 @@ def test_what_a_case_leaves_running_ends_with_it(frail, does):
     assert processes_in(frail.folder) == []
 
 
-def test_a_case_finds_the_environment_of_the_suite_whatever_ran_before(frail):
-    results = ran(frail, "sets", "b")
-    assert {item["state"] for item in results.values()} == {"passed"}
-    assert {environment for stem, _, environment in notes(frail) if stem == "b"} == {"unset"}
-
-
 @pytest.mark.parametrize(
     "own", ['data-loader-script = "load.py"', pytest.param('memory = "8G"', marks=pytest.mark.corpus)]
 )
@@ -178,9 +169,9 @@ def test_results_are_those_of_the_commands_alone(suite):
     names = ["good", "bad", "broken", "again"]
     text = HEAD + case("good") + case("bad", differ) + case("broken", model="broken.onnx") + case("again")
     told = []
-    for more in ("", 'memory = "8G"\n'):
+    for more, run in (("", suite.process), ('memory = "8G"\n', suite.apart)):
         suite.write(text.replace("[defaults]\n", f"[defaults]\n{more}"))
-        suite.process("suite.toml", status=3)
+        run("suite.toml", status=3)
         results = suite.results()
         told.append([{key: results[name][key] for key in ("state", "reason", "status", "max_error")} for name in names])
     assert told[0] == told[1]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-import sys
+
+import pytest
+from copied_processes import copy_cases, run_as_process
 
 SUITE = """
 [defaults]
@@ -29,8 +32,12 @@ needs = ["trt86"]
 
 
 def run_pytest(folder, *words):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rA", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
+    """Run pytest in a copy of this process, and each case in a copy of that."""
+    words = ["-p", "no:cacheprovider", "-p", "no:xdist", "-rA", *words]
+    with pytest.MonkeyPatch.context() as patch:
+        copy_cases(patch)
+        done = run_as_process(lambda: pytest.main(words), folder, os.environ)
+    return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_suites_are_collected_as_tests(suite):

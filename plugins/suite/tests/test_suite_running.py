@@ -111,7 +111,7 @@ def test_a_known_failure_is_one_until_its_day_and_of_its_kind(suite):
 
 def test_a_case_that_hangs_is_ended_with_everything_it_started(suite, hang):
     suite.write(HEAD + case("slow", LOADER + "timeout = 3") + case("good"))
-    suite.process("suite.toml", status=3)
+    suite.apart("suite.toml", status=3)
     assert suite.results()["slow"]["reason"] == "it took longer than 3 s"
     assert suite.results()["good"]["state"] == "passed"
     assert processes_in(suite.folder) == []
@@ -120,7 +120,7 @@ def test_a_case_that_hangs_is_ended_with_everything_it_started(suite, hang):
 def test_a_case_that_crashes_is_a_result(suite):
     (suite.folder / "crash.py").write_text("import os\ndef load_data():\n    os.abort()\n    yield {}\n")
     suite.write(HEAD + case("crash", 'data-loader-script = "crash.py"') + case("good"))
-    suite.process("suite.toml", status=3)
+    suite.apart("suite.toml", status=3)
     result = suite.results()["crash"]
     assert (result["state"], result["status"]) == ("error", 3)
     assert "SIGABRT" in result["reason"]
@@ -142,7 +142,7 @@ def test_what_could_not_be_compared_is_tried_again_and_a_difference_is_not(suite
     suite.write(
         HEAD + case("luck", 'data-loader-script = "luck.py"\nretries = 2') + case("bad", DIFFER + "retries = 2")
     )
-    done = suite.process("suite.toml", status=1)
+    done = suite.apart("suite.toml", status=1)
     assert done.stderr.count("again") == 2
     assert suite.results()["luck"]["attempts"] == 3
     assert suite.results()["bad"]["attempts"] == 1
@@ -200,7 +200,7 @@ def test_gpus_are_given_to_one_case_at_a_time(suite):
         + case("none", loader)
         + case("too-many", "gpus = 3")
     )
-    suite.process("suite.toml", "-j", 4, "--gpus", "5,7", status=3)
+    suite.apart("suite.toml", "-j", 4, "--gpus", "5,7", status=3)
     results = suite.results()
     assert [name for name, item in results.items() if item["state"] != "passed"] == ["too-many"]
     assert "it needs 3 GPUs, and there are 2" in results["too-many"]["reason"]

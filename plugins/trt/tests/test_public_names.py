@@ -47,9 +47,9 @@ NetworkFromOnnxPath("model.onnx", strongly_typed="yes")
 """
 
 
-def test_mypy_sees_real_types_and_finds_slips(tmp_path, tmp_path_factory):
+def test_mypy_sees_real_types_and_finds_slips(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    told = mypy(tmp_path / "program.py", tmp_path_factory)
+    told = mypy(tmp_path / "program.py")
     types = re.findall('Revealed type is "(.*)"', told)
     assert [name.rpartition(".")[2] for name in types] == ["Profile", "TacticReplayData", "float", "int"], told
     assert re.findall(r": error: .*\[([a-z-]+)\]", told) == [

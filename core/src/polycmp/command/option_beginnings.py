@@ -74,7 +74,8 @@ def completed(words: Sequence[str], ctx: click.Context) -> list[str]:
     result: list[str] = []
     for index, word in enumerate(words):
         if word == "--":
-            return [*result, *words[index:]]
+            result += words[index:]
+            break
         flag, equals, value = word.partition("=")
         full = complete_option(flag, options, ctx) if flag[:1] == "-" and flag not in long_flags else ""
         result.append(f"{full}{equals}{value}" if full else word)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from polycmp.runs.environments import backend_environments, environment_differences
     from polycmp.runs.feedback import Feedback, FeedbackContext, open_feedback
     from polycmp.runs.input_readers import compare_readers
+    from polycmp.runs.iterations import Iterations
     from polycmp.runs.jobs import Job, make_job, open_job
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
     from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
@@ -51,6 +52,7 @@ __all__ = [
     "FeedbackContext",
     "FindEnvironment",
     "InputPairing",
+    "Iterations",
     "Job",
     "MakeEnvironments",
     "MakeSampleFinder",
@@ -120,6 +122,7 @@ if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of th
             "environments": ["backend_environments", "environment_differences"],
             "feedback": ["Feedback", "FeedbackContext", "open_feedback"],
             "input_readers": ["compare_readers"],
+            "iterations": ["Iterations"],
             "jobs": ["Job", "make_job", "open_job"],
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
             "loop": ["Schedule", "Step", "copy_feed", "open_feeds", "run_steps"],

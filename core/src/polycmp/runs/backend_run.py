@@ -12,8 +12,9 @@ import numpy as np
 from polycmp._activity import HERE
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
-from polycmp.results.outcome import BackendResult, Timing
+from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner, infer, input_metadata, version_of
+from polycmp.runs.iterations import Iterations
 from polycmp.tensors import Feed, FeedPerRun, TensorMetadata
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class BackendRun:
         self._make = make
         self._needs = needs
         self._runner: Runner | None = None
-        self._seconds: list[float] = []
+        self._iterations = Iterations(result)
 
     @property
     def label(self) -> str:
@@ -54,7 +55,7 @@ class BackendRun:
     @property
     def last_seconds(self) -> float:
         """The duration of its last call in seconds; 0 before the first."""
-        return self._seconds[-1] if self._seconds else 0.0
+        return self._iterations.last_seconds
 
     @property
     def is_active(self) -> bool:
@@ -125,12 +126,11 @@ class BackendRun:
 
     def start_again(self) -> None:
         """Forget the iterations so far: they were made with inputs that others take the place of."""
-        self._seconds.clear()
-        self.result.iterations, self.result.timing, self.result.outputs = 0, None, TensorMetadata()
+        self._iterations.start_again()
 
     def deactivate(self) -> None:
         """Deactivate the runner and record how long its calls took; a failure is recorded."""
-        self.result.timing = Timing.of(self._seconds)  # once: in each iteration it would sort all durations so far
+        self._iterations.sum_up()
         runner, self._runner = self._runner, None
         if runner is not None:
             self._guard("while it was deactivated", runner.deactivate)
@@ -147,11 +147,7 @@ class BackendRun:
         self.result.version = version_of(runner, self._needs)
 
     def _record(self, runner: Runner, outputs: Mapping[str, Any], measure: bool) -> None:
-        self._seconds.append(runner.last_inference_time())
-        if not measure:
-            return
-        self.result.iterations += 1
-        self.result.outputs = TensorMetadata.from_feed_dict(outputs)
+        self._iterations.add(runner.last_inference_time(), TensorMetadata.from_feed_dict(outputs) if measure else None)
 
     def _guard(self, when: str, call: Callable[[], T]) -> T | None:
         try:

@@ -22,6 +22,7 @@ from exact import (
 )
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from in_parts import PARTS, in_parts
 
 from polycmp.builtin.api.compare_functions import CompareFunc
 from polycmp.compare.blocks import BLOCK
@@ -37,7 +38,7 @@ REAL = [*FLOATS, *LOW_FLOATS, *WHOLE, *LOW_WHOLE]
 TOLERANCES = [0.0, 1e-5, 0.25, 1.0, 3.0, 1e30]
 LAYOUTS = ["C", "F", "strided", "negative", "rows reversed", "swapped bytes", "0-d", "empty"]
 
-same = settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
+same = settings(deadline=None, max_examples=250 // PARTS, suppress_health_check=list(HealthCheck))
 
 
 def special(dtype):
@@ -149,6 +150,7 @@ def close(found, exact, tolerance=1e-11):
         assert found == pytest.approx(wanted, rel=tolerance, abs=1e-320)
 
 
+@in_parts
 @same
 @given(
     pairs(ALL),
@@ -157,7 +159,7 @@ def close(found, exact, tolerance=1e-11):
     st.sampled_from(["differ", "equal", "forbid"]),
     st.booleans(),
 )
-def test_simple_judges_every_element_like_fractions(arrays, atol, rtol, nan, equal_inf):
+def test_simple_judges_every_element_like_fractions(part, arrays, atol, rtol, nan, equal_inf):
     compared, (a, b) = arrays
     whole = a.dtype in WHOLE or a.dtype in LOW_WHOLE
     limits = [(0.0 if whole else 1e-5) if given is None else given for given in (atol, rtol)]
@@ -179,6 +181,7 @@ def test_simple_judges_every_element_like_fractions(arrays, atol, rtol, nan, equ
     assert stats.nan_mismatched == sum(x.is_nan != y.is_nan for x, y in exact)
 
 
+@in_parts
 @same
 @given(
     pairs(ALL, most=8),
@@ -188,7 +191,7 @@ def test_simple_judges_every_element_like_fractions(arrays, atol, rtol, nan, equ
     st.sampled_from([0.0, 0.3, 0.99, 1.0]),
     st.booleans(),
 )
-def test_simple_judges_each_statistic_like_fractions(arrays, statistic, atol, rtol, share, equal_nan):
+def test_simple_judges_each_statistic_like_fractions(part, arrays, statistic, atol, rtol, share, equal_nan):
     compared, (a, b) = arrays
     assume(a.size)
     errors = [errors_of(x, y, equal_nan=equal_nan) for x, y in zip(numbers(a), numbers(b), strict=True)]
@@ -224,9 +227,10 @@ def test_an_error_that_is_halved_to_nothing_is_one(statistic):
     assert not judge(function, (a, b)).passed
 
 
+@in_parts
 @same
 @given(pairs(REAL, REAL) | pairs(REAL), st.sampled_from([0, 1, 4, 1000]))
-def test_ulp_counts_representable_numbers(arrays, allowed):
+def test_ulp_counts_representable_numbers(part, arrays, allowed):
     compared, (a, b) = arrays
     assume("e8m0" not in a.dtype.name + b.dtype.name)
     distances = [ulps(x, y, a.dtype, b.dtype) for x, y in zip(numbers(a), numbers(b), strict=True)]
@@ -257,9 +261,10 @@ def _norm(name, left, right, count):
     return 10 * log10(peak**2 * count / apart) if peak else -INF
 
 
+@in_parts
 @same
 @given(pairs(ALL), st.sampled_from(["l2", "cosine_similarity", "psnr", "snr"]))
-def test_norms_agree_with_fractions(arrays, name):
+def test_norms_agree_with_fractions(part, arrays, name):
     compared, (a, b) = arrays
     assume(a.size)
     left, right = numbers(a), numbers(b)
@@ -282,9 +287,10 @@ def _rows(items, length):
     return [items[start : start + length] for start in range(0, len(items), length)]
 
 
+@in_parts
 @same
 @given(pairs(ALL), st.integers(0, 4))
-def test_indices_agree_with_looking_each_one_up(arrays, tolerance):
+def test_indices_agree_with_looking_each_one_up(part, arrays, tolerance):
     compared, (a, b) = arrays
     length = compared[0].shape[-1] if compared[0].ndim else 1
     left, right = (_rows(numbers(x), length) for x in (a, b))

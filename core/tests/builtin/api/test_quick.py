@@ -281,7 +281,7 @@ def test_a_package_of_the_same_name_stays_a_package():
     assert done.stdout == "True False\n", done.stderr
 
 
-def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path, tmp_path_factory):
+def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path):
     script = tmp_path / "mine.py"
     script.write_text(
         dedent(
@@ -304,7 +304,7 @@ def test_a_wrong_attribute_is_seen_by_a_type_checker(tmp_path, tmp_path_factory)
             """
         )
     )
-    told = mypy(script, tmp_path_factory)
+    told = mypy(script)
     lines = [line for line in told.splitlines() if script.name in line and ": note: " not in line]
     assert [int(line.split(":")[1]) for line in lines] == [12, 13, 14, 15, 16], told
     assert "polycmp.builtin.api.quick.answers.OutputResult" in told

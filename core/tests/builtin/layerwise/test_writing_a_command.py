@@ -12,6 +12,8 @@ from commandline import before_on_path
 from fakes import FakeSite
 from toymodels import small
 
+from polycmp._toml import parse_toml
+
 PAGE = Path(__file__).parents[4] / "docs" / "writing-a-command.md"
 WRONG = "toy:fault=scale,at=r,amount=0.5"
 PROCESSES = {"here": (), "in workers": ("--use-subprocess",), "elsewhere": (f"python={sys.executable}",)}
@@ -19,11 +21,15 @@ PROCESSES = {"here": (), "in workers": ("--use-subprocess",), "elsewhere": (f"py
 
 @pytest.fixture(autouse=True)
 def drift(tmp_path_factory, monkeypatch):
-    """Install the files of the page as the distribution `polycmp-drift`."""
+    """Install the package of the page."""
     site = FakeSite(tmp_path_factory.mktemp("drift"))
-    files = dict(re.findall(r"```python\n# (\S+\.py)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-    assert len(files) == 4
-    site.install("polycmp-drift", {"drift": "polycmp_drift.plugin"}, {**files, "polycmp_drift/__init__.py": ""})
+    blocks = re.findall(r"^```(?:python|toml)\n# (\S+)\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    files = {**dict(blocks), "polycmp_drift/__init__.py": ""}
+    declared = parse_toml(files.pop("pyproject.toml"))
+    project, [package] = declared["project"], declared["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert [name.partition("/")[0] for name in files] == [package] * 5
+    points = project["entry-points"]["polycmp"]
+    site.install(project["name"], points, files, version=project["version"], requires=project["dependencies"])
     monkeypatch.syspath_prepend(str(site.folder))
     before_on_path(monkeypatch, site.folder)
     yield
@@ -68,6 +74,10 @@ def test_its_report_works_for_run_too(polycmp, tmp_path):
 
 def test_it_stands_beside_our_own_commands(polycmp):
     assert "drift Show how far two backends drift apart." in " ".join(polycmp("--help").out.split())
+    shown = polycmp("drift", "--help").out
+    assert shown.index("Examples:") < shown.index("polycmp drift model.onnx") < shown.index("Options:")
+    checked = polycmp("plugins", "check", "drift")
+    assert (checked.status, "polycmp-drift" in checked.out) == (0, True), checked.out + checked.err
     shown = polycmp("drift", "--help", "all").out
     assert all(flag in shown for flag in ("--limit", "--toy-dtype", "--input-shapes", "--max-memory", "-b, --backend"))
     assert not any(flag in shown for flag in ("--warm-up", "--fail-fast", "--load-outputs"))

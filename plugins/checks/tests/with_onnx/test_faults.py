@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp_checks.plugin import FATAL, FAULTS
@@ -63,7 +64,7 @@ def test_a_comparison_sees_each_fault(polycmp, chain, fault, backend):
     assert f"({fault} at " in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize("mode", [(), ("--bisect",)], ids=["full", "bisect"])
+@pytest.mark.parametrize("mode", a_few([(), ("--bisect",)]), ids=["full", "bisect"])
 @pytest.mark.parametrize("fault", VISIBLE)
 def test_locate_names_the_operator_of_each_fault(polycmp, chain, tmp_path, fault, mode):
     words = ("--nan", "equal", "--report", "r.json", *mode)

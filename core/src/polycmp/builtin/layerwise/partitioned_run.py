@@ -15,8 +15,8 @@ from polycmp.errors import PluginError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.messages import only_errors
-from polycmp.results import BackendResult, Timing
-from polycmp.runs import BackendRun, sharing_memory
+from polycmp.results import BackendResult
+from polycmp.runs import BackendRun, Iterations, sharing_memory
 from polycmp.tensors import Feed, TensorMetadata
 
 __all__ = ["JoinParts", "PartitionedRun"]
@@ -60,7 +60,7 @@ class PartitionedRun(SegmentRunner):
         self.unavailable: bool = False
         self._refused = RefusedTensors(self)
         self._current: BackendRun | None = None
-        self._iterations: list[float] = []
+        self._iterations = Iterations(result)
 
     @property
     def is_under_way(self) -> bool:
@@ -132,14 +132,11 @@ class PartitionedRun(SegmentRunner):
     def finish(self) -> float:
         """End an iteration and return how many seconds its inferences took."""
         if self.is_well:
-            self._iterations.append(self._seconds)
-            self.result.iterations += 1
-            self.result.timing = Timing.of(self._iterations)
             self._refused.note()
             outputs = TensorMetadata()
             for name, (dtype, shape) in self._seen.items():
                 outputs.add(name, dtype, shape)
-            self.result.outputs = outputs
+            self._iterations.add(self._seconds, outputs)
         self.tensors = {}
         return self._seconds
 
@@ -154,12 +151,17 @@ class PartitionedRun(SegmentRunner):
             self._note(live)
 
     def close(self) -> None:
-        """Release all sessions and tensors."""
+        """Release all sessions and tensors, and record how long the iterations took."""
+        self.sum_up()
         self.release()
         for live in self._kept.values():
             live.deactivate()
             self._note(live)
         self._kept.clear()
+
+    def sum_up(self) -> None:
+        """Record how long the iterations took."""
+        self._iterations.sum_up()
 
     def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
         """Run any part of the model once on any tensors; a failure is not recorded.
@@ -193,7 +195,6 @@ class PartitionedRun(SegmentRunner):
         with only_errors():
             live.activate()
             kept = _infer(live, feed, times)
-        self._seconds += live.last_seconds
         live.deactivate()
         return kept
 

@@ -171,6 +171,8 @@ class SegmentRunner:
         )
 
     def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: BackendRun) -> None:
+        """Take over the tensors that a part made, and how long it took."""
+        self._seconds += live.last_seconds
         for name in segment.wanted:
             self._seen[name] = (dtype_of(outputs[name]), tuple(outputs[name].shape))
         self._dead = set(segment.last_use)
@@ -180,7 +182,6 @@ class SegmentRunner:
 
     def _note(self, live: BackendRun) -> None:
         """Take over the result of a part's runner."""
-        self._seconds += live.last_seconds
         result, live_result = self.result, live.result
         result.version = result.version or live_result.version
         result.notes.extend(note for note in live_result.notes if note not in result.notes)

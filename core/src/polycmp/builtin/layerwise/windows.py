@@ -191,6 +191,7 @@ class Windows:
         self._parallel.close()
         for partitioned_run in self.partitioned_runs:
             if partitioned_run in self._parallel.busy:
+                partitioned_run.sum_up()
                 continue
             if partitioned_run.is_under_way:
                 partitioned_run.finish()
