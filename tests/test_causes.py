@@ -24,6 +24,7 @@ SATURATES = "test_a_kernel_that_saturates_is_accused_with_what_helps"
 NEEDED_BY = {
     "Other numbers in each run": f"{ONNX}test_locate_owners.py::test_a_side_whose_own_runs_differ_is_told_first",
     "Numbers that were made up": "tests/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
+    "Results that are left open": f"{ONNX}test_left_open.py",
     "Operators that are left out": f"{ONNX}test_fusions.py::test_casts_that_are_left_out",
     "Wrong together, right one by one": f"{LOCATE}test_locate_verdicts.py::test_a_fault_that_hides_from_probes",
     "A coarser type than the rest": f"{ONNX}test_pairing.py::test_a_cast_to_a_coarser_type_than_the_rest_is_named",

@@ -116,7 +116,8 @@ Written by `python -m truth.found`. {machine()}.
 
 {len(shown)} faults, each in the newest release of its product on the index that day, of torch the newest built for CPUs
 alone, shown by few lines without polycmp. The right value is worked out from the standard's text, and at least
-one other product computes it, of torch.compile the function without it; where none does, it is said what else does.
+one other product computes it, of torch.compile and of the exporter the function without them; where none does, it
+is said what else does.
 Nothing of this has been reported from here.
 
 | fault | release | what it does |

@@ -1,4 +1,4 @@
-"""Faults of torch.compile: functions that give something else than without it, and than what is right."""
+"""Faults of torch.compile and of the exporter: functions that give something else than as they are, wrongly."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from dataclasses import dataclass
 
 #: The same function without torch.compile, as another product.
 EAGER = "torch, not compiled"
+#: What writes PyTorch's operators as those of ONNX.
+EXPORTER = "onnxscript, torch.onnx.export"
+_EXPORTED = """class Net(torch.nn.Module):
+    def forward(self, x):
+        return f(x)
+torch.onnx.export(Net(), (x,), 'm.onnx', verbose=False)
+session = onnxruntime.InferenceSession('m.onnx')
+print(session.run(None, {session.get_inputs()[0].name: x.numpy()})[0])"""
 
 
 @dataclass(frozen=True)
 class TorchFault:
-    """A fault of torch.compile.
+    """A fault of torch.compile, or of the exporter.
 
     Attributes:
         name: What it is called here.
-        what: What the compiled function does, in words.
+        what: What the compiled or exported function does, in words.
         function: Lines of Python that make the function `f`.
         inputs: Its arguments, as Python says them.
         expected: The right value, as Python says it; worked out by hand.
@@ -32,10 +40,17 @@ class TorchFault:
     product: str = "torch"
     products: tuple[str, ...] = ("torch", EAGER)
 
-    def code(self, product: str = "torch") -> str:
-        """Return the lines that show what the function computes, compiled or not."""
-        function = "f" if product == EAGER else "torch.compile(f)"
-        return f"import numpy as np, torch\n{self.function}\nx = {self.inputs}\nprint({function}(x))"
+    def code(self, product: str = "") -> str:
+        """Return the lines that show what the function computes: compiled, exported or as it is."""
+        product, lines = product or self.product, f"import numpy as np, torch\n{self.function}\nx = {self.inputs}"
+        if product == EXPORTER:
+            return f"import onnxruntime\n{lines}\n{_EXPORTED}"
+        return f"{lines}\nprint({'f' if product == EAGER else 'torch.compile(f)'}(x))"
+
+
+def _exported(name: str, what: str, function: str, inputs: str, expected: str, source: str) -> TorchFault:
+    """Return a fault of the exporter."""
+    return TorchFault(name, what, function, inputs, expected, source, product=EXPORTER, products=(EXPORTER, EAGER))
 
 
 TORCH_FAULTS = (
@@ -87,5 +102,21 @@ TORCH_FAULTS = (
         "f = lambda x: torch.autograd.grad(torch.logit(x, 0.1).sum(), x)[0]",
         "torch.tensor([torch.nan, 0.05, 0.5], requires_grad=True)", "[np.nan, 0, 4]",
         "the derivative of log(x / (1 - x)) is 1 / (x (1 - x)): NaN at NaN, 4 at 0.5; 0 at 0.05, which is clamped",
+    ),
+    _exported(
+        "signbit of a negative zero, exported", "gives False", "f = lambda x: torch.signbit(x).float()",
+        "torch.tensor([0.0, -0.0, -1.0])", "[0, 1, 1]",
+        "signbit: “signbit handles signed zeros, so negative zero (-0) returns True.”",
+    ),
+    _exported(
+        "logcumsumexp of distant numbers, exported", "gives minus infinity", "f = lambda x: torch.logcumsumexp(x, 0)",
+        "torch.tensor([1.0, -200.0, 300.0, 4.0])", "[1, 1, 300, 300]",
+        "e and e + e^−200 have the logarithm 1, and beside e^300 both are nothing",
+    ),
+    _exported(
+        "logaddexp of large numbers, exported", "gives infinity", "f = lambda x: torch.logaddexp(x, x)",
+        "torch.tensor([100.0, -10000.0])", "[100 + np.log(2), -10000 + np.log(2)]",
+        "logaddexp: “where the calculated probabilities of events may be so small as to exceed the range of normal "
+        "floating point numbers”",
     ),
 )  # fmt: skip

@@ -47,7 +47,7 @@ that cannot be loaded, whose status was corrected, one whose model and answer we
 Of those that were added since 2026-11-27, whose first answers were kept; what was said there was mended, or is below.
 Of the twelve that were added last, of public numbers alone and asked once, 8 were right: those of producers with few
 issues, and of functions that a model brings along. Of 21 that were asked on 2026-11-29, four of which stand here,
-16 were right: [what was said then](first-contact.md).
+16 were right, and of 25 more on that day, one of which does, 18: [what was said then](first-contact.md).
 
 {_first(shown) or "Nothing."}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 from fakes import FakeSite
 from toymodels import small
@@ -42,6 +43,11 @@ HEAVY = """
         return Once(name)
 """
 
+#: Counts in whole numbers, and shows nothing of itself.
+COUNTING = HEAVY.replace("np.float32), (2, 8)", "np.int8), (2, 8)").replace(
+    "np.full((2, 8), 0.5, np.float32)", 'feed_dict["x"].sum(1, keepdims=True)'
+)
+
 
 @pytest.mark.parametrize(
     ("starts", "words", "why"),
@@ -67,3 +73,21 @@ def test_what_cannot_be_asked_is_no_pass(polycmp, tmp_path_factory, monkeypatch,
         for module in ("once_light", "once_heavy"):
             sys.modules.pop(module, None)
     assert (done.status, why in " ".join(done.out.split())) == (3, True), done.out + done.err
+
+
+def test_whole_numbers_that_are_the_same_everywhere_are_changed_as_real_ones_are(
+    polycmp, tmp_path_factory, monkeypatch, tmp_path
+):
+    site = FakeSite(tmp_path_factory.mktemp("site"))
+    monkeypatch.syspath_prepend(str(site.folder))
+    site.install(
+        "fake-once", {"once": "once_light"}, {"once_light.py": LIGHT, "once_heavy.py": COUNTING.format(starts=9)}
+    )
+    small(tmp_path / "m.toy")
+    np.savez(tmp_path / "ones.npz", x=np.ones((2, 8), np.int8))
+    try:
+        done = polycmp("run", "m.toy", "-b", "once:name=one", "-b", "once:name=two", "--load-inputs", "ones.npz")
+    finally:
+        for module in ("once_light", "once_heavy"):
+            sys.modules.pop(module, None)
+    assert (done.status, "PASSED" in done.out) == (0, True), done.out + done.err

@@ -19,7 +19,9 @@ class TestFindsAnotherWeight(FindsAnotherWeight):
     backend = "iree"
 
 
-@pytest.mark.parametrize("chosen", ["optimization=O2,data_tiling", "microkernels=false,const_eval=false", "threads=2"])
+@pytest.mark.parametrize(
+    "chosen", ["optimization=O2,data_tiling", "microkernels=false,const_eval=false", "threads=2", "target=vmvx"]
+)
 def test_what_the_compiler_does_is_chosen_by_options(model, chosen):
     assert polycmp("run", model, "-b", f"iree:cpu=generic,{chosen}", "-b", "onnxrt") == 0
 
@@ -28,6 +30,23 @@ def test_options_become_words_of_the_compiler():
     words = compiler_flags(Options(optimization="O3", microkernels=False, flags=("--iree-opt-strip-assertions",)))
     assert {"--iree-opt-level=O3", "--iree-llvmcpu-enable-ukernels=none", "--iree-opt-strip-assertions"} <= {*words}
     assert "--iree-llvmcpu-target-cpu=host" in words
+
+
+def test_the_virtual_machine_is_another_target_and_not_one_beside_the_processor():
+    """Out of int32's range the two cut numbers otherwise, which the standard leaves open."""
+    beyond = np.array([1e10, 2.0], np.float32)
+    node = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.INT32)
+    ends = (
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [2])],
+    )
+    cast = helper.make_model(helper.make_graph([node], "cast", *ends), opset_imports=[helper.make_opsetid("", 17)])
+    results = []
+    for target in ("llvm-cpu", "vmvx"):
+        with IreeRunner(cast, options=Options(target=target)) as runner:
+            results.append(runner.infer({"x": beyond})["y"].tolist())
+    assert results[0][1] == results[1][1] == 2
+    assert results[0][0] != results[1][0]
 
 
 def test_a_word_that_the_compiler_does_not_know_is_an_error_that_names_it(model, capsys):

@@ -41,6 +41,10 @@ converter.optimizations = [tf.lite.Optimize.DEFAULT]
 converter.representative_dataset = lambda: ([weights.random((1, 4, 5, 3), np.float32)] for _ in range(9))
 converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
 open("codes.tflite", "wb").write(converter.convert())
+converter = tf.lite.TFLiteConverter.from_saved_model("saved")
+converter.optimizations = [tf.lite.Optimize.DEFAULT]
+converter.target_spec.supported_types = [tf.float16]
+open("half.tflite", "wb").write(converter.convert())
 model.set_weights([item * 0 for item in model.get_weights()]); model.save("zero.keras")
 """
 
@@ -395,3 +399,10 @@ def test_rounding_to_codes_is_no_fault(folder):
     status, report = located("codes.tflite", "net.tflite", "-b", "tf")
     assert status == 0
     assert "int8" in report["sentence"]
+
+
+def test_weights_in_float16_are_no_fault(folder):
+    status, report = located("half.tflite", "net.tflite", "-b", "tf")
+    assert status == 0
+    assert "float16" in report["sentence"]
+    assert main(["run", "half.tflite", "net.tflite", "-b", "tf"]) == 0

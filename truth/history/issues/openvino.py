@@ -51,6 +51,16 @@ def _one_hot() -> Case:
     return case(g, lambda feed: [np.where(np.arange(4)[None, :, None] == feed["x"][:, None] % 4, 10, 0).astype("f4")])
 
 
+def _least_of_joined() -> Case:
+    g = Graph("least", opset=17)
+    g.node("Relu", [g.input("x", np.array([5.0], np.float32))], "a")
+    g.node("Concat", ["a", g.const("c", [4.0, 1.5, 7.0, 6.0, 2.0, 9.0])], "k", axis=0)
+    g.node("ReduceMin", ["k"], "r", axes=[0], keepdims=0)
+    g.node("Add", ["r", g.const("half", 0.5)], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.minimum(np.maximum(feed["x"], 0).min(), np.float32(1.5)) + np.float32(0.5)])
+
+
 def _mean(x: Array) -> Array:
     return np.asarray(x.mean(1, keepdims=True))
 
@@ -328,6 +338,10 @@ OPENVINO = (
     Issue(
         "ArgMin with ties", "OpenVINO", "openvino#13491", "a later one of equal elements is returned", arg_min,
         openvino("2023.2.0"), _NEWEST, Answer(("y",)), **_OV,
+    ),
+    Issue(
+        "ReduceMin of what Concat joins", "OpenVINO", "openvino#33255", "both become Minimum, which joins nothing",
+        _least_of_joined, openvino("2025.4.0"), openvino("2026.2.1"), Answer(("r", "k")), **_OV,
     ),
     Issue(
         "Cast of fractions to bool", "OpenVINO", "openvino 2024.6.0", "a half becomes False", _cast_to_bool,

@@ -26,7 +26,8 @@ Array = NDArray[Any]
 Outputs = Mapping[str, Any]
 #: Runs a backend once with other inputs; None if that fails.
 Again = Callable[[Feed], "Outputs | None"]
-#: What a single number, or a number that is everywhere, is multiplied by to be another one of that size.
+#: What a single real number, or one that is everywhere, is multiplied by to be another one of that size; a whole
+#: number, which may be an index, becomes 0 there.
 _LESS = 0.75
 #: A text that is in no table of a model.
 _OTHER_TEXT = "\N{REPLACEMENT CHARACTER}"
@@ -296,12 +297,12 @@ def _drawn(array: Array) -> Array:
     flat: Array = array.reshape(-1)
     if not flat.size:
         return array
-    if _is_real(array) and not _holds_several(array):
-        flat = (flat * np.asarray(_LESS, array.dtype)).astype(array.dtype)
-    elif dtype_class(array.dtype) == "string" and not _holds_several(array):
+    if _holds_several(array):
+        flat = flat[np.random.default_rng(0).integers(0, flat.size, flat.size)]
+    elif dtype_class(array.dtype) == "string":
         flat = np.array([_OTHER_TEXT] * flat.size, object)
     else:
-        flat = flat[np.random.default_rng(0).integers(0, flat.size, flat.size)]
+        flat = (flat * np.asarray(_LESS if _is_real(array) else 0, array.dtype)).astype(array.dtype)
     return flat.reshape(array.shape)
 
 

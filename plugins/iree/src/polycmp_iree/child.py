@@ -79,7 +79,7 @@ def compiled(code: bytes, flags: Sequence[str]) -> bytes:
     from iree.compiler.api import Output, Session, Source
 
     session = Session()
-    session.set_flags("--iree-input-type=onnx", "--iree-hal-target-backends=llvm-cpu", *flags)
+    session.set_flags("--iree-input-type=onnx", *flags)
     invocation = session.invocation()
     invocation.enable_console_diagnostics()
     if not invocation.parse_source(Source.wrap_buffer(session, code)) or not invocation.execute():

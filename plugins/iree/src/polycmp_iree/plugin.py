@@ -17,6 +17,11 @@ class Options:
         help="Level of all the compiler's passes, as iree-compile --iree-opt-level.",
         choices=("O0", "O1", "O2", "O3"),
     )
+    target: str = opt(
+        "llvm-cpu",
+        help="What to compile for: this processor's own code, or kernels that IREE's virtual machine interprets.",
+        choices=("llvm-cpu", "vmvx"),
+    )
     data_tiling: bool = opt(False, help="Lay out products in tiles, as --iree-opt-data-tiling.")
     microkernels: bool = opt(True, help="Take kernels written by hand where the compiler has them.")
     const_eval: bool = opt(True, help="Calculate what follows from constants while compiling.")
@@ -47,6 +52,7 @@ class IreeTools(RunnerTools):
     exclusive = ("threads",)
     compiles = True
     switches = (
+        Switch("target", values=("llvm-cpu", "vmvx")),
         Switch("microkernels", values=(False,)),
         Switch("data_tiling", values=(False,)),
         Switch("const_eval", values=(False,)),

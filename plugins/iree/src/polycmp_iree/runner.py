@@ -80,6 +80,7 @@ def compiler_flags(options: Options) -> list[str]:
         options: The backend's options.
     """
     flags = {
+        "hal-target-backends": options.target,
         "opt-level": options.optimization,
         "opt-data-tiling": _word(options.data_tiling),
         "opt-const-eval": _word(options.const_eval),

@@ -239,6 +239,12 @@ class LiteGraph(OwnGraph, ModelGraph):
         return any(value.form == "codes" for value in self._names)
 
     @property
+    def has_half_weights(self) -> bool:
+        """Whether the file holds weights in float16, which an operator makes float32 of."""
+        half = np.dtype(np.float16)
+        return any(_dtype(self._subgraph.tensors[place]) == half for place in self._held)
+
+    @property
     def has_variables(self) -> bool:
         """Whether the model keeps numbers from call to call, which a part of it does not have."""
         resource = import_schema().TensorType.RESOURCE

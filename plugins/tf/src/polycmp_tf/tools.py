@@ -37,7 +37,7 @@ class TfRunnerTools(RunnerTools):
         return "graph"
 
     def precision(self, model: ModelHandle, options: Options) -> str:
-        """Return int8 where a LiteRT model calculates with codes."""
+        """Return int8 where a LiteRT model calculates with codes, float16 where its weights were rounded to that."""
         from polycmp_tf.files import TFLITE
 
         if not model.path.endswith(TFLITE):
@@ -45,7 +45,8 @@ class TfRunnerTools(RunnerTools):
         from polycmp_tf.lite_graph import LiteGraph
 
         try:
-            return "int8" if LiteGraph(model.path, options).has_codes else ""
+            graph = LiteGraph(model.path, options)
+            return "int8" if graph.has_codes else "float16" if graph.has_half_weights else ""
         except PolycmpError:  # it cannot be read, or not here: its run says so
             return ""
 

@@ -17,6 +17,7 @@ from polycmp_locate.causes import (
     failure,
     frozen_input,
     invented,
+    left_open,
     left_out,
     narrowed,
     open_dimensions,
@@ -57,6 +58,7 @@ TOGETHER: tuple[Rule[Callable[[Case], Judged | None]], ...] = (
     Rule("Other numbers in each run", unsteady.ask),
     Rule("Operators that are left out", left_out.ask),
     Rule("Wrong together, right one by one", together.ask),
+    Rule("Results that are left open", left_open.ask),
 )
 #: Asked of a verdict that is else final: each returns it as it is, or one that accuses.
 SECOND_LOOKS: tuple[Rule[Callable[[Judged, WholeModel, Iterable[SweptWindow]], Judged]], ...] = (

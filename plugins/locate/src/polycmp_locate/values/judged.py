@@ -24,13 +24,14 @@ FAILS = "the backend fails here"
 UNDECIDED = "undecided"
 DRAWN = "random numbers"
 UNSTEADY = "other numbers in each run"
+LEFT_OPEN = "left open"
 NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
 LACKING = "an output is missing"
 BEYOND = "beyond rounding"
 OTHER_NETWORK = "another network"
 #: Verdicts that accuse no operator.
-BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
+BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, LEFT_OPEN, NOT_JUDGED})
 #: How hints begin that give the cause of a fault.
 CAUSE = "cause: "
 #: End of the sentence of a fault that the outputs do not show.

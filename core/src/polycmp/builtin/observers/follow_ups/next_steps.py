@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def may_tell_more(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
-    """Return whether all backends run parts of models that can be looked into, and two differ, or one alone fails."""
+    """Return whether all backends show what is inside a model, and two differ, or one alone fails."""
     live = {backend.label: backend for backend in backends}
     differ = any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed)
     if not differ and not _fails_alone(outcome):
         return False
-    if not all(backend.runs_parts for backend in live.values()):
+    if any(backend.contribution is None or backend.inside in ("none", "elsewhere") for backend in live.values()):
         return False
+    models = {item.model.path: item.model for item in live.values() if item.runs_parts}
     try:
-        graphs = [model.graph() for model in {item.model.path: item.model for item in live.values()}.values()]
+        graphs = [model.graph() for model in models.values()]  # to make one of a backend's own may take a run
     except PolycmpError:
         return False
     return all(graph is not None and _has_inner(graph) for graph in graphs)
