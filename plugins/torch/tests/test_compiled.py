@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from polycmp.cli.main import main
+from polycmp.tensors import TensorMetadata
+from polycmp_torch import TorchModel, TorchRunner
 from polycmp_torch.compiled import OPTIMIZATIONS, compile_arguments, optimizations
 from polycmp_torch.options import Options
 
@@ -68,6 +71,23 @@ def test_a_compiled_module_tells_how_it_was_not_called(net, capsys, options, wor
     assert main(["run", *net, *backends, *words, *kinds]) == 0, capsys.readouterr().err
     printed = " ".join(capsys.readouterr().out.split())
     assert (f"asked only with {missing}" in printed) if missing else ("asked only" not in printed)
+
+
+class Asking(torch.nn.Module):
+    """Adds 1 where it is compiled."""
+
+    def forward(self, x):
+        return x + 1 if torch.compiler.is_compiling() else x
+
+
+@torch._dynamo.config.patch(recompile_limit=2)
+def test_each_of_many_runs_of_a_module_is_compiled():
+    """Dynamo compiles the code of a module a few times, and leaves it as it is after that."""
+    model = TorchModel(Asking(), TensorMetadata().add("x", "float32", [2]), ("y",))
+    for left_out in ((), ("pattern_matcher",), ("split_reductions",), ("epilogue_fusion",)):
+        with TorchRunner(model, options=Options(compile=True, disable=left_out)) as runner:
+            [result] = runner.infer({"x": np.zeros(2, np.float32)}).values()
+        assert result.tolist() == [1, 1], left_out
 
 
 def test_the_compiler_that_is_wrong_is_named(net, tmp_path, monkeypatch, capsys):

@@ -155,6 +155,9 @@ class TorchRunner(Runner):
         """Drop the module, and note which calls were not exercised."""
         if self._model is not None and (limits := unasked(self._options, self._contiguous)):
             self.notes.append(limits)
+        if self._model is not None and self._options.compile:
+            # Dynamo counts what it compiled of a module's code: without this, the ninth is left uncompiled, silently.
+            self._torch.compiler.reset()
         self._model = self._call = None
         self._weights, self._parameters = [], {}
 
