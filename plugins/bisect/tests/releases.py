@@ -178,7 +178,7 @@ class Place:
 
     def made(self) -> set[str]:
         """Return the releases of which there is an environment, whole or not."""
-        return {"-".join(path.name.split("-")[:2]) for path in self.environments.glob("*/")}
+        return {"-".join(path.name.split("-")[:2]) for path in self.environments.glob("*") if path.is_dir()}
 
     def polycmp(self, *words: str) -> Done:
         """Run a command as a process of its own would, in this one."""

@@ -125,7 +125,8 @@ def _finish_interrupted(ctx: click.Context, output: str, program: Sequence[str])
         UsageError: Something else was asked for, too.
         FileError: There is nothing, a recording still runs, or a file cannot be written.
     """
-    options = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    named = ctx.params.keys() - {"program"}  # older releases of click hold words that are not there for given
+    options = [name for name in named if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if program or options != ["take_over"]:
         raise UsageError("--take-over goes with no program and no other option", hint=_again(output))
     spool = (located(output) / _SPOOL).absolute()

@@ -82,7 +82,8 @@ class Cache:
     def environments(self) -> list[CachedEnvironment]:
         """Return all environments, the most recently used first, incomplete ones included."""
         environments = []
-        for folder in self.folder.glob("*/") if self.folder.is_dir() else ():
+        entries = self.folder.iterdir() if self.folder.is_dir() else ()
+        for folder in (entry for entry in entries if entry.is_dir()):  # before Python 3.11 glob("*/") names files, too
             marker = folder / _COMPLETE
             try:
                 size = _bytes_in(marker, "size")
