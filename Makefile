@@ -101,7 +101,7 @@ $(LOWEST)/developed: $(TOOLS)/installed $(PROJECTS)
 	$(TOOLS)/bin/uv venv --quiet --clear --python $(LOWEST_PYTHON) $(LOWEST)
 	$(UV) --resolution lowest-direct $(EDITABLE) -e plugins/mcp -e plugins/trt -e plugins/trtexec -e plugins/polygraphy $(FRAMEWORKS:%=-e plugins/%) 'matplotlib>=3.7' 'pytest>=7.4'
 	$(TOOLS)/bin/uv pip freeze --quiet --exclude-editable --python $(LOWEST) > $(LOWEST)/lowest.txt
-	$(UV) --constraint $(LOWEST)/lowest.txt build editables hatchling hypothesis onnx-graphsurgeon pip pytest-timeout pytest-xdist ruff
+	$(UV) --constraint $(LOWEST)/lowest.txt build editables fsspec hatchling hypothesis onnx-graphsurgeon pip pytest-timeout pytest-xdist pyyaml ruff
 	@touch $@
 
 test-lowest: $(LOWEST)/developed

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from packaging.version import Version
 
 INNER, OUTER = 512, 24
 PARTS = (37, 191, 284)
@@ -159,6 +161,8 @@ def normalising(path: Path, kind: str, times: float = 1.0) -> Path:
 @pytest.mark.parametrize("kind", NORMALISATIONS)
 def test_the_mean_of_an_image_of_one_colour_is_rounded(polycmp, tmp_path, kind):
     """Nothing is left of it but the rounding of the mean, which not every kernel has: it may be undecided."""
+    if kind == "LayerNormalization" and Version(onnxruntime.__version__) < Version("1.21"):
+        pytest.skip(f"ONNX Runtime {onnxruntime.__version__} takes the root of a negative variance")
     new, old = normalising(tmp_path / "new.onnx", kind), normalising(tmp_path / "old.onnx", kind)
     colours = np.array([1.2, 0.7, 100.3], np.float32)[:, None, None]
     np.savez(tmp_path / "in.npz", x=np.broadcast_to(colours, (2, 3, 5, 7)))

@@ -74,6 +74,10 @@ def executed(tree: ast.AST) -> Iterator[ast.AST]:
         waiting += reversed(node.orelse if for_checkers else list(ast.iter_child_nodes(node)))
 
 
+#: The standard library's modules; of Python 3.10 `_toml` takes one that is no part of it.
+STANDARD = {*sys.stdlib_module_names, "tomllib"}
+
+
 def undeclared(folder: Path) -> dict[str, str]:
     """Return what a distribution imports and does not declare, each with a file that does."""
     name, declared = distribution(folder)
@@ -81,7 +85,7 @@ def undeclared(folder: Path) -> dict[str, str]:
     for path in sorted((folder / "src").rglob("*.py")):
         for module in imported(path):
             top = module.partition(".")[0]
-            if top not in sys.stdlib_module_names and DISTRIBUTIONS.get(top, normalised(top)) not in {name, *declared}:
+            if top not in STANDARD and DISTRIBUTIONS.get(top, normalised(top)) not in {name, *declared}:
                 found[top] = str(path.relative_to(ROOT))
     return found
 

@@ -58,6 +58,13 @@ def test_infinities_on_both_sides_are_outside_the_tolerance_as_they_are_for_poly
     path, inputs = str(tmp_path / "mask.onnx"), str(tmp_path / "x.npz")
     nodes = [onnx.helper.make_node("Log", ["x"], ["y"]), onnx.helper.make_node("Exp", ["y"], ["z"])]
     ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in "xz"]
-    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:]), ir_version=8), path)
+    onnx.save(
+        onnx.helper.make_model(
+            onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:]),
+            ir_version=8,
+            opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ),
+        path,
+    )
     np.savez(inputs, x=np.array([0.0, 1.0], np.float32))
     assert inside(path, inputs) == {"tensors": 2, "beyond": 1, "clearly": 1}

@@ -16,7 +16,7 @@ from truth.writing import EDITS, REFUSED, RIGHT, SKIPPED, WRONG, Bench, page, tr
 def test_commands_on_random_models(models, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = list(try_all(models, share=0.3))
-    assert len(found) > 20
+    assert len(found) > 10
     assert [f"{item.seed}: {item.edit.name}: {item.why}" for item in found if item.end == WRONG] == []
     assert {item.end for item in found} <= {RIGHT, REFUSED, SKIPPED}
     assert "| all |" in page(found, 1.0)

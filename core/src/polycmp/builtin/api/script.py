@@ -111,7 +111,8 @@ def _runners(script: _Script, plan: Plan, registry: Registry) -> list[str]:
     for index, backend in enumerate(resolve(unread, registry).backends):
         runner = backend.make_runner(runs=False)
         if lacking := missing_modules(registry.find_runner(backend.plan.backend).spec):
-            echo(f"note: the script runs where {' and '.join(lacking)} is installed, which is not so here", err=True)
+            needs = " and ".join(name.replace("|", " or ") for name in lacking)
+            echo(f"note: the script needs {needs}, not installed here", err=True)
         names.append(f"runner_{index}")
         _import_tree(script, runner)
         script.add(f"{names[-1]} = {runner.source()}")

@@ -26,6 +26,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, str], ...]] = {
     # ONNX's own, which it refuses before opset 19
     "DequantizeLinear": ((10, 18, "onnx.reference.ops.op_dequantize_linear:DequantizeLinear_19"),),
     "Det": ((11, _EVER, ".versions:Det_11"),),
+    "Div": ((7, _EVER, ".versions:Div_7"),),
     "Dropout": ((7, 9, ".versions:Dropout_7"),),
     "Flatten": ((1, _EVER, ".versions:Flatten_1"),),
     "GRU": ((7, _EVER, ".recurrent:GRU_14"),),

@@ -98,6 +98,16 @@ class Det_11(Det):  # type: ignore[misc]
         return (result.astype(x.dtype),)
 
 
+class Div_7(OpRun):  # type: ignore[misc]
+    """Div; older releases of ONNX's divide whole numbers as real ones, which rounds large ones."""
+
+    def _run(self, a: Any, b: Any) -> tuple[Any]:
+        if a.dtype.kind not in "iu":
+            return (np.divide(a, b).astype(a.dtype, copy=False),)
+        floor = a // b
+        return (floor + ((a % b != 0) & ((a < 0) != (b < 0))).astype(floor.dtype),)
+
+
 class Dropout_7(OpRun):  # type: ignore[misc]
     """Dropout of opsets 7 to 9, where nothing is dropped and the mask has the type of the data."""
 
