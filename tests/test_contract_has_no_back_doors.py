@@ -81,6 +81,7 @@ LOOKS_AT_SIGNATURES = {
     "plugins/trt/src/polycmp_trt/build/calibrator.py": "a user's own iterables and functions in Python programs",
     "plugins/polygraphy/src/polycmp_polygraphy/mod/exporter.py": "arguments of a program's own loader",
     "plugins/torch/src/polycmp_torch/model.py": "a user's own module, whose arguments name its inputs",
+    "plugins/jax/src/polycmp_jax/model.py": "a user's own function, whose arguments name its inputs",
 }
 
 

@@ -211,7 +211,9 @@ def public_modules():
 #: Calls that change a process for good, and the modules that may: they run in processes that polycmp itself starts, or
 #: put back what they change.
 CHANGES = {
-    r"\bmallopt\b|gc\.(freeze|disable|set_threshold)\(|setrlimit|sched_setaffinity|umask\(|faulthandler\.": set(),
+    r"\bmallopt\b|gc\.(freeze|disable|set_threshold)\(|setrlimit|sched_setaffinity|umask\(|faulthandler\.": {
+        "engine_child.py"
+    },
     r"os\.environ\[[^]]*\] *=[^=]|os\.environ\.(setdefault|update|pop)|putenv|\bsetlocale\(": {
         "model.py",
         "_environment.py",
@@ -219,7 +221,7 @@ CHANGES = {
         "child.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
-    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "process.py", "program.py", "start.py"},
+    r"signal\.signal\(": {"_shutdown.py", "_supervisor.py", "engine_child.py", "process.py", "program.py", "start.py"},
 }
 
 
