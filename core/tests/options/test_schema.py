@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import pytest
+from option_kinds import FIELDS
 
 from polycmp.errors import UsageError
-from polycmp.options import option_fields, option_schema
-from polycmp.spec import opt
+from polycmp.options import option_schema
 
 jsonschema = pytest.importorskip("jsonschema", reason="it comes with check-jsonschema, of the group dev")
-
-
-@dataclass(frozen=True)
-class Options:
-    """One option of each kind."""
-
-    flag: bool = opt(False, help="A switch.")
-    count: int = opt(3, help="A number.")
-    share: float = opt(0.5, help="A share.")
-    word: str = opt("", help="A word.")
-    kind: str = opt("a", help="One of two.", choices=("a", "b"))
-    names: tuple[str, ...] = opt((), help="Names.")
-    bare: tuple[str, ...] = opt((), help="All, or some.", bare="*")
-    bounds: Mapping[str, float] = opt({}, help="By name.")
-    groups: tuple[tuple[str, ...], ...] = opt((), help="Sets of names.")
-
-
-FIELDS = {item.name: item for item in option_fields(Options)}
 
 
 @pytest.mark.parametrize(
