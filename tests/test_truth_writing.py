@@ -11,12 +11,12 @@ from truth.writing import EDITS, REFUSED, RIGHT, SKIPPED, WRONG, Bench, page, tr
 
 @pytest.mark.parametrize(
     "models",
-    [range(3), *(pytest.param(range(first, first + 8), marks=pytest.mark.corpus) for first in range(0, 80, 8))],
+    [range(4), *(pytest.param(range(first, first + 8), marks=pytest.mark.corpus) for first in range(0, 80, 8))],
 )
 def test_commands_on_random_models(models, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = list(try_all(models, share=0.3))
-    assert len(found) > 10
+    assert len(found) > 20
     assert [f"{item.seed}: {item.edit.name}: {item.why}" for item in found if item.end == WRONG] == []
     assert {item.end for item in found} <= {RIGHT, REFUSED, SKIPPED}
     assert "| all |" in page(found, 1.0)
