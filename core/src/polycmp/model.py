@@ -158,7 +158,7 @@ class Model:
         Raises:
             ModelError: The file cannot be read.
         """
-        return self._graph
+        return self._part_graph if self.is_part else self._reading.graph
 
     def shown_graph(self) -> ModelGraph:
         """Return the model as a graph, as `graph` does.
@@ -166,14 +166,13 @@ class Model:
         Raises:
             ModelError: The file cannot be read, or its loader has no view of it.
         """
-        if self._graph is None:
+        graph = self.graph()
+        if graph is None:
             raise ModelError(f"the loader of {self.kind} models does not show their operators", whose=self.path)
-        return self._graph
+        return graph
 
     @cached_property
-    def _graph(self) -> ModelGraph | None:
-        if not self.is_part:
-            return self._reading.graph
+    def _part_graph(self) -> ModelGraph | None:
         with self._using("cannot be read") as tools:
             return tools.graph(self.load(self.kind))
 
@@ -190,7 +189,7 @@ class Model:
         """
         part = copy.copy(self)
         part._loader = loader  # noqa: SLF001 - its own
-        part.__dict__.pop("_graph", None)
+        part.__dict__.pop("_part_graph", None)
         if not same_inputs:
             part.input_shapes = {}
             part.data_loader = None
@@ -217,7 +216,6 @@ class Model:
         made.settings = replace(self.settings, backend_options=given)
         if self.registry.tools(self._reader).options_of in {*given, *former} and not self.is_part:
             made._reading = made._new_reading()  # noqa: SLF001 - its own
-            made.__dict__.pop("_graph", None)
         return made
 
     def _loaders_for(self, kinds: Iterable[str]) -> list[Contributed[LoaderSpec]]:
