@@ -124,7 +124,7 @@ class ModelGraph(Protocol):
 class PerturbableGraph(ModelGraph, Protocol):
     """A graph whose tensors can be perturbed as rounding does; a `ModelGraph` need not be one."""
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> ModelGraph | None:
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata) -> ModelGraph | None:
         """Return the model with tensors that are perturbed at random by up to what rounding changes them.
 
         Inputs are left as they are: the caller perturbs what it feeds.
@@ -132,6 +132,7 @@ class PerturbableGraph(ModelGraph, Protocol):
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
+            inputs: Types and shapes of what the caller will feed.
 
         Returns:
             The model, with the same names; None if this model cannot be changed so.

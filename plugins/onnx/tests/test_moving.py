@@ -10,9 +10,11 @@ from onnx.reference import ReferenceEvaluator
 
 from polycmp.graph import PerturbableGraph
 from polycmp.precision import UNITS
+from polycmp.tensors import TensorMetadata
 from polycmp_onnx.model_graph import OnnxGraph
 
 X = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
+FED = TensorMetadata.from_feed_dict({"x": X})
 
 
 def model(nodes, outputs, weights=(), *, opset=17):
@@ -27,7 +29,7 @@ def model(nodes, outputs, weights=(), *, opset=17):
 
 
 def run(proto, kinds, seed=1):
-    perturbed = OnnxGraph(proto).perturbed(kinds, seed)
+    perturbed = OnnxGraph(proto).perturbed(kinds, seed, FED)
     assert perturbed is not None
     names = [value.name for value in proto.graph.output]
     return dict(zip(names, ReferenceEvaluator(perturbed.mark(names)()).run(names, {"x": X}), strict=True))
@@ -50,7 +52,7 @@ def test_a_single_number_moves_in_both_directions():
     proto = model(nodes, [("y", TensorProto.FLOAT)])
     shares = []
     for seed in range(1, 17):
-        moved = OnnxGraph(proto).perturbed({"": "float16"}, seed)
+        moved = OnnxGraph(proto).perturbed({"": "float16"}, seed, FED)
         session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString())
         shares.append(float(session.run(None, {"x": X})[0]) / float(np.exp(X.max())) - 1)
     assert min(shares) < -UNITS["float16"] / 4
@@ -138,7 +140,7 @@ def test_coarse_numbers_of_a_float16_model_move_too():
 
 def test_an_old_model_cannot_be_changed_so():
     proto = model([helper.make_node("Exp", ["x"], ["y"])], [("y", TensorProto.FLOAT)], opset=7)
-    assert OnnxGraph(proto).perturbed({"": "float16"}, 1) is None
+    assert OnnxGraph(proto).perturbed({"": "float16"}, 1, FED) is None
     assert isinstance(OnnxGraph(proto), PerturbableGraph)
 
 
@@ -152,3 +154,42 @@ def test_whole_numbers_move_from_the_first_that_a_type_does_not_hold_with_its_ne
     assert not moved[:, 1::4].any()
     assert moved[:, 2::4].any()
     assert moved[:, 3::4].any()
+
+
+@pytest.mark.parametrize("opset", [9, 17])
+def test_each_tensor_moves_by_random_numbers_of_its_own(opset):
+    nodes = [helper.make_node("Exp", ["x"], [name]) for name in ("a", "b", "c")]
+    moved = run(model(nodes, [(name, TensorProto.FLOAT) for name in "abc"], opset=opset), {"": "float16"})
+    errors = np.stack([(moved[name] / np.exp(X) - 1).ravel() for name in "abc"])
+    assert np.abs(np.corrcoef(errors) - np.eye(3)).max() < 0.3
+
+
+def test_what_has_a_shape_that_only_the_run_tells_moves_too():
+    nodes = [
+        helper.make_node("Greater", ["x", "zero"], ["positive"]),
+        helper.make_node("Compress", ["x", "chosen"], ["some"], axis=1),
+        helper.make_node("Exp", ["some"], ["y"]),
+        helper.make_node("ReduceMax", ["positive_number"], ["chosen_number"], axes=[0], keepdims=0),
+        helper.make_node("Cast", ["positive"], ["positive_number"], to=TensorProto.FLOAT),
+        helper.make_node("Cast", ["chosen_number"], ["chosen"], to=TensorProto.BOOL),
+    ]
+    order = [nodes[place] for place in (0, 4, 3, 5, 1, 2)]
+    proto = model(order, [("y", TensorProto.FLOAT)], [("zero", np.float32(0))])
+    exact = ReferenceEvaluator(proto).run(None, {"x": X})[0]
+    share = run(proto, {"": "float16"})["y"] / exact - 1
+    assert UNITS["float16"] / 2 < np.abs(share).max() < 3.01 * UNITS["float16"]
+
+
+def test_a_shape_that_a_file_declares_wrongly_stops_nothing():
+    """ONNX infers nothing of an operator that it does not know, of which the file says what one of its inputs made."""
+    import onnxruntime
+
+    gelu = helper.make_node("Gelu", ["x"], ["g"], domain="com.microsoft")
+    proto = model([gelu, helper.make_node("Exp", ["g"], ["y"])], [("y", TensorProto.FLOAT)])
+    proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    proto.graph.value_info.append(helper.make_tensor_value_info("g", TensorProto.FLOAT, [1, 64]))
+    moved = OnnxGraph(proto).perturbed({"": "float16"}, 1, FED)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString(), options)
+    assert session.run(None, {"x": X})[0].shape == X.shape

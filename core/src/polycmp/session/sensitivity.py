@@ -17,7 +17,7 @@ from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Step, copy_feed
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
-from polycmp.tensors import Feed, FeedPerRun, dtype_class, to_numpy
+from polycmp.tensors import Feed, FeedPerRun, TensorMetadata, dtype_class, to_numpy
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -348,7 +348,8 @@ def _moved_by_weights(
 
     changed = None
     if outputs and isinstance(graph, PerturbableGraph) and backend.inside == "graph":
-        changed = graph.perturbed(dict.fromkeys(last_weights(graph), _STEPS), _AT_RANDOM)
+        kinds = dict.fromkeys(last_weights(graph), _STEPS)
+        changed = graph.perturbed(kinds, _AT_RANDOM, TensorMetadata.from_feed_dict(feed))
     if changed is not None:
         with _running(backend, changed.mark(list(outputs))) as run:
             moved_outputs = run.infer_beside(feed)

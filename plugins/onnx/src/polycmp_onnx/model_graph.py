@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnx
 
@@ -40,6 +40,18 @@ if TYPE_CHECKING:
 _SHOWN = 16
 
 
+class _Inferred(NamedTuple):
+    """What ONNX infers of a model for inputs of some shapes.
+
+    Attributes:
+        types: Types and shapes of its tensors; what the file declares of those of which nothing is inferred.
+        shapes: Shapes that are inferred whole, by name.
+    """
+
+    types: TensorMetadata
+    shapes: Mapping[str, tuple[int, ...]]
+
+
 class OnnxGraph:
     """An ONNX model as `polycmp.graph.ModelGraph` describes.
 
@@ -56,7 +68,7 @@ class OnnxGraph:
         self.external = external
         self._view = GraphView(model.graph)
         self._known_types = types
-        self._inferred: dict[tuple[Any, ...], TensorMetadata] = {}
+        self._inferred: dict[tuple[Any, ...], _Inferred] = {}
 
     @cached_property
     def inputs(self) -> TensorMetadata:
@@ -103,13 +115,16 @@ class OnnxGraph:
         Args:
             inputs: Name, type and shape of what will be fed.
         """
+        return TensorMetadata(self._for_inputs(inputs).types)
+
+    def _for_inputs(self, inputs: TensorMetadata) -> _Inferred:
         entries = [inputs.get(value.name) for value in self.model.graph.input]
         fed = tuple(None if item is None else (item.dtype, item.shape and tuple(item.shape)) for item in entries)
         if fed not in self._inferred:
             self._inferred[fed] = self._infer(inputs)
-        return TensorMetadata(self._inferred[fed])
+        return self._inferred[fed]
 
-    def _infer(self, inputs: TensorMetadata) -> TensorMetadata:
+    def _infer(self, inputs: TensorMetadata) -> _Inferred:
         small = structure(self.model)
         for value in small.graph.input:
             entry = inputs.get(value.name)
@@ -132,7 +147,8 @@ class OnnxGraph:
         metadata = TensorMetadata()
         for name, value in values.items():
             metadata.add(name, element_type(value), shape_of(value))
-        return metadata
+        shapes = {name: dims for name in known if (dims := _fixed(metadata[name].shape)) is not None}
+        return _Inferred(metadata, shapes)
 
     def enter(
         self, node: GraphNode, held: Mapping[str, NDArray[Any]]
@@ -173,16 +189,17 @@ class OnnxGraph:
         """
         return _Part(self, None, tuple(outputs))
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
+    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata) -> OnnxGraph | None:
         """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes.
 
         Args:
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
+            inputs: Types and shapes of what the caller will feed.
         """
         if not can_move(self.model):
             return None
-        model = moved_model(self.model, self._types, kinds, seed)
+        model = moved_model(self.model, self._types, self._for_inputs(inputs).shapes, kinds, seed)
         external = None if self.external is None else replace(self.external, model=model)
         return OnnxGraph(model, external, self._types)  # of one name the tensors of both have one type
 
@@ -311,6 +328,12 @@ def open_graph(loader: Any) -> OnnxGraph:
 def _says_more(inferred: Any, declared: Any) -> bool:
     """Return whether to take the inferred type: after an operator that ONNX does not know, it has no shape."""
     return inferred.HasField("type") and (shape_of(inferred) is not None or declared is None)
+
+
+def _fixed(shape: Sequence[int | str] | None) -> tuple[int, ...] | None:
+    """Return a shape all of whose dimensions are known; None of others."""
+    dims = [dim for dim in shape or () if isinstance(dim, int) and dim >= 0]
+    return None if shape is None or len(dims) < len(shape) else tuple(dims)
 
 
 def _has_rank(declared: Any, rank: int) -> bool:

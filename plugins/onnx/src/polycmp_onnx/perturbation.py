@@ -1,14 +1,18 @@
 """Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
 
 After each operator that calculates come a few that add random numbers of that size, so that any backend that runs
-the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike. For
-steps of a scale, every other model has them rounded to the nearest step, which loses all of a channel that lie below
-half of one; in the others they move at random, so that one chance does not speak for all. Whole numbers stay, which
-are mostly exact.
+the model shows what rounding makes of it. Drawing numbers often takes longer than the operator does (7 ns each in ONNX
+Runtime, on one core of however many): those of a run are drawn once, as many as its largest tensor needs, and each
+tensor takes them from another place on.
+
+Weights are rounded, since rounding moves the same weight always alike. For steps of a scale, every other model has
+them rounded to the nearest step, which loses all of a channel that lie below half of one; in the others they move at
+random, so that one chance does not speak for all. Whole numbers stay, which are mostly exact.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 #: The version of ONNX's operators from which on those that are added have the form used here.
 OLDEST = 8
-#: Types of real numbers that `RandomUniformLike` and arithmetic of all backends know.
+#: Types of real numbers that operators that draw random ones, and arithmetic, of all backends know.
 _WIDE = {TensorProto.FLOAT, TensorProto.DOUBLE}
 _REAL = {*_WIDE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 _CAST = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
@@ -47,8 +51,11 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
-#: How far apart the seeds of bodies are, so that their random numbers are others than those around them.
-_APART = 7919
+#: From how many places of the random numbers on tensors take theirs. A prime number, so that tensors of one size come
+#: round to a place again after as many (choice).
+_PLACES = 65537
+#: The version of ONNX's operators from which on `Slice` reads where to cut.
+_SLICE_READS = 10
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
 _FEWEST_LEVELS = 255.0
 
@@ -83,6 +90,7 @@ class _Tensor(NamedTuple):
         element: Element type, a value of `TensorProto.DataType`.
         beside_one: Whether it is approximated as exactly as numbers around 1 need.
         rank: Number of dimensions of a weight.
+        shape: Its shape; None where only the run tells.
         terms: Name of a tensor of the same shape with the root of the sum of the squares of the terms that each number
             adds up; empty where it is no sum.
     """
@@ -92,6 +100,7 @@ class _Tensor(NamedTuple):
     element: int
     beside_one: bool = False
     rank: int = 1
+    shape: tuple[int, ...] | None = None
     terms: str = ""
 
     @property
@@ -106,44 +115,51 @@ def can_move(model: ModelProto) -> bool:
     return opset_of(model) >= OLDEST
 
 
-def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int) -> ModelProto:
+def moved_model(
+    model: ModelProto,
+    types: Mapping[str, Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    kinds: Mapping[str, Rounding],
+    seed: int,
+) -> ModelProto:
     """Return a model whose tensors move; its weights lie where they lay.
 
     Args:
         model: The model; it is not changed.
         types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
+        shapes: Shapes of its tensors as far as they are known before it runs, by name.
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
     """
     moved = onnx.ModelProto()
     moved.CopyFrom(model)
-    _move_graph(moved.graph, {**types, **_types_in_bodies(model)}, kinds, opset_of(model), seed)
+    written = _Written(opset_of(model), seed)
+    _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
     return moved
 
 
 def _move_graph(
+    written: _Written,
     graph: GraphProto,
     types: Mapping[str, Any],
+    shapes: Mapping[str, tuple[int, ...]],
     kinds: Mapping[str, Rounding],
-    version: int,
-    seed: int,
     outside: Set[str] = frozenset(),
 ) -> None:
     """Have the tensors of a graph move, and those in the bodies of its operators.
 
     Args:
+        written: Where to write its operators.
         graph: The graph, which is changed.
         types: Types of the tensors as far as they are known, by name.
+        shapes: Shapes of the tensors as far as they are known before it runs, by name.
         kinds: Types that tensors are rounded to, by name.
-        version: The version of ONNX's operators.
-        seed: Seed of the random numbers.
         outside: Tensors of the graphs around this one that depend on the model's inputs.
     """
-    written = _Written(seed)
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
         name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
-        if name not in fed and _move_weight(written, name, kind, item, version):
+        if name not in fed and _move_weight(written, name, kind, item):
             item.name = f"{name}/exact"
     follows, moving = {*outside, *fed}, set[str]()
     for node in graph.node:
@@ -153,11 +169,12 @@ def _move_graph(
         written.keep(node)
         bodies = list(subgraphs(node))
         for body in bodies:
-            _move_graph(body, types, kinds, version, seed + _APART * written.places, follows)
+            # A body draws anew whenever it runs, and its shapes may be others then.
+            _move_graph(written.inner(), body, types, {}, kinds, follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
         if held is not None:
             name = node.output[0]
-            if _move_weight(written, name, kinds.get(name, kinds.get("", "")), held, version):
+            if _move_weight(written, name, kinds.get(name, kinds.get("", "")), held):
                 node.output[0] = f"{name}/exact"
         if node.op_type in _SHAPES or follows.isdisjoint(reads(node)):
             continue
@@ -173,12 +190,11 @@ def _move_graph(
             if name and kind and moves and element in _REAL:
                 node.output[place] = f"{name}/exact"
                 moving.add(name)
-                before = written.places
                 terms = _write_terms(written, node, name, kind, element)
-                _write_moved(written, _Tensor(name, kind, element, node.op_type in BESIDE_ONE, terms=terms), before)
-    nodes = written.nodes
+                beside_one = node.op_type in BESIDE_ONE
+                _write_moved(written, _Tensor(name, kind, element, beside_one, shape=shapes.get(name), terms=terms))
     del graph.node[:]
-    graph.node.extend(nodes)
+    graph.node.extend(written.all())
 
 
 def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding], types: Mapping[str, Any]) -> None:
@@ -194,7 +210,7 @@ def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Roundi
     kind, element = kinds.get(read, kinds.get("", "")), _element(types.get(read))
     if kind and element in _REAL:
         written.add("Identity", (read,), f"{name}/exact")
-        _write_moved(written, _Tensor(name, kind, element), written.places)
+        _write_moved(written, _Tensor(name, kind, element))
         node.input[0] = name
 
 
@@ -204,24 +220,68 @@ class _Written:
     Making a session takes as long as a graph has operators.
 
     Args:
+        version: The version of ONNX's operators.
         seed: Seed of the random numbers of the graph.
 
     Attributes:
-        nodes: The operators, in their order.
-        seed: Seed of the random numbers of the graph.
-        places: Another number for each tensor, which its seed goes with. By how much it grows means nothing, but stays:
-            with other seeds a model moves by other random numbers, and bounds that were printed change.
+        nodes: The operators, in their order, without those that draw random numbers for all of them.
+        version: The version of ONNX's operators.
+        in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, version: int, seed: int) -> None:
         self.nodes: list[NodeProto] = []
-        self.seed, self.places = seed, 0
+        self.version, self.in_steps = version, bool(seed % 2)
+        self._seeds = random.Random(seed)
         self._shared: dict[tuple[object, ...], str] = {}
+        self._drawn: dict[tuple[float, int], str] = {}
+        self._taken, self._length = 0, 0
+
+    def inner(self) -> _Written:
+        """Return where to write the operators of a body, with random numbers of its own."""
+        written = _Written(self.version, self._seeds.getrandbits(24))
+        written.in_steps = self.in_steps
+        return written
 
     def keep(self, node: NodeProto) -> None:
         """Take an operator of the model."""
         self.nodes.append(node)
-        self.places += 1
+
+    def all(self) -> list[NodeProto]:
+        """Return the operators, first those that draw random numbers."""
+        drawing = []
+        for (width, element), name in self._drawn.items():
+            drawn = {"low": -width, "high": width, "dtype": element, "shape": (self._length,), "seed": self._seed()}
+            drawing.append(helper.make_node("RandomUniform", (), (name,), **drawn))
+        return [*drawing, *self.nodes]
+
+    def random(self, exact: str, shape: tuple[int, ...] | None, width: float, element: int, output: str) -> str:
+        """Add what makes random numbers for a tensor, and return their name.
+
+        Args:
+            exact: Name of the tensor.
+            shape: Its shape; None where only the run tells.
+            width: The largest that they may be, of either sign.
+            element: The element type.
+            output: Name of the random numbers.
+        """
+        if shape is None or self.version < _SLICE_READS:
+            like = {"low": -width, "high": width, "dtype": element, "seed": self._seed()}
+            return self.add("RandomUniformLike", (exact,), output, **like)
+        start, size = self._taken % _PLACES, math.prod(shape)
+        self._taken, self._length = self._taken + size, max(self._length, start + size)
+        drawn = self._drawn.setdefault((width, element), f"{output}/drawn")
+        cut = [self.constant((index,), TensorProto.INT64, f"{output}/from_{index}") for index in (start, start + size)]
+        taken = self.add("Slice", (drawn, *cut), f"{output}/taken")
+        return self.add("Reshape", (taken, self.constant(shape, TensorProto.INT64, f"{output}/shape")), output)
+
+    def _seed(self) -> float:
+        """Return another random seed each time, of the 24 bits that an attribute holds.
+
+        The first random number of ONNX Runtime goes with the seed: seeds in a row, or evenly spread ones, make errors
+        that cancel each other in a way that those of rounding do not.
+        """
+        return float(self._seeds.getrandbits(24))
 
     def add(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
         """Add an operator, and return the name of what it makes.
@@ -245,7 +305,7 @@ class _Written:
             element: The element type.
             output: Name of the constant, if it is added.
         """
-        array = np.array(value, np.float64 if element == TensorProto.DOUBLE else np.float32)
+        array = np.array(value, helper.tensor_dtype_to_np_dtype(element))
         key = element, array.shape, array.tobytes()
         if key not in self._shared:
             self._shared[key] = self.add("Constant", (), output, value=onnx.numpy_helper.from_array(array))
@@ -269,15 +329,6 @@ def _types_in_bodies(model: ModelProto) -> dict[str, Any]:
     return types
 
 
-def _scattered(seed: int) -> float:
-    """Return a random seed for each number, of the 24 bits that an attribute holds.
-
-    The first random number of ONNX Runtime goes with the seed: seeds in a row, or evenly spread ones, make errors that
-    cancel each other in a way that those of rounding do not.
-    """
-    return float(random.Random(seed).getrandbits(24))
-
-
 def _is_coarse(kind: Rounding) -> bool:
     return not isinstance(kind, str) or unit_of(kind) > UNITS["float32"]
 
@@ -286,7 +337,7 @@ def _element(value: Any) -> int:
     return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
 
 
-def _move_weight(written: _Written, name: str, kind: Rounding, held: TensorProto, version: int) -> bool:
+def _move_weight(written: _Written, name: str, kind: Rounding, held: TensorProto) -> bool:
     """Write the operators that make a weight of its exact numbers; return whether it moves at all.
 
     Args:
@@ -294,23 +345,21 @@ def _move_weight(written: _Written, name: str, kind: Rounding, held: TensorProto
         name: The weight's name.
         kind: The type that it is rounded to, or the step.
         held: Numbers of the tensor.
-        version: The version of ONNX's operators.
     """
     if held.data_type not in _REAL:
         return False
-    if _CAST_SINCE.get(str(kind), version + 1) <= version:
+    if _CAST_SINCE.get(str(kind), written.version + 1) <= written.version:
         written.add("Cast", (f"{name}/exact",), f"{name}/coarse", to=_CAST[str(kind)])
         written.add("Cast", (f"{name}/coarse",), name, to=held.data_type)
-        written.places += 2
         return True
     if len(held.dims) < 2 or not _is_coarse(kind):
         return False
-    tensor = _Tensor(name, kind, held.data_type, rank=len(held.dims))
+    tensor = _Tensor(name, kind, held.data_type, rank=len(held.dims), shape=tuple(held.dims))
     in_steps = not isinstance(kind, str) or _STEPS.get(kind, 0.0) >= _FEWEST_LEVELS
-    if in_steps and written.seed % 2:
+    if in_steps and written.in_steps:
         _write_in_steps(written, tensor)
     else:
-        _write_moved(written, tensor, written.places)
+        _write_moved(written, tensor)
     return True
 
 
@@ -329,7 +378,6 @@ def _write_in_steps(written: _Written, tensor: _Tensor) -> None:
     following = add("Add", (steps, written.constant(0.5, wide, f"{name}/half")), f"{name}/next")
     codes = add("Floor", (following,), f"{name}/codes")  # Round came with a later version of ONNX's operators
     add("Cast", (add("Mul", (codes, step), f"{name}/rounded"),), name, to=tensor.element)
-    written.places += 17 if isinstance(tensor.kind, str) else 10
 
 
 def _write_range(written: _Written, name: str, exact: str, element: int) -> str:
@@ -372,17 +420,15 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
     last.attribute.extend(item for key, item in attributes.items() if key in attribute_names and key != "alpha")
     if "alpha" in attributes:
         last.attribute.append(helper.make_attribute("alpha", attributes["alpha"].f ** 2))
-    written.places += 7
     return written.add("Sqrt", (sum_of_squares,), f"{name}/terms")
 
 
-def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
+def _write_moved(written: _Written, tensor: _Tensor) -> None:
     """Write the operators that make a tensor of its exact numbers.
 
     Args:
         written: Where to write them.
         tensor: The tensor.
-        place: The number of its own that its seed goes with.
     """
     name, add = tensor.name, written.add
     wide = tensor.element if tensor.element in _WIDE else TensorProto.FLOAT
@@ -390,11 +436,9 @@ def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
     exact = add("Cast", (f"{name}/exact",), f"{name}/wide", to=wide) if is_cast else f"{name}/exact"
     if not isinstance(tensor.kind, str):
         width, size = 0.5, written.constant(tensor.steps, wide, f"{name}/any_step")
-        written.places += 1
     elif tensor.kind in _STEPS:
         share = written.constant(0.5 / _STEPS[tensor.kind], wide, f"{name}/share")
         width, size = 1.0, add("Mul", (_write_range(written, name, exact, wide), share), f"{name}/half_step")
-        written.places += 8
     else:
         unit = UNITS[tensor.kind]
         beside_one = tensor.beside_one and unit >= UNITS["float32"]
@@ -405,21 +449,14 @@ def _write_moved(written: _Written, tensor: _Tensor, place: int) -> None:
         bounds = [written.constant(least, wide, f"{name}/least")] if least else []
         bounds += [tensor.terms] if tensor.terms else []
         size = add("Max", (magnitude, *bounds), f"{name}/size") if bounds else magnitude
-        written.places += 7
         if not beside_one:
             is_rounded = _write_is_rounded(written, name, magnitude, unit, wide)
             size = add("Mul", (size, is_rounded), f"{name}/size_rounded")
-            written.places += 10
-    moved = add(
-        "RandomUniformLike", (exact,), f"{name}/random",
-        low=-width, high=width, dtype=wide, seed=_scattered(written.seed + place),
-    )  # fmt: skip
+    moved = written.random(exact, tensor.shape, width, wide, f"{name}/random")
     away = add("Mul", (size, moved), f"{name}/away")
     result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
-    written.places += 3
     if is_cast:
         add("Cast", (result,), name, to=tensor.element)
-        written.places += 2
 
 
 def _write_is_rounded(written: _Written, name: str, magnitude: str, unit: float, wide: int) -> str:

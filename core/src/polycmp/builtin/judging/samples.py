@@ -23,7 +23,7 @@ from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.precision import unit_of
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
-from polycmp.tensors import Feed, to_numpy
+from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
 log: logging.Logger = logging.getLogger("polycmp.session")
@@ -238,7 +238,7 @@ def _moved_tensors(
     """
 
     def runs(seeds: Sequence[int]) -> Iterator[Tensors]:
-        changed = graph.perturbed(kinds, seeds[0])
+        changed = graph.perturbed(kinds, seeds[0], TensorMetadata.from_feed_dict(feed))
         if changed is None:
             return iter(())
         feeds = (perturbed_inputs(feed, kinds, each) for each in seeds)
