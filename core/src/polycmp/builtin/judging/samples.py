@@ -32,8 +32,8 @@ AFFORDABLE = 1 << 30
 #: From so many seconds on it is said how long measuring takes; and before the first run what it costs, from so many
 #: bytes of weights on, whose sessions take about that long (choice).
 _NOTICEABLE, _LARGE = 2.0, 1 << 26
-#: How much longer than the model as it is one with moved tensors runs (measured on 2026-11-27, float32: 4.1 to 5.6
-#: times for ResNet-50, 5.5 for MiniLM, 2.6 to 7.5 for convolutions).
+#: How much longer than the model as it is one with moved tensors runs (measured on 2026-11-29, float32, ResNet-50,
+#: MiniLM and convolutions: 4.2 to 6.2 times on one core, 4.7 to 11.1 times on 16).
 _MOVED_COST = 5.0
 
 
