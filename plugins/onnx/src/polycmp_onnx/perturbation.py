@@ -56,6 +56,8 @@ _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0,
 _PLACES = 65537
 #: The version of ONNX's operators from which on `Slice` reads where to cut.
 _SLICE_READS = 10
+#: The one from which on `Clip` reads where to cut, for all real numbers.
+_CLIP_READS = 12
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
 _FEWEST_LEVELS = 255.0
 
@@ -255,6 +257,22 @@ class _Written:
             drawing.append(helper.make_node("RandomUniform", (), (name,), **drawn))
         return [*drawing, *self.nodes]
 
+    def clip(self, read: str, most: float, element: int, output: str) -> str:
+        """Add what cuts off a tensor's numbers beyond a magnitude, and return its name.
+
+        ONNX Runtime spreads `Clip` over the cores, but neither `Abs` nor `Min`.
+
+        Args:
+            read: Name of the tensor.
+            most: The magnitude.
+            element: The element type.
+            output: Name of what is left.
+        """
+        low, high = (self.constant(edge, element, f"{output}/{edge}") for edge in (-most, most))
+        if self.version >= _CLIP_READS:
+            return self.add("Clip", (read, low, high), output)
+        return self.add("Min", (self.add("Max", (read, low), f"{output}/not_below"), high), output)
+
     def random(self, exact: str, shape: tuple[int, ...] | None, width: float, element: int, output: str) -> str:
         """Add what makes random numbers for a tensor, and return their name.
 
@@ -444,13 +462,13 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
         beside_one = tensor.beside_one and unit >= UNITS["float32"]
         width = unit if unit > UNITS["float32"] else (_APPROXIMATED if beside_one else 2.0) * unit
         least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
-        highest = written.constant(_LARGEST, wide, f"{name}/highest")
-        magnitude = add("Min", (add("Abs", (exact,), f"{name}/any_magnitude"), highest), f"{name}/magnitude")
+        size = finite = written.clip(exact, _LARGEST, wide, f"{name}/finite")
         bounds = [written.constant(least, wide, f"{name}/least")] if least else []
         bounds += [tensor.terms] if tensor.terms else []
-        size = add("Max", (magnitude, *bounds), f"{name}/size") if bounds else magnitude
+        if bounds:
+            size = add("Max", (add("Abs", (finite,), f"{name}/magnitude"), *bounds), f"{name}/size")
         if not beside_one:
-            is_rounded = _write_is_rounded(written, name, magnitude, unit, wide)
+            is_rounded = _write_is_rounded(written, name, finite, unit, wide)
             size = add("Mul", (size, is_rounded), f"{name}/size_rounded")
     moved = written.random(exact, tensor.shape, width, wide, f"{name}/random")
     away = add("Mul", (size, moved), f"{name}/away")
@@ -459,8 +477,8 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
         add("Cast", (result,), name, to=tensor.element)
 
 
-def _write_is_rounded(written: _Written, name: str, magnitude: str, unit: float, wide: int) -> str:
-    """Write the operators that make 1 of numbers that a type rounds, else 0; return its name.
+def _write_is_rounded(written: _Written, name: str, exact: str, unit: float, wide: int) -> str:
+    """Write the operators that make 1 or -1 of numbers that a type rounds, else 0; return its name.
 
     Whole numbers that the type holds are often exact, and what counts or compares them jumps. It holds them all up to
     the inverse of its unit: of what is larger the floor of any number below that is left.
@@ -468,11 +486,10 @@ def _write_is_rounded(written: _Written, name: str, magnitude: str, unit: float,
     Args:
         written: Where to write them.
         name: Name of the tensor.
-        magnitude: Name of the magnitudes of its numbers.
+        exact: Name of its numbers, all of them finite.
         unit: Unit roundoff of the type.
         wide: The element type to calculate in.
     """
-    add, most = written.add, written.constant(1.0 / unit - 1.0, wide, f"{name}/most_whole")
-    whole = add("Floor", (add("Min", (magnitude, most), f"{name}/at_most"),), f"{name}/whole")
-    broken = add("Ceil", (add("Sub", (magnitude, whole), f"{name}/broken"),), f"{name}/is_broken")
-    return add("Min", (broken, written.constant(1.0, wide, f"{name}/one")), f"{name}/is_rounded")
+    add, at_most = written.add, written.clip(exact, 1.0 / unit - 1.0, wide, f"{name}/at_most")
+    broken = add("Sub", (exact, add("Floor", (at_most,), f"{name}/whole")), f"{name}/broken")
+    return written.clip(add("Ceil", (broken,), f"{name}/is_broken"), 1.0, wide, f"{name}/is_rounded")
