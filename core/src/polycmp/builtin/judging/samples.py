@@ -33,7 +33,7 @@ AFFORDABLE = 1 << 30
 #: bytes of weights on, whose sessions take about that long (choice).
 _NOTICEABLE, _LARGE = 2.0, 1 << 26
 #: How much longer than the model as it is one with moved tensors runs (measured on 2026-11-29, float32, ResNet-50,
-#: MiniLM and convolutions: 4.2 to 6.2 times on one core, 4.7 to 11.1 times on 16).
+#: MiniLM and convolutions: 4.2 to 6.2 times on one core, 3.0 to 5.9 times on 16).
 _MOVED_COST = 5.0
 
 
