@@ -46,6 +46,7 @@ from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
     cast_weights,
+    computed_codes,
     own_types,
     quantised_tensors,
     round_alike,
@@ -391,6 +392,14 @@ class RoundingTolerances:
         """Return whether a tensor is none of the outputs that the reference's file has."""
         return bool(self._finals) and self.name_of(output, self._reference) not in self._finals
 
+    def holds_codes(self, output: str) -> bool:
+        """Return whether whole numbers in an output stand for real ones, as the steps of a scale do."""
+        return self.name_of(output, self._reference) in self._codes
+
+    @cached_property
+    def _codes(self) -> frozenset[str]:
+        return frozenset() if self._known_graph is None else computed_codes(self._known_graph)
+
     @cached_property
     def _finals(self) -> frozenset[str]:
         described = self._reference.model.describe_file()
@@ -442,6 +451,10 @@ class PairRounding:
     def is_inner(self, output: str) -> bool:
         """Return whether operators read the tensor, which is no output of the model."""
         return self._tolerances.is_inner(output)
+
+    def holds_codes(self, output: str) -> bool:
+        """Return whether whole numbers in an output stand for real ones, as the steps of a scale do."""
+        return not self.is_inner(output) and self._tolerances.holds_codes(output)
 
     def network(self) -> tuple[Network, str]:
         """Return what the files of both sides hold, told without a run, and what is said of it."""

@@ -55,6 +55,11 @@ class RoundingSource(Protocol):
         """Return whether operators read the tensor, which is no output of the model."""
         ...
 
+    def holds_codes(self, output: str) -> bool:
+        """Return whether whole numbers in a tensor stand for real ones, as steps of a scale do: asked of outputs."""
+        del output
+        return False
+
     def network(self) -> tuple[Network, str]:
         """Return what the files of both sides hold, told without a run, and what is said of it: asked of outputs."""
         return "", ""
@@ -69,8 +74,9 @@ class RoundingSource(Protocol):
 class MeasuredJudge(OutputJudge):
     """Compare function that judges by what rounding explains.
 
-    What agrees to a few roundings is not measured. A tolerance that was given for an output is final; whole numbers
-    are compared as `simple` does it, and undecided where they differ as decisions between nearly equal values do.
+    What agrees to a few roundings is not measured. A tolerance that was given for an output is final. Codes are numbers
+    like others, of which only equal ones agree to a few roundings. Other whole numbers are compared as `simple` does
+    it, and undecided where they differ as decisions between nearly equal values do.
 
     Args:
         options: Options of `simple`.
@@ -100,8 +106,12 @@ class MeasuredJudge(OutputJudge):
             # What both networks make NaN of alike, and no output shows, is no difference between them.
             within = replace(self, options=replace(self.options, nan="equal"))
             return within.judge(candidate, reference, output)
-        kinds = {dtype_class(candidate.dtype), dtype_class(reference.dtype)}
-        if candidate.shape != reference.shape or not kinds <= {"float", "complex"} or not reference.size:
+        is_real = {dtype_class(candidate.dtype), dtype_class(reference.dtype)} <= {"float", "complex"}
+        if (
+            candidate.shape != reference.shape
+            or not (is_real or self.rounding.holds_codes(output))
+            or not reference.size
+        ):
             return self._exact(candidate, reference, output)
         verdict = self._simply(candidate, reference, output, 0.0)
         stats = verdict.stats
@@ -113,11 +123,13 @@ class MeasuredJudge(OutputJudge):
             and not self._simply(candidate, reference, output, 1.0).passed
         ):
             return verdict  # nothing but NaN and infinities, of which options decide
-        expected = Values(reference, beside_masks(candidate, reference))
-        compared, floor = Comparison(candidate, expected), few_roundings(candidate.dtype, expected)
-        judgement = judge(compared, floor)
-        if judgement.word == "passed" and not stats.nan_mismatched:
-            return self._by_floor(verdict, candidate, expected, output, floor, judgement)
+        expected = Values(reference, beside_masks(candidate, reference) if is_real else None)
+        compared = Comparison(candidate, expected)
+        if is_real and not stats.nan_mismatched:
+            floor = few_roundings(candidate.dtype, expected)
+            judgement = judge(compared, floor)
+            if judgement.word == "passed":
+                return self._by_floor(verdict, candidate, expected, output, floor, judgement)
         for count in LOOKS:
             measured = self._by_samples(verdict, candidate, compared, output, count)
             if measured.passed:

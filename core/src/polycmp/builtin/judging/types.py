@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
-from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
+from polycmp.precision import HANDING_ON, UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
 #: Operators of any domain that round a tensor to steps of a file, and those whose steps follow from its range.
@@ -18,6 +18,8 @@ _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLi
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 #: Operators that read codes, which may be weights and so the result of no operator.
 _CODES = _PACKED | {"DequantizeLinear"}
+#: How the names of operators begin, beside those that read steps of a file, whose first result are codes.
+_MAKING_CODES = ("DynamicQuantizeLinear", "QLinear", "QGemm", "QAttention")
 #: What is in the names of operators that multiply codes.
 _OF_CODES = ("QLinear", "QGemm", "QAttention", "Integer", "DynamicQuantize")
 #: Operators that add a bias to products, and all that have weights.
@@ -44,6 +46,16 @@ def types_inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
     if any(is_steps(dtype_name(dtype)) for dtype in dtypes) or any(node.op_type in _CODES for node in graph.nodes):
         names.add("int8")
     return frozenset(name for name in names if name in UNITS)
+
+
+def computed_codes(graph: ModelGraph) -> frozenset[str]:
+    """Return the names of the tensors in which operators hand out steps of a scale as whole numbers."""
+    codes = set[str]()
+    for node in graph.nodes:
+        makes = node.op_type in _STATIC or any(node.op_type.startswith(word) for word in _MAKING_CODES)
+        if makes or (node.op_type in HANDING_ON and node.operand(0) in codes):
+            codes.update(node.outputs[:1])
+    return frozenset(codes)
 
 
 def cast_weights(graph: ModelGraph) -> dict[str, str]:
