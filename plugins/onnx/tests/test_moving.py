@@ -152,3 +152,17 @@ def test_whole_numbers_move_from_the_first_that_a_type_does_not_hold_with_its_ne
     assert not moved[:, 1::4].any()
     assert moved[:, 2::4].any()
     assert moved[:, 3::4].any()
+
+
+def test_what_operators_of_machine_learning_make_moves_although_onnx_infers_no_types_of_it():
+    """`Scaler` has no inference, so that neither its result nor what follows from it has a type."""
+    scaler = helper.make_node("Scaler", ["x"], ["scaled"], domain="ai.onnx.ml", offset=[0.5], scale=[2.0])
+    nodes = [scaler, helper.make_node("Tanh", ["scaled"], ["bounded"]), helper.make_node("Floor", ["bounded"], ["y"])]
+    proto = model(nodes, [("y", TensorProto.FLOAT)])
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    perturbed = OnnxGraph(proto).perturbed({"": "float32"}, 1)
+    assert perturbed is not None
+    names = ["scaled", "bounded"]
+    scaled, bounded = ReferenceEvaluator(perturbed.mark(names)()).run(names, {"x": X})
+    assert 0.0 < np.abs(scaled / (2.0 * (X - np.float32(0.5))) - 1).max() < 4.0 * UNITS["float32"]
+    assert not np.array_equal(bounded, np.tanh(scaled)), "so does what is made of it"

@@ -176,3 +176,37 @@ def test_what_cannot_be_says_what_to_type(polycmp, record, tmp_path, words, stat
     done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", *words)
     assert done.status == status, done.out + done.err
     assert says in " ".join(done.err.split())
+
+
+def scaled_tree(threshold=0.0):
+    """A tree that asks whether what a scaler makes of a whole number is at most a threshold."""
+    scaler = helper.make_node("Scaler", ["x"], ["scaled"], domain="ai.onnx.ml", offset=[100.0], scale=[1.0 / 3.0])
+    tree = helper.make_node(
+        "TreeEnsembleRegressor", ["scaled"], ["y"], domain="ai.onnx.ml", n_targets=1, nodes_falsenodeids=[2, 0, 0],
+        nodes_featureids=[0, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_nodeids=[0, 1, 2],
+        nodes_treeids=[0, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_values=[threshold, 0.0, 0.0], target_ids=[0, 0],
+        target_nodeids=[1, 2], target_treeids=[0, 0], target_weights=[-1.0, 1.0],
+    )  # fmt: skip
+    model = graph_model([scaler, tree], [("x", FLOAT, ["n", 1])], [("y", FLOAT, ["n", 1])], [])
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    return model
+
+
+def test_another_leaf_of_a_tree_that_a_rounding_reaches_is_no_fault(polycmp, tmp_path):
+    """sklearn-onnx#479: scikit-learn divides where a file multiplies, and one row lies next to a threshold."""
+    x = np.arange(60.0, 160.0, dtype=np.float32).reshape(-1, 1)
+    threshold = float(np.nextafter(np.float32(7.0) * np.float32(1.0 / 3.0), np.float32(0.0)))
+    onnx.save(scaled_tree(threshold), tmp_path / "tree.onnx")
+    made = ort.InferenceSession(str(tmp_path / "tree.onnx")).run(None, {"x": x})[0]
+    by_division = np.where((x - 100.0) / np.float32(3.0) <= threshold, -1.0, 1.0).astype(np.float32)
+    assert np.flatnonzero(made != by_division).tolist() == [47], "the model shows the issue"
+    np.savez("sklearn.npz", y=by_division)
+    np.savez("x.npz", x=x)
+    words = ("tree.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", "--load-outputs", "sklearn.npz")
+    assert "UNDECIDED: " in polycmp("run", *words).out
+    done = polycmp("locate", *words)
+    assert done.status == 0, done.out
+    np.savez("sklearn.npz", y=np.where(x <= 140.0, np.float32(-1.0), np.float32(1.0)))  # another threshold
+    done = polycmp("locate", *words)
+    assert done.status == 1, done.out
+    assert "TreeEnsembleRegressor" in done.out
