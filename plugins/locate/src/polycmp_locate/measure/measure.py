@@ -7,14 +7,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from polycmp.graph import GraphNode
-from polycmp.tensors import dtype_of
+from polycmp.tensors import dtype_name, dtype_of, is_floating
 from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import PartNode, rounds_to_steps
-from polycmp_locate.rounding.figures import figures_of
+from polycmp_locate.rounding.figures import figures_of, largest_of
 from polycmp_locate.rounding.kinds import ROUNDING_INSIDE
 from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.row_rules import is_culprit, needs_explaining, needs_measuring, standalone_limit
-from polycmp_locate.setting import Setting, Stage, Tensors
+from polycmp_locate.setting import Setting, Stage, Tensors, allowed_type
 from polycmp_locate.values.measured import Extent, Measured, Row
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
 
@@ -140,6 +140,10 @@ class _Tester:
         if inputs is None or row.tensor not in reference:
             return measured
         kinds = {name: dtype_of(candidate[name]) for name in inputs if name in candidate}
+        allowed = allowed_type(self._setting.candidate)
+        largest = {name: largest_of(allowed or dtype_name(kind)) for name, kind in kinds.items() if is_floating(kind)}
+        if any(measured.inputs[name].scale > most for name, most in largest.items() if name in measured.inputs):
+            return measured  # what it makes of numbers that it cannot be given says nothing
         passes, own_inputs = self._setting.passes(row.tensor), self._inputs(row, candidate)
         expected: Tensors | None = reference
         alone = self._tester.standalone_error(row, inputs, reference[row.tensor], kinds, passes)
