@@ -25,6 +25,7 @@ NEEDED_BY = {
     "Other numbers in each run": f"{ONNX}test_locate_owners.py::test_a_side_whose_own_runs_differ_is_told_first",
     "Numbers that were made up": "tests/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
     "Results that are left open": f"{ONNX}test_left_open.py",
+    "Inputs in another order": f"{ONNX}test_locate_recorded.py::test_a_picture_in_another_order_is_told",
     "Operators that are left out": f"{ONNX}test_fusions.py::test_casts_that_are_left_out",
     "Wrong together, right one by one": f"{LOCATE}test_locate_verdicts.py::test_a_fault_that_hides_from_probes",
     "A coarser type than the rest": f"{ONNX}test_pairing.py::test_a_cast_to_a_coarser_type_than_the_rest_is_named",

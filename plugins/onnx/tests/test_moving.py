@@ -193,3 +193,17 @@ def test_a_shape_that_a_file_declares_wrongly_stops_nothing():
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString(), options)
     assert session.run(None, {"x": X})[0].shape == X.shape
+
+
+def test_what_operators_of_machine_learning_make_moves_although_onnx_infers_no_types_of_it():
+    """`Scaler` has no inference, so that neither its result nor what follows from it has a type."""
+    scaler = helper.make_node("Scaler", ["x"], ["scaled"], domain="ai.onnx.ml", offset=[0.5], scale=[2.0])
+    nodes = [scaler, helper.make_node("Tanh", ["scaled"], ["bounded"]), helper.make_node("Floor", ["bounded"], ["y"])]
+    proto = model(nodes, [("y", TensorProto.FLOAT)])
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    perturbed = OnnxGraph(proto).perturbed({"": "float32"}, 1, FED)
+    assert perturbed is not None
+    names = ["scaled", "bounded"]
+    scaled, bounded = ReferenceEvaluator(perturbed.mark(names)()).run(names, {"x": X})
+    assert 0.0 < np.abs(scaled / (2.0 * (X - np.float32(0.5))) - 1).max() < 4.0 * UNITS["float32"]
+    assert not np.array_equal(bounded, np.tanh(scaled)), "so does what is made of it"

@@ -176,3 +176,95 @@ def test_what_cannot_be_says_what_to_type(polycmp, record, tmp_path, words, stat
     done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", *words)
     assert done.status == status, done.out + done.err
     assert says in " ".join(done.err.split())
+
+
+def scaled_tree(threshold=0.0):
+    """A tree that asks whether what a scaler makes of a whole number is at most a threshold."""
+    before = helper.make_node("Relu", ["x"], ["positive"])
+    factors = {"offset": [100.0], "scale": [1.0 / 3.0]}
+    scaler = helper.make_node("Scaler", ["positive"], ["scaled"], domain="ai.onnx.ml", **factors)
+    tree = helper.make_node(
+        "TreeEnsembleRegressor", ["scaled"], ["y"], domain="ai.onnx.ml", n_targets=1, nodes_falsenodeids=[2, 0, 0],
+        nodes_featureids=[0, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_nodeids=[0, 1, 2],
+        nodes_treeids=[0, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_values=[threshold, 0.0, 0.0], target_ids=[0, 0],
+        target_nodeids=[1, 2], target_treeids=[0, 0], target_weights=[-1.0, 1.0],
+    )  # fmt: skip
+    model = graph_model([before, scaler, tree], [("x", FLOAT, ["n", 1])], [("y", FLOAT, ["n", 1])], [])
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    return model
+
+
+@pytest.mark.parametrize("recorded", [(), ("positive",)])
+def test_another_leaf_of_a_tree_that_a_rounding_reaches_is_no_fault(polycmp, tmp_path, recorded):
+    """sklearn-onnx#479: scikit-learn divides where a file multiplies, and one row lies next to a threshold.
+
+    The judge tells so of an output of which no tensor on the way is known, inputs that are moved of a part.
+    """
+    x = np.arange(60.0, 160.0, dtype=np.float32).reshape(-1, 1)
+    threshold = float(np.nextafter(np.float32(7.0) * np.float32(1.0 / 3.0), np.float32(0.0)))
+    onnx.save(scaled_tree(threshold), tmp_path / "tree.onnx")
+    made = ort.InferenceSession(str(tmp_path / "tree.onnx")).run(None, {"x": x})[0]
+    by_division = np.where((x - 100.0) / np.float32(3.0) <= threshold, -1.0, 1.0).astype(np.float32)
+    assert np.flatnonzero(made != by_division).tolist() == [47], "the model shows the issue"
+    np.savez("sklearn.npz", y=by_division, **dict.fromkeys(recorded, x))
+    np.savez("x.npz", x=x)
+    words = ("tree.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", "--load-outputs", "sklearn.npz")
+    if not recorded:
+        assert "UNDECIDED: " in polycmp("run", *words).out
+    done = polycmp("locate", *words)
+    assert done.status == 0, done.out
+    by_another = np.where(x <= 140.0, np.float32(-1.0), np.float32(1.0))  # more rows than lie next to the threshold
+    np.savez("sklearn.npz", y=by_another, **dict.fromkeys(recorded, x))
+    done = polycmp("locate", *words)
+    assert done.status == 1, done.out
+    assert "TreeEnsembleRegressor" in done.out
+
+
+def test_a_sum_that_an_operator_holds_the_weights_of_is_rounded_like_its_weights(polycmp, tmp_path):
+    """onnxruntime#11284: scikit-learn adds up in float64 what a file holds and is fed with in float32."""
+    random = np.random.default_rng(0)
+    vectors = 1e5 + 1e3 * random.standard_normal((60, 2))
+    weights = 100.0 * random.choice([-1.0, 1.0], 60)
+    machine = helper.make_node(
+        "SVMRegressor", ["x"], ["y"], domain="ai.onnx.ml", kernel_type="RBF", kernel_params=[1e-7, 0.0, 3.0],
+        support_vectors=vectors.ravel(), coefficients=weights, n_supports=60, rho=[0.5], post_transform="NONE",
+    )  # fmt: skip
+    model = graph_model([machine], [("x", FLOAT, ["n", 2])], [("y", FLOAT, ["n", 1])], [])
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    onnx.save(model, tmp_path / "svm.onnx")
+    x = 1e5 + 1e3 * random.standard_normal((40, 2))
+
+    def outputs(scale=1.0):
+        squares = ((x[:, None] - vectors) ** 2).sum(-1)
+        return {"y": scale * (np.exp(-1e-7 * squares) @ weights + 0.5)[:, None].astype(np.float32)}
+
+    np.savez("x.npz", x=x.astype(np.float32))
+    words = ("svm.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", "--load-outputs", "sklearn.npz")
+    for scale, status in ((1.0, 0), (1.001, 1)):
+        np.savez("sklearn.npz", **outputs(scale))
+        found = polycmp("run", *words), polycmp("locate", *words)
+        assert [done.status for done in found] == [status, status], [done.out for done in found]
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (lambda x: x.reshape(2, 5, 4, 3).transpose(0, 3, 1, 2), "np.moveaxis(x.reshape(2, 5, 4, 3), -1, 1)"),
+        (lambda x: x[:, ::-1], "np.flip(x, 1)"),
+        (np.round, ""),
+    ],
+)
+def test_a_picture_in_another_order_is_told(polycmp, tmp_path, order, words):
+    """tensorflow-onnx#993: pictures with channels last were reshaped for a file that has them first."""
+    random = np.random.default_rng(0)
+    nodes = [helper.make_node("Conv", ["x", "W"], ["c"]), helper.make_node("Relu", ["c"], ["y"])]
+    weights = [("W", random.standard_normal((4, 3, 3, 3)).astype("f"))]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [2, 3, 5, 4])], [("y", FLOAT, [2, 4, 3, 2])], weights), "net.onnx")
+    x = random.standard_normal((2, 3, 5, 4)).astype(np.float32)
+    meant = np.ascontiguousarray(order(x))
+    np.savez("x.npz", x=x)
+    np.savez("keras.npz", y=ort.InferenceSession("net.onnx").run(None, {"x": meant})[0])
+    done = polycmp("locate", "net.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", "--load-outputs", "keras.npz")
+    assert done.status == (0 if words else 1), done.out
+    assert words in " ".join(done.out.split())
+    assert ("NO FAULT: other inputs" in done.out) == bool(words)

@@ -108,3 +108,27 @@ def test_of_several_wrong_operators_the_first_is_named(located, tmp_path):
     new, old = scaled(tmp_path / "new.onnx", "Mul", 0.1, layers=4), scaled(tmp_path / "old.onnx", "Mul", layers=4)
     status, found = located(new, old)
     assert (status, found["first_bad"], found["last_good"]) == (1, "m0", None), found["sentence"]
+
+
+def test_an_operator_that_cannot_be_given_the_reference_s_numbers_is_not_wrong(polycmp, tmp_path):
+    """TensorRT#2564: squares of a layer norm lie beyond float16; ONNX Runtime calculates them in float32."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["projected"]),
+        helper.make_node("ReduceMean", ["projected"], ["mean"], axes=[-1]),
+        helper.make_node("Sub", ["projected", "mean"], ["centred"]),
+        helper.make_node("Pow", ["centred", "two"], ["square"]),
+        helper.make_node("ReduceMean", ["square"], ["variance"], axes=[-1]),
+        helper.make_node("Sqrt", ["variance"], ["deviation"]),
+        helper.make_node("Div", ["centred", "deviation"], ["normal"]),
+        helper.make_node("MatMul", ["normal", "V"], ["y"]),
+    ]
+    weights = [("W", 100.0 * random.standard_normal((16, 64)).astype("f")), ("two", np.array(2.0, "f"))]
+    weights.append(("V", random.standard_normal((64, 8)).astype("f")))
+    onnx.save(graph_model(nodes, [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])], weights, opset=13), "norm.onnx")
+    np.savez("x.npz", x=random.standard_normal((4, 16)).astype(np.float32))
+    assert polycmp("convert", "norm.onnx", "-o", "half.onnx", "--fp-to-fp16").status == 0
+    words = ("half.onnx", "-b", "onnxrt:name=half", "-b", "onnxrt:name=float,model=norm.onnx", "--load-inputs", "x.npz")
+    done = polycmp("locate", *words)
+    assert done.status == 0, done.out
+    assert "float16 cannot hold 'square'" in " ".join(done.out.split())

@@ -74,6 +74,9 @@ _PRODUCTS: Mapping[str, tuple[str, frozenset[str]]] = {
     "ConvTranspose": ("ConvTranspose", _OF_WINDOWS | {"output_padding", "output_shape"}),
     "Einsum": ("Einsum", frozenset({"equation"})),
 }
+#: Operators whose weights are attributes. Rounding of the sums that they add up is that of the weights (Wilkinson's
+#: backward error); where decisions are held, as in trees, both sides decide by the very same numbers.
+_WEIGHTS_INSIDE = frozenset({"LinearClassifier", "LinearRegressor", "SVMClassifier", "SVMRegressor"})
 #: Operators that subtract the mean of what they read and divide by what is left: where that is little, the rounding of
 #: the mean, which is as large as one of what is read, is much of the result.
 _CENTRING = frozenset(
@@ -169,6 +172,8 @@ def _move_graph(
             _move_reading(written, node, kinds, types)
         # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
         written.keep(node)
+        if node.op_type in _WEIGHTS_INSIDE and node.output:
+            _move_attributes(node, kinds.get(node.output[-1], kinds.get("", "")), seed + written.places)
         bodies = list(subgraphs(node))
         for body in bodies:
             # A body draws anew whenever it runs, and its shapes may be others then.
@@ -214,6 +219,22 @@ def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Roundi
         written.add("Identity", (read,), f"{name}/exact")
         _write_moved(written, _Tensor(name, kind, element))
         node.input[0] = name
+
+
+def _move_attributes(node: NodeProto, kind: Rounding, seed: int) -> None:
+    """Move the weights that an operator holds itself by up to a rounding.
+
+    Args:
+        node: The operator, which is changed.
+        kind: The type whose unit they move by.
+        seed: Seed of the random numbers.
+    """
+    unit = unit_of(kind) if isinstance(kind, str) and kind not in _STEPS else 0.0
+    rng = np.random.default_rng(seed)
+    for item in node.attribute if unit else ():
+        if item.type == onnx.AttributeProto.FLOATS:
+            weights = np.array(item.floats, np.float64)
+            item.floats[:] = weights * (1.0 + unit * rng.uniform(-1.0, 1.0, weights.shape))
 
 
 class _Written:

@@ -12,6 +12,8 @@ from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.passes import model_pass, noted_types
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnx import ModelProto
 
     from polycmp_onnx.load import ModelSource
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("polycmp")
 #: Bytes up to which a weight may be a shape or an axis that inference must see.
 LARGEST_SHAPE = 4096
+#: Element types that schemas write out, as ONNX numbers them.
+_WRITTEN = {"tensor(float)": 1, "tensor(double)": 11, "tensor(int64)": 7, "tensor(bool)": 9, "tensor(string)": 8}
 
 
 @keyword_aliases("save_to_disk_threshold_bytes")
@@ -106,11 +110,50 @@ def value_types(model: Any) -> dict[str, Any]:
     noted = known_values(model.graph)
     if all(name in noted for name in computed_tensors(model.graph)):
         return noted
+    small = structure(model)
     try:
-        return {**known_values(onnx.shape_inference.infer_shapes(structure(model)).graph), **noted}
+        known = {**known_values(onnx.shape_inference.infer_shapes(small).graph), **noted}
+        told = types_by_schema(small, known)
+        if told:  # which ONNX infers the types and shapes of what follows from
+            small.graph.value_info.extend(told.values())
+            known = {**told, **known_values(onnx.shape_inference.infer_shapes(small).graph), **known}
     except Exception as error:  # noqa: BLE001 - types are a help here, never a need
         _LOG.info("some types stay unknown: %s", describe_exception(error))
         return noted
+    return known
+
+
+def types_by_schema(model: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types, without shapes, that operators' schemas tell of tensors that ONNX infers none of, by name.
+
+    Most operators of `ai.onnx.ml` have no inference, but say that they make `tensor(float)`, or what they read.
+
+    Args:
+        model: An `onnx.ModelProto`.
+        known: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
+    """
+    import onnx
+
+    versions = {item.domain or "ai.onnx": item.version for item in model.opset_import}
+    elements = {name: value.type.tensor_type.elem_type for name, value in known.items()}
+    elements.update({item.name: item.data_type for item in model.graph.initializer})
+    told: dict[str, Any] = {}
+    for node in model.graph.node:
+        unknown = [place for place, name in enumerate(node.output) if name and not elements.get(name)]
+        version = versions.get(node.domain or "ai.onnx", 0)
+        if not unknown or not onnx.defs.has(node.op_type, version, node.domain):
+            continue
+        schema = onnx.defs.get_schema(node.op_type, version, node.domain)
+        operands = zip(schema.inputs, node.input, strict=False)
+        read = {form.type_str: elements[name] for form, name in operands if elements.get(name)}
+        for place in unknown:
+            written = schema.outputs[min(place, len(schema.outputs) - 1)].type_str
+            element = read.get(written) or _WRITTEN.get(written)
+            if element:
+                name = node.output[place]
+                elements[name] = element
+                told[name] = onnx.helper.make_tensor_value_info(name, element, None)
+    return told
 
 
 def structure(model: Any) -> Any:

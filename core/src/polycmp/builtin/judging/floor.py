@@ -2,7 +2,8 @@
 
 *What is moved.* The reference's model runs as it is, and again with every tensor that an operator calculates moved;
 numbers that operators only hand on stay. Where a side's type is coarser than the model's, its weights are rounded to
-it, and inputs move, too.
+it, and inputs move, too. So they do, by a rounding to their own type, beside a saved run: its program may have been
+fed with others, of which those of the file are a rounding.
 
 *By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums round
 several times, by up to two; a product of two operands in float32 and wider as if each result were as large as the root
@@ -332,7 +333,10 @@ class RoundingTolerances:
             and (same_structure(first, second) or (units[0] == units[1] and round_alike(first, second, self._feed)))
         )
         base = backends[0] if not alike and units[0] < units[1] else backends[1]
-        return Sides(base, [self._side(backend, self._graph(base), alike=alike) for backend in backends])
+        sides = [self._side(backend, self._graph(base), alike=alike) for backend in backends]
+        if not {one, two} <= {backend.label for backend in self.resolved.backends}:
+            sides = [side._replace(kinds={**dict.fromkeys(self._feed, side.kinds[""]), **side.kinds}) for side in sides]
+        return Sides(base, sides)
 
     def _side(self, backend: ResolvedBackend, exact: ModelGraph | None, *, alike: bool) -> Side:
         """Return the types that a backend rounds to: of what its model quantises by name, of all else under no name."""

@@ -135,7 +135,7 @@ def perturbed_inputs(
 
     Args:
         feed: Arrays by name.
-        kinds: The type that an input is rounded to, by name; of all others under the empty name.
+        kinds: The type that an input is rounded to, by name, its own at least; of all others under the empty name.
         seed: Seed of the random numbers.
         all_types: Whether the others move, too, by a rounding to their own type.
     """
@@ -151,6 +151,8 @@ def perturbed_inputs(
             width = 0.5 * float(np.max(kind))
         elif is_steps(kind) and array.size:
             width = unit_of(kind) / 2 * (max(float(array.max()), 0.0) - min(float(array.min()), 0.0))
+        elif name in kinds:
+            share = max(unit_of(kind), own_unit)
         elif all_types or unit_of(kind) > own_unit:
             share = operator_rounding(max(unit_of(kind), own_unit)) if array.any() else 0.0
         moved[name] = _moved(array, share, width, random) if share or width else array

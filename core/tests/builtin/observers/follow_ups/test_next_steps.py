@@ -78,19 +78,32 @@ def test_the_search_gets_the_feed_that_failed(polycmp, tmp_path):
     [
         (("-b", "toy", "-b", "plain"), 0),
         (("-b", WRONG, "-b", "shut"), 1),
-        (("-b", WRONG, "--load-outputs", "good.json"), 1),
+        (("-b", "toy", "--load-outputs", "good.json"), 0),
+        (("-b", "shut", "--load-outputs", "other.json"), 1),
         (("-b", "toy", "-b", "needy"), 3),
         (("-b", "toy:fault=raise,at=h2", "-b", "plain"), 3),
         (("-b", "toy:fault=overwrite,at=h2,name=one", "-b", "toy:fault=overwrite,at=h2,name=two"), 3),
     ],
-    ids=["equal", "nothing inside", "a saved run", "a missing library", "a failure with a hint", "two that fail"],
-)
+    ids=["equal", "nothing inside", "a saved run", "nothing inside beside a saved run", "a missing library",
+         "a failure with a hint", "two that fail"],
+)  # fmt: skip
 def test_where_a_search_would_not_work_none_is_named(polycmp, tmp_path, words, status):
     chain(tmp_path / "m.toy")
     assert polycmp("run", "m.toy", "-b", "plain", "--save-outputs", "good.json").status == 0
+    assert polycmp("run", "m.toy", "-b", WRONG, "--save-outputs", "other.json").status == 0
     done = polycmp("run", "m.toy", *words)
     assert next_of(done) is None
     assert done.status == status
+
+
+def test_a_saved_run_is_what_the_search_believes(polycmp, tmp_path):
+    chain(tmp_path / "m.toy")
+    assert polycmp("run", "m.toy", "-b", "plain", "--save-outputs", "good.json").status == 0
+    done = polycmp("run", "m.toy", "-b", WRONG, "--load-outputs", "good.json")
+    assert done.status == 1
+    step = next_of(done)
+    assert step == ["locate", "m.toy", "-b", WRONG, "--load-outputs", "good.json"]
+    assert polycmp(*step).status == 1
 
 
 def test_the_next_step_finds_the_operator_that_a_backend_fails_at(polycmp, tmp_path):

@@ -44,7 +44,15 @@ class Case:
         whole = self.whole
         final, network = frozenset(final_outputs(self.setting.reference.graph)), self.setting.network
         equalised = network.equalised if network is not None else ()
-        return blame(Evidence(self.rows, whole.flow, whole.failing, whole.beyond.keys(), final, whole.leads, equalised))
+        pairing, fed = self.setting.pairing, self.setting.reference.graph.inputs
+        recorded = self.rows if pairing is not None and pairing.recorded and self.setting.is_measured else ()
+        judged_whole = {
+            row.tensor for row in recorded if row.tensor in final and all(name in fed for name in row.node.inputs)
+        }
+        evidence = Evidence(
+            self.rows, whole.flow, whole.failing, whole.beyond.keys(), final, whole.leads, equalised, judged_whole
+        )
+        return blame(evidence)
 
     def nobody(self, **changes: Any) -> Judged:
         """Return a verdict that blames no operator."""

@@ -51,6 +51,8 @@ class Evidence:
         beyond: Those that are off by more than rounding explains.
         leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
         equalised: The tensors that one file holds multiplied by a factor for each channel, as their readers expect.
+        judged_whole: The outputs of a saved run of which no tensor on the way is known: the judge has measured what
+            rounding does between them and the model's inputs.
     """
 
     rows: Sequence[Row]
@@ -60,6 +62,7 @@ class Evidence:
     finals: frozenset[str] = frozenset()
     leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
     equalised: Collection[str] = ()
+    judged_whole: Collection[str] = ()
 
 
 def blame(evidence: Evidence) -> Judgement:
@@ -150,6 +153,8 @@ class _Blame:
             return False  # one backend made it for both, which says nothing of either
         if not is_culprit(row):
             self._note_unmeasured(row)
+            return False
+        if row.tensor in self.evidence.judged_whole and row.tensor not in self.evidence.beyond:
             return False
         reached, equalised = self._reached_outputs(row), self.evidence.equalised
         if equalised and not self.evidence.beyond:

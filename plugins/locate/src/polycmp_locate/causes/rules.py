@@ -23,6 +23,7 @@ from polycmp_locate.causes import (
     open_dimensions,
     other_constant,
     other_network,
+    other_order,
     own_reasons,
     rounded_reading,
     saturation,
@@ -56,6 +57,7 @@ FAILS: Rule[Callable[[Setting, Feed, Stage], Judged]] = Rule("The backend fails 
 #: Asked before single operators are accused: what follows means nothing, or something else, where one of them is found.
 TOGETHER: tuple[Rule[Callable[[Case], Judged | None]], ...] = (
     Rule("Other numbers in each run", unsteady.ask),
+    Rule("Inputs in another order", other_order.ask),
     Rule("Operators that are left out", left_out.ask),
     Rule("Wrong together, right one by one", together.ask),
     Rule("Results that are left open", left_open.ask),

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from polycmp.tensors import dtype_of
+from polycmp.graph import GraphNode
+from polycmp.tensors import dtype_name, dtype_of, is_floating
 from polycmp_locate.measure.operators import OperatorTester
-from polycmp_locate.pairing.parts import rounds_to_steps
-from polycmp_locate.rounding.figures import figures_of
+from polycmp_locate.pairing.parts import PartNode, rounds_to_steps
+from polycmp_locate.rounding.figures import figures_of, largest_of
 from polycmp_locate.rounding.kinds import ROUNDING_INSIDE
 from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.row_rules import is_culprit, needs_explaining, needs_measuring, standalone_limit
-from polycmp_locate.setting import Setting, Stage, Tensors
+from polycmp_locate.setting import Setting, Stage, Tensors, allowed_type
 from polycmp_locate.values.measured import Extent, Measured, Row
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
 
@@ -63,6 +64,11 @@ def _has_error(row: SweptRow, position: int) -> bool:
     if rounds_to_steps(row.node, row.unit):
         return _is_other(row)
     return needs_explaining(row)
+
+
+def _may_jump(node: GraphNode) -> bool:
+    """Return whether an operator or part decides by numbers that it has rounded itself."""
+    return node.op_type in ROUNDING_INSIDE or (isinstance(node, PartNode) and len(node.members) > 1)
 
 
 def _is_other(row: SweptRow) -> bool:
@@ -134,7 +140,12 @@ class _Tester:
         if inputs is None or row.tensor not in reference:
             return measured
         kinds = {name: dtype_of(candidate[name]) for name in inputs if name in candidate}
+        allowed = allowed_type(self._setting.candidate)
+        largest = {name: largest_of(allowed or dtype_name(kind)) for name, kind in kinds.items() if is_floating(kind)}
+        if any(measured.inputs[name].scale > most for name, most in largest.items() if name in measured.inputs):
+            return measured  # what it makes of numbers that it cannot be given says nothing
         passes, own_inputs = self._setting.passes(row.tensor), self._inputs(row, candidate)
+        expected: Tensors | None = reference
         alone = self._tester.standalone_error(row, inputs, reference[row.tensor], kinds, passes)
         if alone is None and own_inputs is not None:  # a run that is over shows what it made of its own tensors alone
             inputs, expected = own_inputs, self._setting.reference.run_part(own_inputs, [row.tensor])
@@ -152,9 +163,9 @@ class _Tester:
                     turned = self._tester.is_decided_otherwise(row, own_inputs, candidate[row.tensor])
                     alone = replace(alone, is_decided_otherwise=turned)
         measured = replace(measured, standalone=alone)
-        rounds = row.node.op_type in ROUNDING_INSIDE and alone is not None and alone.steps is None
-        if alone is not None and rounds and row.unit and is_culprit(measured):
-            jumped = self._tester.with_jumps(alone, row, inputs, kinds, standalone_limit(measured))
+        if alone is not None and alone.steps is None and row.unit and _may_jump(row.node) and is_culprit(measured):
+            made = expected[row.tensor] if expected is not None else reference[row.tensor]
+            jumped = self._tester.with_jumps(alone, row, inputs, made, kinds, standalone_limit(measured))
             return replace(measured, standalone=jumped)
         return measured
 

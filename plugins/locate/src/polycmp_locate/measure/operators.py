@@ -226,7 +226,13 @@ class OperatorTester:
         return False
 
     def with_jumps(
-        self, result: Standalone, row: SweptRow, inputs: Tensors, kinds: Mapping[str, np.dtype[Any]], limit: float
+        self,
+        result: Standalone,
+        row: SweptRow,
+        inputs: Tensors,
+        expected: Any,
+        kinds: Mapping[str, np.dtype[Any]],
+        limit: float,
     ) -> Standalone:
         """Raise the floor of an operator by what it makes of inputs that are rounded otherwise.
 
@@ -234,12 +240,14 @@ class OperatorTester:
         what `OPERATOR_MARGIN` units move. An operator that rounds to steps inside, as an LSTM of 8-bit products does,
         is not: one unit moves nothing until a number falls on the other side of a tie, and then by much, at the one
         backend and not at the other. So `OPERATOR_MARGIN` units are tried, too, in several directions; both sides may
-        be moved so. What such jumps leave as it was, as the time before the first of them, a fault moves, too.
+        be moved so. What such jumps leave as it was, as the time before the first of them, a fault moves, too. A saved
+        run cannot be moved: what the candidate's operators make of such inputs stands for it.
 
         Args:
             result: Error of the operator by itself.
             row: The tensor in question.
             inputs: Inputs of the operator, from the reference.
+            expected: What the reference made of them.
             kinds: The candidate's element types, by name.
             limit: Largest relative error that rounding explains without jumps.
         """
@@ -249,13 +257,16 @@ class OperatorTester:
         feed = {name: _as_kind(array, kinds.get(name)) for name, array in inputs.items()}
         outputs = self.ran_together.get(row.tensor) or self.candidate.run_part(feed, [row.tensor])
         size = sum(to_numpy(array).size for array in inputs.values())
-        for run in (self.precise if size + result.count <= _AFFORDABLE_ALONE else None, self.reference):
+        precise = self.precise if size + result.count <= _AFFORDABLE_ALONE else None
+        for run in (precise, self.reference, self.candidate):
             still = run.run_part(inputs, [row.tensor]) if run is not None else None
             if run is None or still is None or outputs is None:
                 continue
             least = limit * max(float(np.abs(to_numpy(still[row.tensor])).max(initial=0.0)), _least_of(row))
             moves = self._moves(run, row, inputs, still[row.tensor], least, error)
-            own_move = _Move(error, _share_beyond(outputs[row.tensor], still[row.tensor], least))
+            if not moves:
+                continue
+            own_move = _Move(error, _share_beyond(outputs[row.tensor], expected, least))
             floor = 2.0 * max(move.error for move in moves) / OPERATOR_MARGIN
             if floor <= (result.floor or 0.0) or not _is_one_of(own_move, moves):
                 return result
@@ -266,7 +277,7 @@ class OperatorTester:
     def _moves(
         run: PartitionedRun, row: SweptRow, inputs: Tensors, still: Any, least: float, error: float
     ) -> list[_Move]:
-        """Return how an operator's result moves in several directions.
+        """Return how an operator's result moves in several directions; nothing of a run that cannot show it.
 
         Args:
             run: A backend.
@@ -280,7 +291,7 @@ class OperatorTester:
         for seed in range(_DIRECTIONS):
             outputs = run.run_part(randomly_moved(inputs, OPERATOR_MARGIN, seed), [row.tensor])
             if outputs is None:
-                return moves or [_Move(0.0, 0.0)]
+                return moves
             gap = distance(outputs[row.tensor], still, _least_of(row))
             moves.append(_Move(gap if math.isfinite(gap) else 0.0, _share_beyond(outputs[row.tensor], still, least)))
             errors = [move.error for move in moves]

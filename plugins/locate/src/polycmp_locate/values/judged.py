@@ -25,13 +25,14 @@ UNDECIDED = "undecided"
 DRAWN = "random numbers"
 UNSTEADY = "other numbers in each run"
 LEFT_OPEN = "left open"
+OTHER_INPUTS = "other inputs"
 NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
 LACKING = "an output is missing"
 BEYOND = "beyond rounding"
 OTHER_NETWORK = "another network"
 #: Verdicts that accuse no operator.
-BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, LEFT_OPEN, NOT_JUDGED})
+BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, LEFT_OPEN, OTHER_INPUTS, NOT_JUDGED})
 #: How hints begin that give the cause of a fault.
 CAUSE = "cause: "
 #: End of the sentence of a fault that the outputs do not show.

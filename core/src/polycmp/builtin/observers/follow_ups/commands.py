@@ -60,7 +60,8 @@ class Commands:
         Args:
             instead: The options that make the feed which failed, and no other.
         """
-        files = replace(self._plan.files, load_outputs=())
+        recorded = self._plan.files.load_outputs if len(self._plan.backends) == 1 else ()  # the reference of one
+        files = replace(self._plan.files, load_outputs=recorded)
         alone = without_written_files(replace(self._plan, files=files))
         for item in self._registry.commands.values():
             if not item.spec.after_difference:

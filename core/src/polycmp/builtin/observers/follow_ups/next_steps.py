@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def may_tell_more(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
-    """Return whether all backends show what is inside a model, and two differ, or one alone fails."""
+    """Return whether all backends show what is inside a model, and two differ, one from a saved run, or one fails."""
     live = {backend.label: backend for backend in backends}
-    differ = any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed)
+    compared = live.keys() if len(live) > 1 else {*live, *(pair.reference for pair in outcome.comparisons)}
+    differ = any({pair.candidate, pair.reference} <= compared for pair in outcome.comparisons if not pair.passed)
     if not differ and not _fails_alone(outcome):
         return False
     if any(backend.contribution is None or backend.inside in ("none", "elsewhere") for backend in live.values()):
