@@ -98,11 +98,7 @@ class Declarations:
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
 
     def settings(self, node: GraphNode) -> dict[str, Any]:
-        """Return what an operator is told to do; an operator that only shapes tensors is told nothing.
-
-        Args:
-            node: The operator.
-        """
+        """Return what an operator is told to do; an operator that only shapes tensors is told nothing."""
         proto = self._proto(node)
         if proto is None or proto.op_type in _OF_SHAPES:
             return {}
@@ -120,11 +116,7 @@ class Declarations:
                 for name, value in settings.items()}  # fmt: skip
 
     def constants(self, node: GraphNode) -> dict[str, Constant]:
-        """Return the constants that an operator reads, by the part they play.
-
-        Args:
-            node: The operator.
-        """
+        """Return the constants that an operator reads, by the part they play."""
         proto = self._proto(node)
         if proto is None or proto.op_type in _OF_SHAPES:
             return {}

@@ -189,9 +189,6 @@ class OnnxGraph:
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the values of weights by name, those in files mapped into memory.
 
-        Args:
-            names: Names of the weights.
-
         Raises:
             ModelError: The files of weights cannot be read.
         """
@@ -204,18 +201,11 @@ class OnnxGraph:
         return arrays
 
     def settings(self, node: GraphNode) -> Mapping[str, Any]:
-        """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes.
-
-        Args:
-            node: The operator.
-        """
+        """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes."""
         return self._declared.settings(node)
 
     def constants(self, node: GraphNode) -> Mapping[str, Constant]:
         """Return the constants that an operator reads, as `polycmp.graph.DeclaredGraph` describes.
-
-        Args:
-            node: The operator.
 
         Raises:
             ModelError: The files of weights cannot be read.

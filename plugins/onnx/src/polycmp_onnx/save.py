@@ -187,11 +187,7 @@ def _foreign_files(target: Path) -> set[str]:
 
 
 def locations(path: Path) -> set[str]:
-    """Return the files in which the weights of a model lie, seen from its folder; none where it cannot be read.
-
-    Args:
-        path: The model's file.
-    """
+    """Return the files in which the weights of a model lie, seen from its folder; none where it cannot be read."""
     import onnx
 
     try:

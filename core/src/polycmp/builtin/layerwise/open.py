@@ -78,13 +78,7 @@ def open_partitioned_runs(
 
 
 def open_precise_run(resolved: Resolved, label: str, graph: ModelGraph) -> PartitionedRun | None:
-    """Return a backend that calculates the reference's model in float64; None if none is installed.
-
-    Args:
-        resolved: The backends.
-        label: The reference's label.
-        graph: The reference's model.
-    """
+    """Return a backend that calculates the reference's model in float64; None if none is installed."""
     reference = resolved.backend(label)
     model = reference.model
     if not isinstance(reference.inside, str):

@@ -22,9 +22,6 @@ class RefusedTensors:
     A backend may run a model and still refuse some tensors inside it as outputs: TensorRT some of those that it
     computes shapes with, for example, and others where it fuses much in a narrow type.
 
-    Args:
-        run: The backend.
-
     Attributes:
         pieces: Segments that run in pieces.
     """

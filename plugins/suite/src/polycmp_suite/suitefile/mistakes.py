@@ -9,11 +9,7 @@ SHOWN = 20
 
 
 class Mistakes:
-    """Mistakes in a file.
-
-    Args:
-        path: The file.
-    """
+    """Mistakes in a file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
