@@ -139,10 +139,6 @@ class OnnxGraph:
     ) -> tuple[OnnxGraph, Mapping[str, NDArray[Any]]] | None:
         """Return what If, Loop or Scan run first inside, and what that is fed; None for other operators.
 
-        Args:
-            node: The operator.
-            held: Values of what it reads that are no weights.
-
         Raises:
             ModelError: The files of weights cannot be read.
         """
@@ -174,12 +170,7 @@ class OnnxGraph:
         return _Part(self, None, tuple(outputs))
 
     def perturbed(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
-        """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes.
-
-        Args:
-            kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
-            seed: Seed of the random numbers.
-        """
+        """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes."""
         if not can_move(self.model):
             return None
         model = moved_model(self.model, self._types, kinds, seed)

@@ -129,9 +129,7 @@ def _how(row: Row, *, is_explained: bool) -> str:
     steps = row.standalone.steps if row.standalone is not None else None
     if steps is not None and not steps.is_rounding:
         return _stepwise(row, steps)
-    if row.stats is None or math.isnan(row.relative):
-        return f", {row.reason}" if row.reason else ""
-    if math.isinf(row.relative):
+    if row.stats is None or not math.isfinite(row.relative):
         return f", {row.reason}" if row.reason else ""
     text = f" with a relative error of {row.relative:.2g}"
     if not row.unit:

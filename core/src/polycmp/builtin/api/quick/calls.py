@@ -276,7 +276,7 @@ class _Recording(Invocation):
         registry: The plugins.
 
     Attributes:
-        found: The result; None before there is one.
+        result: The result; None before there is one.
     """
 
     def __init__(self, command: BackendCommand, words: Sequence[str], registry: Registry) -> None:
