@@ -96,7 +96,9 @@ def _accusation(row: Row, located: Located) -> str:
             located.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(row, located)}"
+        return (
+            f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(row, located)}"
+        )
     strength = WORSE if judged.verdict == WORSE else WRONG
     if judged.origin is not None and judged.origin is not row:
         origin = judged.origin
