@@ -102,7 +102,6 @@ def test_what_cannot_be_a_check_is_refused(check, words, section, what):
 
 def test_wrong_usage_may_be_what_is_looked_for(check):
     assert not check("polycmp", "run", "--no-such-option", fail_code=(2,)).run(quiet=True).passed
-    assert check("polycmp", "run", "--no-such-option", ignore_fail_code=(2,)).run().passed
 
 
 @pytest.mark.parametrize(("typed", "passed"), [("p\n", True), ("neither\nFAIL\n", False), (" Pass \n", True)])
