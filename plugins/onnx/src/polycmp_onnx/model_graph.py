@@ -17,6 +17,7 @@ from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
     NO_TENSOR,
     GraphView,
+    attribute_value,
     computed_tensors,
     element_type,
     graph_inputs,
@@ -326,10 +327,5 @@ def _plain(attribute: Any) -> Any:
         if math.prod(attribute.t.dims) > _SHOWN:
             return f"a tensor of shape {list(attribute.t.dims)}"
         return onnx.numpy_helper.to_array(attribute.t).tolist()
-    value = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, (int, float)):
-        return value
-    items = [item.decode(errors="replace") if isinstance(item, bytes) else item for item in value]
-    return items if len(items) <= _SHOWN else [*items[:_SHOWN], "…"]
+    value = attribute_value(attribute)
+    return [*value[:_SHOWN], "…"] if isinstance(value, list) and len(value) > _SHOWN else value
