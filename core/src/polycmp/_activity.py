@@ -84,8 +84,8 @@ def read(page: mmap.mmap) -> tuple[list[str], int | None]:
     """
     size = int.from_bytes(page[:_HEAD], "little")
     try:
-        found = json.loads(page[_HEAD : _HEAD + size])
-        return [str(item) for item in found["doing"]], found["status"]
+        record = json.loads(page[_HEAD : _HEAD + size])
+        return [str(item) for item in record["doing"]], record["status"]
     except (ValueError, TypeError, KeyError):  # it ended while it wrote, or before it wrote anything
         return [], None
 

@@ -74,8 +74,8 @@ def _execute(file: Path, path: str) -> Any:
 def _answered(name: str) -> bool:
     """Return whether an installed package answers the imports of one that is missing, from now on."""
     missing = name.partition(".")[0]
-    found = next(iter(entry_points(group=_ANSWERING, name=missing)), None)
-    if found is None or missing in sys.modules:
+    answer = next(iter(entry_points(group=_ANSWERING, name=missing)), None)
+    if answer is None or missing in sys.modules:
         return False
-    found.load()()
+    answer.load()()
     return True

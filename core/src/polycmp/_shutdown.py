@@ -114,17 +114,17 @@ def ended_by_signals() -> Iterator[None]:
     A signal that is ignored stays so, as under `nohup`. A main thread that does not notice in time is not waited for:
     what is half written is removed, and the process ends with the status of the signal.
     """
-    mine = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
-    if not mine or threading.current_thread() is not threading.main_thread():
+    handled = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    if not handled or threading.current_thread() is not threading.main_thread():
         yield
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     done = threading.Event()
-    watch = threading.Thread(target=_watch, args=(reading, mine, done), daemon=True)
+    watch = threading.Thread(target=_watch, args=(reading, handled, done), daemon=True)
     watch.start()
-    for number in mine:
+    for number in handled:
         signal.signal(number, _raise)
     hook = sys.unraisablehook
     sys.unraisablehook = partial(_missed, hook)
@@ -133,7 +133,7 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         done.set()
         sys.unraisablehook = hook
-        for number in mine:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(before)
         os.write(writing, b"\0")  # closing alone is not noticed where a child has a copy
@@ -167,10 +167,10 @@ def _ignore(_number: int, _frame: FrameType | None) -> None:
     """Do nothing; unlike SIG_IGN, child processes do not inherit it."""
 
 
-def _watch(reading: int, mine: list[signal.Signals], done: threading.Event) -> None:
+def _watch(reading: int, handled: list[signal.Signals], done: threading.Event) -> None:
     with open(reading, "rb", buffering=0) as pipe:
         while (number := pipe.read(1)) and number != b"\0":
-            if number[0] in mine and not done.wait(NOTICE_SECONDS):
+            if number[0] in handled and not done.wait(NOTICE_SECONDS):
                 discard_unfinished()
                 with suppress(OSError):  # as the main thread would have said
                     os.write(2, f"polycmp: ended by {signal.Signals(number[0]).name}\n".encode())

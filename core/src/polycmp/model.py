@@ -212,11 +212,11 @@ class Model:
         former = self.settings.backend_options
         if given == former:
             return self
-        made = copy.copy(self)
-        made.settings = replace(self.settings, backend_options=given)
+        variant = copy.copy(self)
+        variant.settings = replace(self.settings, backend_options=given)
         if self.registry.tools(self._reader).options_of in {*given, *former} and not self.is_part:
-            made._reading = made._new_reading()  # noqa: SLF001 - its own
-        return made
+            variant._reading = variant._new_reading()  # noqa: SLF001 - its own
+        return variant
 
     def _loaders_for(self, kinds: Iterable[str]) -> list[Contributed[LoaderSpec]]:
         """Return the loader of the file, and those that make one of some kinds of it."""

@@ -346,5 +346,5 @@ def decide_by_the_task(shape: Sequence[int], *, is_real: bool) -> str:
         is_real: Whether the inputs are the user's own.
     """
     metric = "--compare topk_agreement" if len(shape) > 1 and shape[-1] > 1 else "--compare cosine_similarity"
-    own = "" if is_real else ", on inputs of your own (--load-inputs FILE)"
-    return f"judge what it is used for instead, such as {metric}{own}"
+    inputs = "" if is_real else ", on inputs of your own (--load-inputs FILE)"
+    return f"judge what it is used for instead, such as {metric}{inputs}"

@@ -189,32 +189,6 @@ def test_raw_inputs_and_inputs_that_would_be_overwritten(run, polycmp, tmp_path)
 # --- running
 
 
-@pytest.mark.parametrize(
-    "words", [("--warm-up", "2"), ("--sequential-runners",), ("--warm-up", "1", "--sequential-runners")]
-)
-def test_ways_to_run_give_the_same(run, words):
-    done, found = run("-b", "toy:name=toy,seconds=0.5", "-b", "plain", "--iterations", "3", *words)
-    assert done.status == 0
-    assert found["inference_results"]["toy"]["iterations"] == 3
-    assert found["inference_results"]["toy"]["runtime"]["median"] == 0.5
-
-
-@pytest.mark.parametrize(
-    ("backend", "says"),
-    [
-        ("toy:name=bad,fault=raise,at=h", "has had enough (in iteration 0)"),
-        ("toy:name=bad,fault=raise,at=h,after=1", "has had enough (in iteration 1)"),
-        ("toy:name=bad,fault=overwrite,at=h", "MemoryError: no room left (in iteration 0)"),
-        ("toy:name=bad,refuses=Softmax", "has no operator Softmax"),
-    ],
-)
-def test_a_backend_that_fails_is_a_result_and_the_others_go_on(run, backend, says):
-    done, found = run("-b", backend, "-b", "toy", "-b", "plain", "--iterations", "2")
-    assert done.status == 3
-    assert says in found["inference_results"]["bad"]["error"]
-    assert [pair["passed"] for pair in found["comparison_results"] if pair["candidate"] == "toy"] == [True]
-
-
 def test_notes_of_a_backend_reach_the_report(run):
     done, found = run("-b", "toy:threads=9", "-b", "plain")
     assert found["inference_results"]["toy:threads=9"]["notes"] == ["only 8 threads are used"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polycmp.builtin.api.compare_functions import CompareFunc
+from polycmp.comparator import IterationResult
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.verdicts import DetailedVerdict
-from polycmp.errors import ComparisonError, InvalidValueError
+from polycmp.errors import ComparisonError, InvalidValueError, PolycmpError
 
 X = np.arange(6.0).reshape(2, 3)
+
+FUNCTIONS = ["simple", "indices", "l2", "cosine_similarity", "psnr", "snr", "ulp"]
 
 
 class Equal(OutputJudge):
@@ -87,3 +91,29 @@ def test_a_metric_that_is_missing_is_named_beside_those_that_are_there():
     with pytest.raises(ComparisonError, match="there is no psnr of output 'y'") as caught:
         require_metric({"l2": 0.5}, "psnr", "y")
     assert "there are: l2" in caught.value.why
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_two_mappings_give_a_verdict_by_name(name):
+    compare = getattr(CompareFunc, name)()
+    a, b = IterationResult({"y": X, "z": X + 1}), IterationResult({"y": X.copy(), "z": X[::-1] + 5})
+    found = compare(a, b)
+    assert {output: verdict.passed for output, verdict in found.items()} == {"y": True, "z": False}
+
+
+def test_an_output_of_one_side_and_another_kind_of_type_fail_by_name():
+    found = CompareFunc.simple()({"y": X, "i": X}, {"i": X.astype(int), "z": X})
+    assert [verdict.passed for verdict in found.values()] == [False] * 3
+    assert "the reference has no output 'y'" in found["y"].reason
+    assert "float is not integer" in found["i"].reason
+    assert CompareFunc.simple(atol={"y": 2})({"y": X + 1}, {"y": X})["y"].passed
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference"),
+    [("text", "text"), ([1.0], [1.0]), (None, None), ({"y": X}, X), (object(), object()), ({}, {})],
+)
+def test_what_is_neither_array_nor_mapping_is_refused(candidate, reference):
+    with pytest.raises(ValueError, match=r"neither an array nor a mapping|neither side has an output") as caught:
+        CompareFunc.simple()(candidate, reference)
+    assert isinstance(caught.value, PolycmpError)

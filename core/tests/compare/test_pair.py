@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from judges import simple
 
+from polycmp.builtin.api.compare_functions import CompareFunc
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ComparisonError, UsageError
 from polycmp.spec import Verdict
@@ -136,3 +137,13 @@ def test_a_function_that_breaks_is_named(result):
 def test_a_plain_truth_value_is_a_verdict_too():
     comparer = PairComparer("mine", "ref", {"odd": lambda candidate, reference, *, output: False})
     assert comparer.add({"a": X}, {"a": X})[0].reason == "differs"
+
+
+def test_a_comparison_without_a_function_is_refused():
+    with pytest.raises(ValueError, match="no compare function"):
+        PairComparer("mine", "ref", {})
+
+
+def test_the_same_type_in_another_byte_order_is_no_remark():
+    pair = PairComparer("mine", "ref", {"simple": CompareFunc.simple()})
+    assert pair.add({"y": X.astype(">f4")}, {"y": X})[0].reason == ""

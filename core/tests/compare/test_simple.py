@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from judges import simple
 
+from polycmp.builtin.api.compare_functions import CompareFunc
+from polycmp.compare.pair import PairComparer
+
 REALS = [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
 WHOLE = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, ml_dtypes.int4, ml_dtypes.uint4]
 
@@ -334,3 +337,72 @@ def test_infinity_and_nan_do_not_scale():
     verdict = simple(scale_atol=True, nan="equal", infinities_compare_equal=True)(reference, reference)
     assert verdict.passed
     assert verdict.tolerance["atol"] == pytest.approx(2e-5)
+
+
+@pytest.mark.parametrize("statistics", [(), [], {"y": []}, {"": ("max",), "y": ()}, ""])
+def test_simple_without_a_statistic(statistics):
+    with pytest.raises(ValueError, match="statistic"):
+        CompareFunc.simple(check_error_stat=statistics)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_infinities(dtype):
+    a, b = np.array([complex(INF, 1)], dtype), np.array([complex(INF, 1000)], dtype)
+    for left, right in ((a, b), (b, a), (a, -a), (a, np.ones(1, dtype)), (np.ones(1, dtype), a)):
+        assert not CompareFunc.simple()(left, right)
+        assert not CompareFunc.simple(infinities_compare_equal=True)(left, right)
+    assert not CompareFunc.simple()(a, a)
+    assert CompareFunc.simple(infinities_compare_equal=True)(a, a)
+
+
+@pytest.mark.parametrize("statistic", ["max", "mean", "median", "quantile"])
+def test_complex_infinities_in_statistics(statistic):
+    a, b = np.array([complex(INF, 1)] * 3), np.array([complex(INF, 1000)] * 3)
+    assert not CompareFunc.simple(statistic)(a, b)
+
+
+def test_complex_numbers_whose_magnitude_overflows():
+    a, b = np.array([complex(1.7e308, 1.7e308)]), np.array([complex(1.0e308, 1.7e308)])
+    assert not CompareFunc.simple()(a, b)
+    assert CompareFunc.simple()(a, b).stats.max_rel == pytest.approx(0.7 / math.hypot(1, 1.7))
+
+
+def test_half_precision_complex_numbers_have_an_imaginary_part():
+    complex32 = getattr(ml_dtypes, "complex32", None)
+    if complex32 is None:
+        pytest.skip("this ml_dtypes has no complex32")
+    a, b = np.array([1 + 2j]).astype(complex32), np.array([1 - 2j]).astype(complex32)
+    assert not CompareFunc.simple()(a, b)
+
+
+def test_longdouble_loses_no_digit():
+    one = np.ones(2, np.longdouble)
+    following = one + np.finfo(np.longdouble).eps
+    assert not CompareFunc.simple(atol=0, rtol=0)(following, one)
+    assert not CompareFunc.simple()(np.array([np.finfo(np.longdouble).max]), one[:1])
+    assert not CompareFunc.cosine_similarity()(-one * np.finfo(np.longdouble).tiny, one)
+
+
+def test_the_smallest_integer_is_the_largest_magnitude():
+    b = np.array([-128, 0], np.int8)
+    assert CompareFunc.simple(atol=1e-2, rtol=0, scale_atol=True)(b + np.int8(1), b).tolerance["atol"] == 1.28
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "u4", "u8"])
+def test_a_whole_number_that_is_nearly_right_is_another_one(dtype):
+    a, b = np.array([7, 200000], dtype), np.array([7, 200001], dtype)
+    assert not CompareFunc.simple()(a, b)
+    assert not CompareFunc.simple(atol=0.5)(a, b)
+    assert not CompareFunc.simple("mean")(np.arange(10**6) == 5, np.zeros(10**6, bool))
+    verdict = CompareFunc.simple(rtol=1e-5)(a, b)
+    assert verdict.passed
+    assert verdict.reason == "1 of 2 elements differs within tolerance, by at most 1"
+    pair = PairComparer("mine", "ref", {"simple": CompareFunc.simple(rtol={"y": 1e-5})})
+    assert pair.add({"y": a}, {"y": b})[0].reason == verdict.reason
+
+
+def test_equal_whole_numbers_get_no_remark_and_real_numbers_keep_their_tolerances():
+    a = np.array([7, 200000])
+    assert CompareFunc.simple()(a, a).reason == ""
+    assert CompareFunc.simple()(np.array([200000.5]), np.array([200000.0])).passed
+    assert CompareFunc.simple().judge_metrics({"max_abs": 1.0, "max_rel": 5e-6, "required_rel": 5e-6}).passed

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from polycmp.tensors import as_dtype, is_low_bit
 
 MUTANTS = Path(__file__).with_name("mutants.py")
 
@@ -63,3 +66,13 @@ def test_the_wrong_runners_asked_for_are_all_there():
         "LeakedState",
     }
     assert wanted <= {name.removeprefix("Test") for name in names()}
+
+
+def test_low_bit_outputs_can_be_checked():
+    from polycmp.testing.runners import assert_close
+
+    array = np.array([1, 2], as_dtype("bfloat16"))
+    assert is_low_bit(array.dtype)
+    assert_close("y", array, array.copy(), 0, 0)
+    with pytest.raises(AssertionError):
+        assert_close("y", array, array + array, 0, 0)

@@ -149,16 +149,16 @@ class Invocation:
         from polycmp.plan.build import data_plan, loader_options
 
         options = self.options
-        model = options.model
-        self.begin(reads=[("MODEL", model)] if model else ())
-        if not model:
+        path = options.model
+        self.begin(reads=[("MODEL", path)] if path else ())
+        if not path:
             raise UsageError("no model given", hint=f"{self.path} MODEL (put the model first)")
         asked = options.of("core", "data")
         shapes = (*asked.get("input_shapes", ()), *input_shapes)
         data = data_plan(options.replaced("core", "data", {**asked, "input_shapes": shapes}), self.registry)
         given = loader_options(options, self.registry)
-        made = Model(
-            model,
+        model = Model(
+            path,
             self.registry,
             ModelSettings(
                 {**given, **(loaders or {})},
@@ -169,8 +169,8 @@ class Invocation:
             ),
         )
         if data.dimensions:
-            made.input_shapes = asked_shapes(data, made.describe())
-        return made
+            model.input_shapes = asked_shapes(data, model.describe())
+        return model
 
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
         """Find the writers of the reports, and set up logging as the options say.

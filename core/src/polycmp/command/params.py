@@ -247,11 +247,7 @@ def _with_files(words: Iterable[str]) -> list[str]:
 
 
 class TableOption(click.Option):
-    """An option of the table; its value stays text until the whole table is converted.
-
-    Args:
-        target: The option.
-    """
+    """An option of the table; its value stays text until the whole table is converted."""
 
     def __init__(self, target: Target) -> None:
         name = "__".join(target.key).replace("-", "_")

@@ -31,14 +31,14 @@ class _Written(NamedTuple):
         option: The option that names it.
         path: The path as it was typed.
         shared: Whether it is a folder for files of names of their own, which it may share.
-        own: Whether, without a suffix, it is a folder that is the option's alone.
+        exclusive: Whether, without a suffix, it is a folder that is the option's alone.
         resumes: The option whose file it may go on with; empty for none.
     """
 
     option: str
     path: str
     shared: bool = False
-    own: bool = False
+    exclusive: bool = False
     resumes: str = ""
 
 
@@ -69,7 +69,7 @@ def refuse_collisions(values: OptionValues, plan: Plan | None = None, others: It
             if _same(item.path, other.path) and not (item.shared and other.shared):
                 raise _collision(item.option, item.path, f"{other.option} writes", other.path)
         others_read = [named for named in read if named[0] != item.resumes]
-        _refuse_overwriting(item.option, item.path, others_read, fills=item.own)
+        _refuse_overwriting(item.option, item.path, others_read, fills=item.exclusive)
         for whose, another in of_plugins:
             if _same(item.path, another):
                 raise _collision(item.option, item.path, f"{whose} names", another)

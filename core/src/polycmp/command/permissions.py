@@ -70,12 +70,6 @@ def code_named(
     """Yield what would run, besides polycmp and its installed plugins: the name of an option, and what it names.
 
     Packages are code, too, except the runtimes of installed backends: those are trusted as their plugins are.
-
-    Args:
-        options: The options that were given.
-        models: The models that were named.
-        backends: The backends.
-        registry: The plugins.
     """
     for option in options:
         yield from ((option.name, text) for text in option.field.code_in(option.value))

@@ -259,11 +259,7 @@ def impostors_judge(function: Callable[..., Any]) -> Callable[[], PairFunction]:
 
 
 class PairImpostors:
-    """The impostors that a function for all outputs together lets pass in every iteration.
-
-    Args:
-        make: Makes the function.
-    """
+    """The impostors that a function for all outputs together lets pass in every iteration."""
 
     def __init__(self, make: Callable[[], PairFunction]) -> None:
         self._make = make

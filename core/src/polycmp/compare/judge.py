@@ -92,7 +92,13 @@ class OutputJudge(ABC):
 
     @abstractmethod
     def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
-        """Return the verdict on one output."""
+        """Return the verdict on one output.
+
+        Args:
+            candidate: The array to judge.
+            reference: The expected output; relative errors are relative to it.
+            output: The output's name, for tolerances of its own.
+        """
 
     def _judge_one(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         if not self.check_shapes and candidate.shape != reference.shape and candidate.size == reference.size:

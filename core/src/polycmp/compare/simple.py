@@ -59,13 +59,7 @@ class Simple(OutputJudge):
     detail: bool = False
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
-        """Return the verdict on one output.
-
-        Args:
-            candidate: The array to judge.
-            reference: The expected output; relative errors are relative to it.
-            output: The output's name, for tolerances of its own.
-        """
+        """Return the verdict on one output."""
         a, b = candidate, reference
         options = self.options
         whole = {dtype_class(a.dtype), dtype_class(b.dtype)} <= {"integer", "bool"}

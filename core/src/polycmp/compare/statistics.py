@@ -79,8 +79,8 @@ class Sums:
             (self.max_abs, self.largest_at), (other.max_abs, other.largest_at)
         )
         if self.counts is not None and other.counts is not None:
-            for mine, theirs in zip(self.counts, other.counts, strict=True):
-                mine.counts += theirs.counts
+            for counts, added in zip(self.counts, other.counts, strict=True):
+                counts.counts += added.counts
 
 
 def _first_largest(one: tuple[float, int], two: tuple[float, int]) -> tuple[float, int]:

@@ -73,7 +73,7 @@ def plain_names(inputs: TensorMetadata) -> TensorMetadata:
 
 def open_dimensions(inputs: TensorMetadata) -> dict[str, OpenDimension]:
     """Return the open dimensions of the inputs by what identifies them, without those that are sums of others."""
-    found: dict[str, OpenDimension] = {}
+    dimensions: dict[str, OpenDimension] = {}
     for name, entry in inputs.items():
         for axis, dim in enumerate(entry.shape or ()):
             if entry.values is not None or (isinstance(dim, int) and dim >= 0) or len(_terms(dim)) > 1:
@@ -82,8 +82,8 @@ def open_dimensions(inputs: TensorMetadata) -> dict[str, OpenDimension]:
             least, most = _limit(entry.min_shape, entry, axis), _limit(entry.max_shape, entry, axis)
             index = entry.dtype is not None and dtype_class(entry.dtype) in {"integer", "bool"}
             one = OpenDimension(key, _name(dim), _kind(dim, axis, entry), ((name, axis),), least or 1, most, index)
-            found[key] = _joined(found[key], one) if key in found else one
-    return found
+            dimensions[key] = _joined(dimensions[key], one) if key in dimensions else one
+    return dimensions
 
 
 def filled(inputs: TensorMetadata, sizes: Mapping[str, int]) -> TensorMetadata:

@@ -67,7 +67,7 @@ def pair_inputs(
     search.take(_given(mine, other, given or {}), GIVEN)
     for name in tuple(search.left):
         if name in search.right:
-            search.found[name] = name
+            search.pairs[name] = name
     if search.left and search.right:
         for spell in (_plain, _bare):
             search.by_spelling(spell)
@@ -76,7 +76,7 @@ def pair_inputs(
         alike = structure()
         if alike is not None:
             search.by_structure(alike)
-    names = {one: two for one, two in search.found.items() if one != two}
+    names = {one: two for one, two in search.pairs.items() if one != two}
     return InputPairs(names, {name: search.how[name] for name in names}, tuple(search.left), tuple(search.right))
 
 
@@ -104,30 +104,30 @@ def renamed(metadata: TensorMetadata, names: Mapping[str, str]) -> TensorMetadat
 class _Search:
     """Two models' inputs, and what is known of them so far."""
 
-    def __init__(self, mine: TensorMetadata, other: TensorMetadata) -> None:
-        self._mine, self._other = mine, other
-        self.found: dict[str, str] = {}
+    def __init__(self, inputs: TensorMetadata, other: TensorMetadata) -> None:
+        self._inputs, self._other_inputs = inputs, other
+        self.pairs: dict[str, str] = {}
         self.how: dict[str, str] = {}
 
     @property
     def left(self) -> list[str]:
         """The model's inputs without a counterpart."""
-        return [name for name in self._mine if name not in self.found]
+        return [name for name in self._inputs if name not in self.pairs]
 
     @property
     def right(self) -> list[str]:
         """The other's inputs without one."""
-        taken = set(self.found.values())
-        return [name for name in self._other if name not in taken]
+        taken = set(self.pairs.values())
+        return [name for name in self._other_inputs if name not in taken]
 
     def take(self, pairs: Mapping[str, str], how: str) -> None:
         """Take in pairs that are known."""
-        self.found.update(pairs)
+        self.pairs.update(pairs)
         self.how.update(dict.fromkeys(pairs, how))
 
     def could_fit(self) -> bool:
         """Return whether any two inputs that are left fit each other."""
-        return any(fits(self._mine[one], self._other[two]) for one in self.left for two in self.right)
+        return any(fits(self._inputs[one], self._other_inputs[two]) for one in self.left for two in self.right)
 
     def by_spelling(self, spell: Callable[[str], str]) -> None:
         """Pair names that are equal once spelled alike, if each is the only one on its side."""
@@ -137,7 +137,7 @@ class _Search:
             for key, names in ones.items()
             if key
             and len(names) == len(twos.get(key, ())) == 1
-            and fits(self._mine[names[0]], self._other[twos[key][0]])
+            and fits(self._inputs[names[0]], self._other_inputs[twos[key][0]])
         }
         self.take(pairs, SPELLING)
 
@@ -146,7 +146,7 @@ class _Search:
         while True:
             left, right = self.left, self.right
             can = {
-                one: [two for two in right if fits(self._mine[one], self._other[two]) and also(one, two)]
+                one: [two for two in right if fits(self._inputs[one], self._other_inputs[two]) and also(one, two)]
                 for one in left
             }
             pairs = {
@@ -167,20 +167,22 @@ class _Search:
             self.by_fit(lambda one, two, depth=depth: alike(one, two, depth), READERS)  # type: ignore[misc]
         self.by_fit(lambda one, two: True, FITTING)
         left, right = self.left, self.right
-        same = all(fits(self._mine[one], self._other[two]) and alike(one, two, WHOLE) for one in left for two in right)
+        same = all(
+            fits(self._inputs[one], self._other_inputs[two]) and alike(one, two, WHOLE) for one in left for two in right
+        )
         if len(left) == len(right) and same:
             self.take(dict(zip(left, right, strict=True)), ORDER)
 
 
-def _given(mine: TensorMetadata, other: TensorMetadata, given: Mapping[str, str]) -> dict[str, str]:
+def _given(inputs: TensorMetadata, other: TensorMetadata, given: Mapping[str, str]) -> dict[str, str]:
     """Return the pairs that were given, by the model's own names; those of other models are left out."""
-    found = {}
+    pairs = {}
     for one, two in given.items():
-        if one in mine and two in other:
-            found[one] = two
-        elif two in mine and one in other:
-            found[two] = one
-    return found
+        if one in inputs and two in other:
+            pairs[one] = two
+        elif two in inputs and one in other:
+            pairs[two] = one
+    return pairs
 
 
 def _plain(name: str) -> str:
@@ -194,10 +196,10 @@ def _bare(name: str) -> str:
 
 
 def _by(key: Callable[[str], str], names: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(key(name), []).append(name)
-    return found
+        groups.setdefault(key(name), []).append(name)
+    return groups
 
 
 def _is_size(dim: int | str) -> bool:

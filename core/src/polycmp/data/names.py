@@ -24,14 +24,14 @@ def by_names_of(inputs: Iterable[str], values: Mapping[str, T], others: Sequence
     Raises:
         UsageError: One input is given two values.
     """
-    known, found = list(inputs), dict(values)
+    known, renamed = list(inputs), dict(values)
     for name in unknown_names(values, known):
         targets = [new for part in others for own, new in part.items() if own == name or fnmatchcase(own, name)]
         if targets:
-            del found[name]
+            del renamed[name]
         for target in targets:
-            _take(found, target, values[name], name, "input")
-    return found
+            _take(renamed, target, values[name], name, "input")
+    return renamed
 
 
 def dimensions_of(inputs: TensorMetadata, sizes: Mapping[str, int], others: Iterable[TensorMetadata]) -> dict[str, int]:
@@ -47,7 +47,7 @@ def dimensions_of(inputs: TensorMetadata, sizes: Mapping[str, int], others: Iter
     """
     if not sizes:
         return {}
-    own, found = _dimension_names(inputs), dict(sizes)
+    known, renamed = _dimension_names(inputs), dict(sizes)
     pairs = [
         pair
         for part in others
@@ -55,20 +55,20 @@ def dimensions_of(inputs: TensorMetadata, sizes: Mapping[str, int], others: Iter
         if name in inputs and len(entry.shape or ()) == len(inputs[name].shape or ())
         for pair in zip(entry.shape or (), inputs[name].shape or (), strict=True)
     ]
-    for name in [name for name in sizes if name not in own]:
-        targets = {mine for other, mine in pairs if other == name}
+    for name in [name for name in sizes if name not in known]:
+        targets = {dim for other, dim in pairs if other == name}
         names = [target for target in targets if isinstance(target, str)]
         if targets and targets <= {*names, sizes[name]}:  # what has another size for good is refused as unknown
-            del found[name]
+            del renamed[name]
         for target in names:
-            _take(found, target, sizes[name], name, "dimension")
-    return found
+            _take(renamed, target, sizes[name], name, "dimension")
+    return renamed
 
 
-def _take(found: dict[str, T], target: str, value: T, name: str, what: str) -> None:
-    if found.setdefault(target, value) != value:
+def _take(renamed: dict[str, T], target: str, value: T, name: str, what: str) -> None:
+    if renamed.setdefault(target, value) != value:
         raise UsageError(
-            f"{name!r} and {target!r} are the same {what}, which cannot be both {value} and {found[target]}",
+            f"{name!r} and {target!r} are the same {what}, which cannot be both {value} and {renamed[target]}",
             why="two of the models name it differently",
             hint=f"give one value, for {target!r}",
         )

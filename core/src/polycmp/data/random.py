@@ -156,23 +156,23 @@ def _torch_draw(seed: int, options: RandomOptions) -> Draw:
 
 def remarks(options: RandomOptions, inputs: TensorMetadata) -> dict[str, str]:
     """Describe, in words, the inputs whose values are not simply numbers from the range that was asked for."""
-    found = {}
+    texts = {}
     known = _usual(options, inputs)
     for name, entry in inputs.items():
         if entry.values is not None:
             continue
         if name in known:
-            found[name] = f"{' and '.join(map(str, known[name].values))}, as by its name it is {known[name].meaning}"
+            texts[name] = f"{' and '.join(map(str, known[name].values))}, as by its name it is {known[name].meaning}"
         elif _range(name, entry, options) is DIVISORS:
-            found[name] = "whole numbers from 1 to 8, as others are divided by them"
+            texts[name] = "whole numbers from 1 to 8, as others are divided by them"
         elif is_padding_mask(name, entry, options):
-            found[name] = "ones with padding at the end, as it is a mask by its name"
+            texts[name] = "ones with padding at the end, as it is a mask by its name"
         elif entry.words and dtype_class(_dtype(entry)) == "string":
-            found[name] = f"texts of the model's own tables, such as {', '.join(map(repr, entry.words[:_SHOWN]))}"
+            texts[name] = f"texts of the model's own tables, such as {', '.join(map(repr, entry.words[:_SHOWN]))}"
         elif entry.range is not None and _is_free(name, options) and dtype_class(_dtype(entry)) == "integer":
             low, high = entry.range
-            found[name] = f"whole numbers from {low:.0f} to {high:.0f}, the rows of the table that it indexes"
-    return found
+            texts[name] = f"whole numbers from {low:.0f} to {high:.0f}, the rows of the table that it indexes"
+    return texts
 
 
 def is_padding_mask(name: str, entry: TensorEntry, options: RandomOptions) -> bool:

@@ -43,8 +43,8 @@ def usual_numbers(inputs: TensorMetadata) -> Mapping[str, Number]:
     Args:
         inputs: The inputs, with their sizes.
     """
-    found = {name: _number(name, entry, inputs) for name, entry in inputs.items()}
-    return {name: number for name, number in found.items() if number is not None}
+    numbers = {name: _number(name, entry, inputs) for name, entry in inputs.items()}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _number(name: str, entry: TensorEntry, inputs: TensorMetadata) -> Number | None:

@@ -26,10 +26,10 @@ def make_script_loader(path: str, name: str = "load_data") -> Callable[[TensorMe
             checked as they come.
     """
     owner = f"{path}:{name}"
-    found = load_script(path, name)
+    content = load_script(path, name)
 
     def load(inputs: TensorMetadata) -> Iterator[dict[str, Any]]:
-        feeds = _call(found, owner) if callable(found) else found
+        feeds = _call(content, owner) if callable(content) else content
         if isinstance(feeds, Mapping) or not isinstance(feeds, Iterable):
             hint = "yield the feed, or return a list that holds it" if isinstance(feeds, Mapping) else ""
             raise DataError(f"gives {type(feeds).__name__} instead of several feeds", whose=owner, hint=hint)

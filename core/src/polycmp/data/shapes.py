@@ -52,7 +52,7 @@ def apply_input_shapes(
         changed[name] = entry if shape is None else _override(name, entry, tuple(shape))
         if shape is not None and changed[name].values is None:
             sizes.take(name, entry, tuple(shape))
-    return filled(TensorMetadata(changed), sizes.found)
+    return filled(TensorMetadata(changed), sizes.by_name)
 
 
 class _Sizes:
@@ -67,7 +67,7 @@ class _Sizes:
                     why=did_you_mean(name, known) if known else "its dimensions have no names",
                     hint=f"{_OPTION} {_closest(name, known)}={dimensions[name]}" if known else _by_input(inputs),
                 )
-        self.found = dict(dimensions)
+        self.by_name = dict(dimensions)
         self._givers = {name: f"{name}={size}" for name, size in dimensions.items()}
 
     def take(self, name: str, entry: TensorEntry, shape: tuple[int, ...]) -> None:
@@ -76,9 +76,9 @@ class _Sizes:
             if not isinstance(dim, str):
                 continue
             giver = f"{name}:{format_shape(shape)}"
-            if self.found.setdefault(dim, size) != size:
+            if self.by_name.setdefault(dim, size) != size:
                 raise UsageError(
-                    f"{_OPTION}: the dimension {dim!r} cannot be both {self.found[dim]} and {size}",
+                    f"{_OPTION}: the dimension {dim!r} cannot be both {self.by_name[dim]} and {size}",
                     why=f"{self._givers[dim]} and {giver} contradict each other; {name!r} is "
                     f"{format_shape(entry.shape)}",
                     hint=f"{_OPTION} {dim}={size}",
@@ -88,13 +88,13 @@ class _Sizes:
 
 def usual_sizes(inputs: TensorMetadata) -> TensorMetadata:
     """Return the inputs, open dimensions with the sizes that suit their names; which ones is logged."""
-    found = open_dimensions(inputs)
-    made = filled(inputs, {key: dim.usual for key, dim in found.items()})
-    if found:
-        names = dict.fromkeys(name for dim in found.values() for name, _ in dim.places)
-        shapes = ", ".join(f"{name}:{format_shape(made[name].shape)}" for name in names)
+    dimensions = open_dimensions(inputs)
+    sized = filled(inputs, {key: dim.usual for key, dim in dimensions.items()})
+    if dimensions:
+        names = dict.fromkeys(name for dim in dimensions.values() for name, _ in dim.places)
+        shapes = ", ".join(f"{name}:{format_shape(sized[name].shape)}" for name in names)
         _LOG.info("open dimensions are given sizes: %s; give others with %s", shapes, _OPTION)
-    return made
+    return sized
 
 
 def feeds_in_turn(

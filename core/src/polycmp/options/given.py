@@ -67,11 +67,7 @@ class OptionValues:
         return replace(self, values=kept | {Key(kind, owner, name): value for name, value in values.items()})
 
     def over(self, file: OptionValues) -> OptionValues:
-        """Merge these values over those of a run file; backends that were typed replace all of the file's.
-
-        Args:
-            file: The values of the run file.
-        """
+        """Merge these values over those of a run file; backends that were typed replace all of the file's."""
         merged = replace(self, values={**file.values, **self.values}, model=self.model or file.model)
         if self.backends:
             return merged

@@ -82,8 +82,8 @@ def _aliases(items: Iterable[Contribution]) -> Iterator[tuple[str, FlagOwner]]:
     for item in items:
         for field in _fields(item):
             for alias in dict.fromkeys(field.metadata.get("alias") or ()):
-                own = flag_of(item.name) if item.kind == "runner" else ""
-                if alias not in (flag_of(item.name, field.name), own):
+                backend_flag = flag_of(item.name) if item.kind == "runner" else ""
+                if alias not in (flag_of(item.name, field.name), backend_flag):
                     yield alias, FlagOwner(item, field.name)
 
 

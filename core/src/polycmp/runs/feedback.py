@@ -68,11 +68,7 @@ class Feedback(Protocol):
 
 
 class FeedbackObserver(RunObserver):
-    """Passes outputs and verdicts on to the object that feeds outputs back.
-
-    Args:
-        feedback: The object that feeds outputs back.
-    """
+    """Passes outputs and verdicts on to the object that feeds outputs back."""
 
     def __init__(self, feedback: Feedback) -> None:
         self._feedback = feedback

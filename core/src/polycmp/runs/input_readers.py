@@ -19,11 +19,7 @@ def compare_readers(one: ModelGraph, two: ModelGraph) -> Alike:
 
 
 class _Readers:
-    """Operators that read each input of one graph.
-
-    Args:
-        graph: The graph.
-    """
+    """Operators that read each input of one graph."""
 
     def __init__(self, graph: ModelGraph) -> None:
         self._readers: dict[str, list[tuple[str, int, tuple[str, ...]]]] = {}

@@ -7,11 +7,7 @@ from polycmp.tensors import TensorMetadata
 
 
 class Iterations:
-    """Calls of one backend, noted in its record.
-
-    Args:
-        result: The record.
-    """
+    """Calls of one backend, noted in its record."""
 
     def __init__(self, result: BackendResult) -> None:
         self._result = result

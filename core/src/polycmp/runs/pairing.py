@@ -74,12 +74,7 @@ class InputPairing:
         return cls(reference, data.map_input, own_data=own_data, structure=structure, command=resolved.plan.command)
 
     def take_names(self, result: BackendResult, inputs: TensorMetadata) -> None:
-        """Take the names of a model whose run does not join.
-
-        Args:
-            result: The run's result.
-            inputs: Inputs of the run's model.
-        """
+        """Take the names of a model whose run does not join."""
         self._anchor, self._inputs = result, inputs
 
     def join(self, runs: Sequence[BackendRun]) -> TensorMetadata | None:

@@ -21,12 +21,7 @@ class LabelledRun(Protocol):
 
 
 def labels_called(name: str, runs: Sequence[LabelledRun]) -> list[str]:
-    """Return the labels that a name may stand for: that label, or else those of all runs of the backend.
-
-    Args:
-        name: A label, or the name of a backend.
-        runs: The runs.
-    """
+    """Return the labels that a name may stand for: that label, or else those of all runs of the backend."""
     if any(run.label == name for run in runs):
         return [name]
     return [run.label for run in runs if run.backend == name]

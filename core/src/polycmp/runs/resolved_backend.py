@@ -45,8 +45,8 @@ class ResolvedBackend:
     def __post_init__(self) -> None:
         """Have loaders that share this backend's options take those of this instance, not of another one."""
         if self.contribution is not None:
-            own = self.model.for_backend(self.contribution.spec, self.plan.options)
-            object.__setattr__(self, "model", own)
+            model = self.model.for_backend(self.contribution.spec, self.plan.options)
+            object.__setattr__(self, "model", model)
 
     @property
     def label(self) -> str:

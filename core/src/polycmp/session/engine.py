@@ -176,11 +176,7 @@ def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[
 
 
 def _final_outputs(resolved: Resolved) -> tuple[frozenset[str], bool]:
-    """Return the names of the models' own outputs, and whether options make tensors inside outputs, too.
-
-    Args:
-        resolved: The models.
-    """
+    """Return the names of the models' own outputs, and whether options make tensors inside outputs, too."""
     final, compared = set[str](), set[str]()
     for path, described in resolved.descriptions.items():
         if described is not None:

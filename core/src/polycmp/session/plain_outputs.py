@@ -73,8 +73,8 @@ class PlainOutputs:
 
     def _among(self, outputs: Outputs, plain: Outputs, *, is_reference: bool) -> Outputs:
         """Return the outputs of a plain run by the names that a step has for them."""
-        own = {name: self._names.get(name, name) if is_reference else name for name in outputs}
-        return {name: plain[other] for name, other in own.items() if other in plain}
+        plain_names = {name: self._names.get(name, name) if is_reference else name for name in outputs}
+        return {name: plain[other] for name, other in plain_names.items() if other in plain}
 
     def _infer(self, feed: Feed) -> dict[str, Outputs]:
         """Return the own outputs of all models by the run's label; without those that fail, which is no failure."""
@@ -92,10 +92,10 @@ class PlainOutputs:
         runs = {}
         for backend in self._resolved.backends:
             graph = backend.model.graph() if backend.inside == "graph" else None
-            own = [name for name in graph.outputs if name in self._final] if graph is not None else []
-            if graph is None or not own:
+            final_outputs = [name for name in graph.outputs if name in self._final] if graph is not None else []
+            if graph is None or not final_outputs:
                 continue
-            run = backend.make_run(graph.mark(own))
+            run = backend.make_run(graph.mark(final_outputs))
             with only_errors():
                 run.activate()
             runs[backend.label] = run

@@ -32,11 +32,7 @@ def last_weights(graph: ModelGraph) -> list[str]:
 
 
 class Upstream:
-    """What the numbers in the tensors of a model are made from.
-
-    Args:
-        graph: The model.
-    """
+    """What the numbers in the tensors of a model are made from."""
 
     def __init__(self, graph: ModelGraph) -> None:
         self._makers: dict[str, GraphNode] = {name: node for node in graph.nodes for name in node.outputs}

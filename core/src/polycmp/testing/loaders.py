@@ -36,8 +36,8 @@ class LoaderContract(Contract):
 
     def imports(self) -> str:
         """Return the import statements for the names in the loader's `repr` (capability `source`)."""
-        made = type(self.make_loader())
-        return f"from {made.__module__} import {made.__name__}"
+        loader_type = type(self.make_loader())
+        return f"from {loader_type.__module__} import {loader_type.__name__}"
 
     def test_it_is_a_loader(self) -> None:
         """Require a class derived from `Loader`, which records the arguments for `repr`."""

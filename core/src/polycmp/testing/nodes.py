@@ -146,8 +146,8 @@ def node_cases() -> tuple[NodeCase, ...]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package computes its expected outputs with overflows on purpose
-        found = load_model_tests(kind="node")
-    cases = (_case(test) for test in found)
+        tests = load_model_tests(kind="node")
+    cases = (_case(test) for test in tests)
     return tuple(sorted((case for case in cases if case is not None), key=lambda case: case.name))
 
 

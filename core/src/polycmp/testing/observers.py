@@ -24,14 +24,14 @@ _PAIR = ("candidate", "reference")
 
 def _made(iteration: int) -> dict[str, Arrays]:
     values = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3) + iteration
-    made: dict[str, Arrays] = {
+    arrays_by_label: dict[str, Arrays] = {
         "candidate": {"y": values + 0.5, "mask": values > 3.0},
         "reference": {"y": values, "mask": values > 3.0},
     }
-    for outputs in made.values():
+    for outputs in arrays_by_label.values():
         for array in outputs.values():
             array.flags.writeable = False
-    return made
+    return arrays_by_label
 
 
 def _step(iteration: int, made: Mapping[str, Arrays]) -> RunStep:
@@ -41,14 +41,14 @@ def _step(iteration: int, made: Mapping[str, Arrays]) -> RunStep:
 
 
 def _compared(step: RunStep) -> RunStep:
-    found = [
+    comparisons = [
         OutputComparison(
             name, name, passed=name != "y", verdicts={"simple": Verdict(name != "y", "", {"max_abs": 0.5})}
         )
         for name in step.outputs["candidate"]
     ]
     sides = {"candidate": (step.outputs["candidate"], step.outputs["reference"])}
-    return replace(step, compared={"candidate": found}, sides=sides)
+    return replace(step, compared={"candidate": comparisons}, sides=sides)
 
 
 class ObserverContract(Contract):

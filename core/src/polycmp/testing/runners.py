@@ -92,10 +92,10 @@ class RunnerContract(Contract):
     @pytest.fixture
     def runner(self) -> Iterator[Runner]:
         """An active runner."""
-        made = self.make_runner(self.load)
-        made.activate()
-        yield made
-        made.deactivate()
+        runner = self.make_runner(self.load)
+        runner.activate()
+        yield runner
+        runner.deactivate()
 
     # --- life
 

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from saved_data import NEEDS_SAFETENSORS
 
 from polycmp.builtin.formats.run_results import RunResults
 from polycmp.errors import DataError, FileError
@@ -211,3 +212,13 @@ def test_results_are_extended_with_pairs():
     results = RunResults()
     results.extend(two_runs(0.5).items())
     assert list(results.keys()) == ["candidate", "reference"]
+
+
+@pytest.mark.parametrize("name", ["r.npz", pytest.param("r.safetensors", marks=NEEDS_SAFETENSORS), "folder"])
+def test_results_in_python_are_saved_and_loaded(tmp_path, name):
+    results = RunResults([("trt", [IterationResult({"y": np.arange(3)}, 0.5, "trt")])])
+    results.save(str(tmp_path / name))
+    assert RunResults.load(tmp_path / name) == results
+    twice = RunResults([*results, *results])
+    with pytest.raises(FileError, match="same label"):
+        twice.save(tmp_path / name)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -44,3 +47,21 @@ def test_indices_say_what_moved_and_when_nothing_was_checked():
     covered = CompareFunc.indices(4)(a, a)
     assert not covered
     assert "covers the whole list of 4, so nothing was checked" in covered.reason
+
+
+def test_a_tolerance_that_covers_the_list_checks_nothing():
+    verdict = CompareFunc.indices(1)(np.array([[3], [4]]), np.array([[5], [4]]))
+    assert not verdict.passed
+    assert "nothing was checked" in verdict.reason
+
+
+@pytest.mark.parametrize("tolerance", [0, 1])
+def test_indices_of_wide_integers_lose_no_digit(tolerance):
+    a, b = np.array([2**63 + 1, 1, 2], np.uint64), np.array([2**62, 1, 2], np.int64)
+    assert not CompareFunc.indices(tolerance)(a, b)
+    assert not CompareFunc.indices(tolerance)(np.array([2**53 + 1, 1, 2]), np.array([2**53, 1, 2], np.uint64))
+
+
+def test_nan_is_no_index_that_moved():
+    a = np.array([math.nan, 1.0, 2.0])
+    assert not CompareFunc.indices(1)(a, a)

@@ -118,3 +118,13 @@ def test_another_shape_fails_and_nothing_passes(function):
 def test_values_that_cannot_be_right_are_refused(function, value):
     with pytest.raises(UsageError):
         getattr(CompareFunc, function)(value)
+
+
+@pytest.mark.parametrize("function", ["l2", "cosine_similarity", "psnr", "snr"])
+def test_norms_of_the_largest_numbers(function):
+    largest = np.array([np.finfo(np.float64).max] * 2)
+    compare = getattr(CompareFunc, function)()
+    assert compare(largest, largest)
+    assert not compare(-largest, largest)
+    if function == "snr":
+        assert compare(-largest, largest).metrics["snr"] == pytest.approx(-20 * math.log10(2))

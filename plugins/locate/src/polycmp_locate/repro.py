@@ -13,6 +13,7 @@ from polycmp.graph import ModelGraph, OwnGraph
 from polycmp.layerwise import makers, open_partitioned_runs, static_tensors
 from polycmp.plan import Plan
 from polycmp.runs import make_functions, resolve
+from polycmp.sentences import counted
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, Reproduction
 from polycmp_locate.reduce.narrowed import for_outputs, with_numbers
 from polycmp_locate.reduce.parts import ReferenceTensors
@@ -53,7 +54,7 @@ def save_cases(located: Located, plan: Plan, registry: Registry, folder: str, ma
         return
     size = saver.save(located.judged.first_bad)
     if size:
-        located.saved = f"{folder}: {size} operator{'s' if size > 1 else ''}; repeat it with: sh {folder}/run.sh"
+        located.saved = f"{folder}: {counted(size, 'operator')}; repeat it with: sh {folder}/run.sh"
     else:
         located.notes.append("no part of the model repeats the fault by itself, so no case was saved")
 

@@ -48,8 +48,12 @@ def operator_limit(row: SweptRow) -> float:
 def _margin(row: SweptRow) -> float:
     if row.node.op_type in SELECTING:
         return _SELECTION_MARGIN
-    own = row.unit > UNITS["float32"] and row.unit == UNITS.get(row.type.partition("[")[0])
-    return _ONCE_MARGIN if own and row.node.op_type in ROUNDED_ONCE and not unit_inside(row.node) else OPERATOR_MARGIN
+    is_of_its_type = row.unit > UNITS["float32"] and row.unit == UNITS.get(row.type.partition("[")[0])
+    return (
+        _ONCE_MARGIN
+        if is_of_its_type and row.node.op_type in ROUNDED_ONCE and not unit_inside(row.node)
+        else OPERATOR_MARGIN
+    )
 
 
 def standalone_limit(row: Row) -> float:

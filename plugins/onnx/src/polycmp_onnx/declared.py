@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polycmp.graph import Constant, GraphNode
 from polycmp.precision import unit_of
 from polycmp.tensors import dtype_class, dtype_name
-from polycmp_onnx.graph import STANDARD, GraphView, shape_of
+from polycmp_onnx.graph import STANDARD, GraphView, attribute_value, shape_of
 from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.packing import unpack
 
@@ -98,11 +98,7 @@ class Declarations:
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
 
     def settings(self, node: GraphNode) -> dict[str, Any]:
-        """Return what an operator is told to do; an operator that only shapes tensors is told nothing.
-
-        Args:
-            node: The operator.
-        """
+        """Return what an operator is told to do; an operator that only shapes tensors is told nothing."""
         proto = self._proto(node)
         if proto is None or proto.op_type in _OF_SHAPES:
             return {}
@@ -120,11 +116,7 @@ class Declarations:
                 for name, value in settings.items()}  # fmt: skip
 
     def constants(self, node: GraphNode) -> dict[str, Constant]:
-        """Return the constants that an operator reads, by the part they play.
-
-        Args:
-            node: The operator.
-        """
+        """Return the constants that an operator reads, by the part they play."""
         proto = self._proto(node)
         if proto is None or proto.op_type in _OF_SHAPES:
             return {}
@@ -479,12 +471,8 @@ def _plain(attribute: Any) -> Any:
         array = onnx.numpy_helper.to_array(attribute.t)
         return tuple(array.reshape(-1).tolist()) if array.size <= _FEW else None
     if attribute.type in {kinds.INT, kinds.FLOAT, kinds.STRING, kinds.INTS, kinds.FLOATS, kinds.STRINGS}:
-        value = onnx.helper.get_attribute_value(attribute)
-        if isinstance(value, bytes):
-            return value.decode(errors="replace")
-        if isinstance(value, (int, float)):
-            return value
-        return tuple(item.decode(errors="replace") if isinstance(item, bytes) else item for item in value)
+        value = attribute_value(attribute)
+        return tuple(value) if isinstance(value, list) else value
     return None
 
 

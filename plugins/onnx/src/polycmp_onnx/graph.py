@@ -397,6 +397,18 @@ def nodes_within(graph: Any) -> Iterator[Any]:
             yield from nodes_within(inner)
 
 
+def attribute_value(attribute: Any) -> Any:
+    """Return an attribute's value, bytes as text; several of them as a list."""
+    import onnx
+
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, (int, float)):
+        return value
+    return [item.decode(errors="replace") if isinstance(item, bytes) else item for item in value]
+
+
 def keep_items(field: Any, keep: Callable[[Any], bool]) -> bool:
     """Take items out of a repeated field of a protobuf message, without copying the others.
 

@@ -20,9 +20,6 @@ class HalfFiles(RunObserver):
     """Names the command for runs that failed on what looks like a converter's float16 file.
 
     Such a file often has float16 weights beside tensors that stayed float32, which every runtime refuses, or dies of.
-
-    Args:
-        resolved: The run.
     """
 
     def __init__(self, resolved: Resolved) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
+from polycmp.sentences import counted
 from polycmp.tensors import TensorMetadata, format_shape
 from polycmp.terminal import visible
 from polycmp_onnx.graph import graph_inputs, known_values, nodes_within, subgraphs, tensor_metadata
@@ -41,7 +42,7 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     file_name = "" if external is None else external.own
     lines += _number(graph, file_name) if "weights" not in parts else _weights(graph, arrays, file_name)
     lines += _functions(model, parts)
-    lines += [f"  {_count(len(graph.node), 'Node')}: {_kinds(graph)}"]
+    lines += [f"  {counted(len(graph.node), 'Node')}: {_kinds(graph)}"]
     if parts & {"layers", "attrs"}:
         lines += _nodes(graph, "attrs" in parts, "    ")
     return "\n".join(map(visible, lines))
@@ -60,12 +61,8 @@ def model_text(model: Any, show: Iterable[str] = ()) -> str:
     return inspect(lambda: model, show)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _values(noun: str, values: TensorMetadata) -> list[str]:
-    return [f"  {_count(len(values), noun)}", *(f"    {name}: {entry}" for name, entry in values.items())]
+    return [f"  {counted(len(values), noun)}", *(f"    {name}: {entry}" for name, entry in values.items())]
 
 
 def _kinds(graph: Any) -> str:
@@ -89,13 +86,13 @@ def _number(graph: Any, file_name: str = "") -> list[str]:
     remark = f", {len(places)} of them outside the file, in {', '.join(sorted(set(places)))}" if places else ""
     inner = sum(len(part.initializer) for node in nodes_within(graph) for part in subgraphs(node))
     remark += f", and {inner} in subgraphs" if inner else ""
-    return [f"  {_count(len(graph.initializer), 'Initializer')}{remark}"]
+    return [f"  {counted(len(graph.initializer), 'Initializer')}{remark}"]
 
 
 def _functions(model: Any, parts: Iterable[str]) -> list[str]:
     if not model.functions:
         return []
-    lines = [f"  {_count(len(model.functions), 'Function')}"]
+    lines = [f"  {counted(len(model.functions), 'Function')}"]
     for item in model.functions:
         name = f"{item.domain}::{item.name}" if item.domain else item.name
         lines.append(f"    {name}({', '.join(item.input)}) -> {', '.join(item.output)}: {_kinds(item)}")

@@ -220,7 +220,7 @@ class _Narrowing:
             if not name:
                 continue
             if scope.types.get(name, 0) == 0:
-                scope.types[name] = self._guess(scope, node, place, source)
+                scope.types[name] = self._guess(node, place, source)
             if scope.types[name] != _FLOAT:
                 continue
             scope.homes[name] = results[place]
@@ -369,7 +369,7 @@ class _Narrowing:
                 self._later[node.op_type] = version
                 return
 
-    def _guess(self, scope: _Scope, node: Any, place: int, source: int) -> int:
+    def _guess(self, node: Any, place: int, source: int) -> int:
         """Return the element type of a result that ONNX cannot infer: that of the operand of the same type."""
         schema = self._schema(node)
         if schema is None:

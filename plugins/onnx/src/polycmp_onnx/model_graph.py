@@ -17,6 +17,7 @@ from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
     NO_TENSOR,
     GraphView,
+    attribute_value,
     computed_tensors,
     element_type,
     graph_inputs,
@@ -155,10 +156,6 @@ class OnnxGraph:
     ) -> tuple[OnnxGraph, Mapping[str, NDArray[Any]]] | None:
         """Return what If, Loop or Scan run first inside, and what that is fed; None for other operators.
 
-        Args:
-            node: The operator.
-            held: Values of what it reads that are no weights.
-
         Raises:
             ModelError: The files of weights cannot be read.
         """
@@ -190,13 +187,7 @@ class OnnxGraph:
         return _Part(self, None, tuple(outputs))
 
     def perturbed(self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata) -> OnnxGraph | None:
-        """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes.
-
-        Args:
-            kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
-            seed: Seed of the random numbers.
-            inputs: Types and shapes of what the caller will feed.
-        """
+        """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes."""
         if not can_move(self.model):
             return None
         model = moved_model(self.model, self._types, self._for_inputs(inputs).shapes, kinds, seed)
@@ -205,9 +196,6 @@ class OnnxGraph:
 
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the values of weights by name, those in files mapped into memory.
-
-        Args:
-            names: Names of the weights.
 
         Raises:
             ModelError: The files of weights cannot be read.
@@ -221,18 +209,11 @@ class OnnxGraph:
         return arrays
 
     def settings(self, node: GraphNode) -> Mapping[str, Any]:
-        """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes.
-
-        Args:
-            node: The operator.
-        """
+        """Return what an operator is told to do, as `polycmp.graph.DeclaredGraph` describes."""
         return self._declared.settings(node)
 
     def constants(self, node: GraphNode) -> Mapping[str, Constant]:
         """Return the constants that an operator reads, as `polycmp.graph.DeclaredGraph` describes.
-
-        Args:
-            node: The operator.
 
         Raises:
             ModelError: The files of weights cannot be read.
@@ -368,10 +349,5 @@ def _plain(attribute: Any) -> Any:
         if math.prod(attribute.t.dims) > _SHOWN:
             return f"a tensor of shape {list(attribute.t.dims)}"
         return onnx.numpy_helper.to_array(attribute.t).tolist()
-    value = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, (int, float)):
-        return value
-    items = [item.decode(errors="replace") if isinstance(item, bytes) else item for item in value]
-    return items if len(items) <= _SHOWN else [*items[:_SHOWN], "…"]
+    value = attribute_value(attribute)
+    return [*value[:_SHOWN], "…"] if isinstance(value, list) and len(value) > _SHOWN else value

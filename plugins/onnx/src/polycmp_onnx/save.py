@@ -157,10 +157,7 @@ def write_model(
             model = copy
             one_file = location if form.all_tensors_to_one_file else ""
             _put_outside(model, folder, one_file, form.size_threshold, used_names)
-        (folder / target.name).write_bytes(_serialized(model, target))
-        if verify is not None:
-            verify(folder / target.name)
-        _move_all(folder, target)
+        _finish(model, folder, target, verify)
 
 
 def _location(location: str, target: Path) -> str:
@@ -187,11 +184,7 @@ def _foreign_files(target: Path) -> set[str]:
 
 
 def locations(path: Path) -> set[str]:
-    """Return the files in which the weights of a model lie, seen from its folder; none where it cannot be read.
-
-    Args:
-        path: The model's file.
-    """
+    """Return the files in which the weights of a model lie, seen from its folder; none where it cannot be read."""
     import onnx
 
     try:
@@ -220,10 +213,7 @@ def save(
     with _errors(target), _folder_beside(target) as folder:
         with (folder / f"{target.name}.data").open("wb") as data:
             model = external.copied_to(data, f"{target.name}.data")
-        (folder / target.name).write_bytes(_serialized(model, target))
-        if verify is not None:
-            verify(folder / target.name)
-        _move_all(folder, target)
+        _finish(model, folder, target, verify)
 
 
 @contextmanager
@@ -232,6 +222,14 @@ def _folder_beside(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
         yield Path(folder)
+
+
+def _finish(model: ModelProto, folder: Path, target: Path, verify: Callable[[Path], None] | None) -> None:
+    """Write a model beside its weights, have it verified, and move all files to where they belong."""
+    (folder / target.name).write_bytes(_serialized(model, target))
+    if verify is not None:
+        verify(folder / target.name)
+    _move_all(folder, target)
 
 
 def _serialized(model: ModelProto, target: Path) -> bytes:

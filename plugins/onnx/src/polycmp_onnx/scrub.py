@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from polycmp.sentences import counted
 from polycmp_onnx.graph import STANDARD, is_standard, subgraphs
 
 if TYPE_CHECKING:
@@ -112,9 +113,7 @@ def left_as_it_is(model: ModelProto) -> list[str]:
         for tensor in _weights(model)
     )
     if count:
-        descriptions.append(
-            f"{count} weight{'' if count == 1 else 's'} of whole numbers, which may be sizes or positions"
-        )
+        descriptions.append(f"{counted(count, 'weight')} of whole numbers, which may be sizes or positions")
     others = {
         (node.domain, node.op_type, any(item.s for item in node.attribute))
         for node in _nodes(model)

@@ -59,9 +59,6 @@ def referring_to_itself(file: Path) -> bytes | None:
     Its weights can be mapped from the file instead of reading, parsing and copying them. The locations begin in
     the file's folder.
 
-    Args:
-        file: The file.
-
     Returns:
         None where there is nothing to gain, or where references would mean something else than in the file: it is a
         link, refers to other files already, or cannot be read.

@@ -65,8 +65,8 @@ class PastRuns:
             return self.baseline.notes
         if self.store is not None:
             begins = "" if self.store.exists else f"there is no baseline in {self.store.uri} yet"
-            made = "" if self.history.baseline_read_only else ": it is made of the cases that pass"
-            return (f"{begins}{made}",) if begins else ()
+            remark = "" if self.history.baseline_read_only else ": it is made of the cases that pass"
+            return (f"{begins}{remark}",) if begins else ()
         return (f"the first run of {self.history.history}: nothing to compare with",) if self.history.baseline else ()
 
 

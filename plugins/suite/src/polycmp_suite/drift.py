@@ -162,12 +162,7 @@ class Drift:
         return now.label, dataclasses.replace(comparison.job, words=words, output=str(folder), files=files)
 
     def take(self, comparison: Comparison, judged: CaseResult) -> None:
-        """Take the verdict on one backend's outputs; the first that is no pass is the case's.
-
-        Args:
-            comparison: The case.
-            judged: Result of the comparison.
-        """
+        """Take the verdict on one backend's outputs; the first that is no pass is the case's."""
         label, _ = comparison.waiting.popleft()
         comparison.largest = max(comparison.largest, judged.max_error or 0.0)
         if judged.verdict != "passed":

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.options import parse_json
+from polycmp.sentences import counted
 from polycmp_suite.changes import Changes, PastResult, compare
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run, is_run, runs_in
@@ -160,7 +161,7 @@ def _from_file(path: Path) -> tuple[list[tuple[str, list[PastResult]]], tuple[st
         runs.setdefault(number, (str(name), []))[1].append(past)
     if not runs:
         raise FileError(f"{path} holds no runs", why=f"{damaged} damaged rows" if damaged else "")
-    notes = (f"{path}: {damaged} damaged row{'' if damaged == 1 else 's'} left out",) if damaged else ()
+    notes = (f"{path}: {counted(damaged, 'damaged row')} left out",) if damaged else ()
     return list(runs.values()), notes
 
 

@@ -99,11 +99,6 @@ def choose(cases: Iterable[Case], text: str = "", tags: Collection[str] = ()) ->
 def changed_since(revision: str, suite: Suite, cases: Iterable[Case]) -> list[Case]:
     """Return the cases with a file that changed since a git revision; all if the suite's file did.
 
-    Args:
-        revision: The revision.
-        suite: The suite.
-        cases: Cases of it.
-
     Raises:
         UsageError: git is not there, knows no such revision, or the suite lies in no repository.
     """

@@ -15,7 +15,7 @@ from pathlib import Path
 from polycmp_suite.drift import Comparison, Drift
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
-from polycmp_suite.running.outcome import REPORT, result_of, search_job, wants_search, with_search
+from polycmp_suite.running.outcome import REPORT, of_case, result_of, search_job, wants_search, with_search
 from polycmp_suite.running.waiting import WaitingCases
 from polycmp_suite.spec import Ended, Event, Executor, Job, Started
 from polycmp_suite.store import Run
@@ -187,19 +187,6 @@ class Session:
 
     def _skip(self, case: Case, reason: str) -> CaseResult:
         self._run.fresh_case_folder(case)
-        result = CaseResult(
-            case=case.id,
-            state="skipped",
-            verdict="skipped",
-            reason=reason,
-            command=case.command,
-            model=case.model,
-            backends=case.backends,
-            axes=case.axes,
-            series=case.series,
-            tags=case.tags,
-            folder=case.folder,
-            started=time.time(),
-        )
+        result = CaseResult(**of_case(case), state="skipped", verdict="skipped", reason=reason, started=time.time())
         self._run.write(case, self._complete(case, result))
         return result

@@ -14,6 +14,7 @@ from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
 from polycmp.results import device_here
 from polycmp.runs import open_environments
+from polycmp.sentences import counted
 from polycmp.terminal import echo, visible
 from polycmp_suite.concluding import Concluded, PastRuns, conclude, tell
 from polycmp_suite.drift import Drift
@@ -85,7 +86,7 @@ def _show(cases: list[Case], *, commands: bool) -> int:
     for case in cases:
         tags = f"  ({', '.join(case.tags)})" if case.tags else ""
         echo(visible(shlex.join(["polycmp", *case.words])) if commands else f"{visible(case.id)}{visible(tags)}")
-    echo(f"{len(cases)} case{'' if len(cases) == 1 else 's'}", err=True)
+    echo(counted(len(cases), "case"), err=True)
     return 0
 
 

@@ -71,11 +71,11 @@ class Comparator:
             Saved(save_inputs_path, save_outputs_path, save_input_blob_path),
         )
         pairing = InputPairing(given=map_input, own_data=data_loader is not None and not callable(data_loader))
-        made = stream(runs, make_source(data_loader), schedule, saved, pairing)
+        steps = stream(runs, make_source(data_loader), schedule, saved, pairing)
         if streaming:
-            return made
+            return steps
         results = RunResults((run.label, []) for run in runs)
-        for step in made:
+        for step in steps:
             for label, iterations in step.items():
                 results[label].extend(iterations)
         return results

@@ -279,9 +279,9 @@ def _builtin() -> Registry:
 def _known(function: Any) -> tuple[str, CompareFuncTools]:
     """Return the name of one of our own compare functions, and what is true of it; of any other nothing is known."""
     made_by = f"{type(function).__module__}:{type(function).__qualname__}"
-    ours = _builtin()
-    contribution = next((item for item in ours.compare_funcs.values() if item.spec.factory == made_by), None)
-    return ("", CompareFuncTools()) if contribution is None else (contribution.name, ours.tools(contribution))
+    registry = _builtin()
+    contribution = next((item for item in registry.compare_funcs.values() if item.spec.factory == made_by), None)
+    return ("", CompareFuncTools()) if contribution is None else (contribution.name, registry.tools(contribution))
 
 
 def _mean_judges(function: Any) -> dict[str, MetricsJudge]:

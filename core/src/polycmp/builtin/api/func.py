@@ -36,9 +36,9 @@ def extend(extend_func: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
 
         @wraps(function)
         def extended(*args: Any, **kwargs: Any) -> Any:
-            made = extend_func(*args, **kwargs)
-            values = made if isinstance(made, tuple) else (made,)
-            if not parameters and made is None:
+            loaded = extend_func(*args, **kwargs)
+            values = loaded if isinstance(loaded, tuple) else (loaded,)
+            if not parameters and loaded is None:
                 result = function()
             elif len(parameters) == len(values):
                 result = function(*values)
@@ -46,7 +46,7 @@ def extend(extend_func: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
                 result = function(*args, **kwargs, **dict(zip(parameters[-len(values) :], values, strict=True)))
             else:
                 raise _does_not_fit(function, parameters, extend_func, values)
-            return made if result is None else result
+            return loaded if result is None else result
 
         return extended
 

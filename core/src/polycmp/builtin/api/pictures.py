@@ -56,11 +56,7 @@ def _plain(value: Any) -> Any:
 
 
 class Pictures:
-    """Shows observers each two arrays that a program compares.
-
-    Args:
-        observers: The observers.
-    """
+    """Shows observers each two arrays that a program compares."""
 
     def __init__(self, observers: Observers) -> None:
         self._observers = observers

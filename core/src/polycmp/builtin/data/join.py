@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.builtin.data.common import data_command, open_saved, output_option, refuse_own_folder
+from polycmp.sentences import counted
 from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _concat(call: Invocation) -> int:
     runs = [(path, item) for path, item in saved if isinstance(item, list)]
     if not runs:
         count = _concat_inputs(call, [(path, item) for path, item in saved if not isinstance(item, list)], output)
-        echo(visible(f"wrote {output}: {count} iteration{'' if count == 1 else 's'} of inputs"))
+        echo(visible(f"wrote {output}: {counted(count, 'iteration')} of inputs"))
         return 0
     if len(runs) < len(saved):
         from polycmp.errors import UsageError
@@ -106,7 +107,7 @@ def _merge(call: Invocation) -> int:
                 writer = stack.enter_context(InputsWriter(output, call.registry))
             writer.add(feed)
             count, tensors = count + 1, len(feed)
-    echo(visible(f"wrote {output}: {count} iteration{'' if count == 1 else 's'} of {tensors} inputs"))
+    echo(visible(f"wrote {output}: {counted(count, 'iteration')} of {tensors} inputs"))
     return 0
 
 

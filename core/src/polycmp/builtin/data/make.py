@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from polycmp.builtin.data.common import data_command, output_option
+from polycmp.sentences import counted
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 
@@ -241,7 +242,7 @@ def _write(call: Invocation, feeds: Iterable[dict[str, Any]]) -> int:
             writer.add(feed)
             shown = shown or TensorMetadata.from_feed_dict(feed)
             count += 1
-    echo(visible(f"wrote {output}: {count} iteration{'' if count == 1 else 's'} of {shown}"))
+    echo(visible(f"wrote {output}: {counted(count, 'iteration')} of {shown}"))
     return 0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from polycmp.errors import FileError
 from polycmp.results.files import open_inputs, open_runs
+from polycmp.sentences import counted
 from polycmp.tensors import dtype_class, dtype_name, format_shape, is_low_bit, to_numpy
 from polycmp.terminal import visible
 
@@ -60,9 +61,9 @@ def describe_data(path: str, view: DataView, registry: Registry) -> Iterator[str
         yield "==== Inputs ===="
         yield from _iterations(iter(feeds), view)
         return
-    yield f"==== Outputs of {len(runs)} run{'' if len(runs) == 1 else 's'} ===="
+    yield f"==== Outputs of {counted(len(runs), 'run')} ===="
     for run in runs:
-        count = "" if run.count is None else f" ({run.count} iteration{'' if run.count == 1 else 's'})"
+        count = "" if run.count is None else f" ({counted(run.count, 'iteration')})"
         yield ""
         yield f"---- {visible(run.label)}{count} ----"
         yield from _iterations(iter(run.iterations), view)

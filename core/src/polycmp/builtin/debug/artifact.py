@@ -62,11 +62,7 @@ def _in_scripts(names: Iterable[str], suffixes: Sequence[str]) -> list[str]:
 
 
 class AccessTime:
-    """Tells whether a file was read since this was made, as far as its file system tells.
-
-    Args:
-        path: The file.
-    """
+    """Tells whether a file was read since this was made, as far as its file system tells."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)

@@ -33,11 +33,7 @@ def make_writer(file: BinaryIO, kind: str, path: Path) -> FormatWriter:
 
 
 class JsonInputsWriter:
-    """Writes feeds into a JSON list as they come.
-
-    Args:
-        file: The file to write to.
-    """
+    """Writes feeds into a JSON list as they come."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

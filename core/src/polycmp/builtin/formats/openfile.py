@@ -19,9 +19,6 @@ _COPIED_BYTES = 64 << 10
 class OpenFile:
     """A file opened once for many reads; closed when this object is no longer referenced.
 
-    Args:
-        path: The file.
-
     Attributes:
         path: The file's name at the time it was opened.
         stream: The file itself.

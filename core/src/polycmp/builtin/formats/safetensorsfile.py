@@ -124,9 +124,6 @@ def _by_numbers(name: str) -> list[tuple[int, str]]:
 class _Tensors:
     """A file whose header is read once, however many of its tensors are read.
 
-    Args:
-        path: The file.
-
     Attributes:
         metadata: The free text that the file holds besides its tensors.
 

@@ -36,13 +36,7 @@ class Indices(OutputJudge):
     options: IndicesOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
-        """Return the verdict on one output.
-
-        Args:
-            candidate: Indices; the last axis is one list.
-            reference: The expected output.
-            output: The output's name, for a tolerance of its own.
-        """
+        """Return the verdict on one output."""
         a, b = candidate, reference
         allowed = pick(self.options.tolerance, output, 0)
         tolerance = {"index_tolerance": float(allowed)}

@@ -263,13 +263,7 @@ class Norm(OutputJudge):
     unit: ClassVar[str] = ""
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
-        """Return the verdict on one output.
-
-        Args:
-            candidate: The array to judge.
-            reference: The expected output.
-            output: The output's name, for a threshold of its own.
-        """
+        """Return the verdict on one output."""
         a, b = candidate, reference
         threshold = pick(self.options.threshold, output, self.default)
         tolerance = {"threshold": threshold}

@@ -52,13 +52,7 @@ class Ulp(OutputJudge):
     options: UlpOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
-        """Return the verdict on one output.
-
-        Args:
-            candidate: The array to judge.
-            reference: The expected output.
-            output: The output's name, for a tolerance of its own.
-        """
+        """Return the verdict on one output."""
         a, b = candidate, reference
         allowed = pick(self.options.tolerance, output, 4)
         tolerance = {"ulp": float(allowed)}

@@ -207,12 +207,7 @@ def cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
 
 
 def rounded_levels(values: Values, share: float) -> tuple[Level, ...]:
-    """Return the noise of errors that are a share of a tensor's largest magnitude, for each of its scales.
-
-    Args:
-        values: The tensor.
-        share: The share.
-    """
+    """Return the noise of errors that are a share of a tensor's largest magnitude, for each of its scales."""
     return tuple(Level(share * extent.largest, share * extent.rms) for extent in values.extents)
 
 

@@ -213,13 +213,13 @@ def _coarser_weights(coarse: ModelGraph, exact: ModelGraph) -> dict[str, str]:
     """Return the types in which another file holds the weights of a model for a Cast, by their names in the model."""
     kinds = cast_weights(coarse)
     makers = {name: node for node in coarse.nodes for name in node.outputs} if kinds else {}
-    found: dict[str, str] = {}
+    types: dict[str, str] = {}
     for node in exact.nodes if kinds else ():
         other = makers.get(next(iter(node.outputs), ""))
         for place, name in enumerate(node.operands or node.inputs):
             if other is not None and name in exact.weights and other.operand(place) in kinds:
-                found[name] = kinds[other.operand(place)]
-    return found
+                types[name] = kinds[other.operand(place)]
+    return types
 
 
 def folded_factors(graph: ModelGraph, weight: str, kept: Set[str] = frozenset()) -> NDArray[np.float64] | None:
@@ -262,9 +262,6 @@ def shared_roundings(graph: ModelGraph) -> dict[str, Rounding]:
     What codes are multiplied out to is the same on both sides. A kernel that adds up products of codes holds steps of
     the product of both scales, and rounds a bias to them that the file holds as a real number. Which code a number
     next to a tie gets hangs on its rounding.
-
-    Args:
-        graph: The model.
     """
     steps = {
         name: _step(graph, node) for node in graph.nodes if node.op_type == "DequantizeLinear" for name in node.outputs

@@ -78,13 +78,7 @@ def open_partitioned_runs(
 
 
 def open_precise_run(resolved: Resolved, label: str, graph: ModelGraph) -> PartitionedRun | None:
-    """Return a backend that calculates the reference's model in float64; None if none is installed.
-
-    Args:
-        resolved: The backends.
-        label: The reference's label.
-        graph: The reference's model.
-    """
+    """Return a backend that calculates the reference's model in float64; None if none is installed."""
     reference = resolved.backend(label)
     model = reference.model
     if not isinstance(reference.inside, str):
@@ -162,13 +156,7 @@ def open_windows(
 
     Models that differ are gone through where the tensors inside them were asked for, which have counterparts of other
     names and types. Their own outputs have the same names, and are compared as those of any two backends are.
-
-    Args:
-        resolved: The backends, all in this process.
-        runs: Their runs of the whole model, in the same order.
-        max_memory: Bytes that the process may take beside the weights, 0 for a share of what is free.
-        reference: Label of the reference, or name of its backend; empty for the last run.
-        notes: List that remarks for the reader are appended to.
+    Arguments as for `polycmp.runs.open_windows`.
 
     Raises:
         ModelError: A model cannot be read.

@@ -11,6 +11,7 @@ from polycmp.builtin.layerwise.observable import MOST_ATTEMPTS, MOST_BUILDS, a_f
 from polycmp.builtin.layerwise.partition import Segment
 from polycmp.builtin.layerwise.piecewise import PiecewiseRunner
 from polycmp.builtin.layerwise.segment_runner import SegmentRunner
+from polycmp.sentences import counted
 
 _HIDDEN = "does not show"
 _SHAPES_ALONE = "shapes alone decide them"
@@ -21,9 +22,6 @@ class RefusedTensors:
 
     A backend may run a model and still refuse some tensors inside it as outputs: TensorRT some of those that it
     computes shapes with, for example, and others where it fuses much in a narrow type.
-
-    Args:
-        run: The backend.
 
     Attributes:
         pieces: Segments that run in pieces.
@@ -120,6 +118,6 @@ class RefusedTensors:
     def note(self) -> None:
         """Add one note on how much was not compared."""
         if self._run.hidden and not any(note.startswith(_HIDDEN) for note in self._run.result.notes):
-            count = f"{len(self._run.hidden)} tensor{'s' if len(self._run.hidden) > 1 else ''}"
+            count = counted(len(self._run.hidden), "tensor")
             some = a_few(sorted(self._run.hidden))
             self._run.result.notes.append(f"{_HIDDEN} {count} inside the model, not compared: {some} ({self._why})")

@@ -15,9 +15,6 @@ class WindowTensors(Mapping[str, Tensors]):
 
     It alone holds them. Steps and variables hold it, or a run's part of it, and so hold no memory once it has let go:
     as a context manager at the end of the block.
-
-    Args:
-        made: The tensors.
     """
 
     def __init__(self, made: Mapping[str, Tensors]) -> None:

@@ -240,20 +240,20 @@ class Windows:
 
     def _well(self, outputs: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
         """Return the outputs of those runs that are well; one that has failed since then was so here."""
-        made: dict[str, Mapping[str, Any]] = {}
+        well: dict[str, Mapping[str, Any]] = {}
         failed = set()
-        for partitioned_run, mine in zip(self.partitioned_runs, outputs, strict=True):
-            if mine is None:
+        for partitioned_run, run_outputs in zip(self.partitioned_runs, outputs, strict=True):
+            if run_outputs is None:
                 continue
-            overwritten = sharing_memory(mine, made)
+            overwritten = sharing_memory(run_outputs, well)
             if overwritten:
                 partitioned_run.fail(
                     f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",
                     "run each in its own process: --use-subprocess",
                 )
                 failed.add(partitioned_run.label)
-            made[partitioned_run.label] = mine
-        return {label: mine for label, mine in made.items() if label not in failed}
+            well[partitioned_run.label] = run_outputs
+        return {label: run_outputs for label, run_outputs in well.items() if label not in failed}
 
     def _budget(self, *, ahead: bool = False) -> int:
         """Return the bytes for the tensors of one window; where runs are ahead there are those of two for a while."""

@@ -179,36 +179,33 @@ class WorstSamples:
     Attributes:
         larger_is_better: Of the metric.
         name: The metric.
-        found: The worst values with their iterations, counted from 0, the worst first; NaN is worse than all.
+        worst: The worst values with their iterations, counted from 0, the worst first; NaN is worse than all.
         differ: Whether not all iterations have the same value, so that there is a worst.
     """
 
     larger_is_better: bool = False
     name: str = ""
-    found: list[tuple[float, int]] = field(default_factory=list)
+    worst: list[tuple[float, int]] = field(default_factory=list)
     differ: bool = False
 
     def add(self, iteration: int, metrics: Mapping[str, float]) -> None:
         """Take in the metrics of one iteration."""
         self.name, value = next(iter(metrics.items()))
-        self.differ = self.differ or any(value != other for other, _ in self.found)
+        self.differ = self.differ or any(value != other for other, _ in self.worst)
         sign = 1 if self.larger_is_better else -1
-        every = [*self.found, (float(value), iteration)]
-        self.found = sorted(every, key=lambda item: (not math.isnan(item[0]), sign * item[0], item[1]))[:_SAMPLES]
+        every = [*self.worst, (float(value), iteration)]
+        self.worst = sorted(every, key=lambda item: (not math.isnan(item[0]), sign * item[0], item[1]))[:_SAMPLES]
 
     @property
     def words(self) -> str:
         """The iterations with their values; empty where all are alike."""
         if not self.differ:
             return ""
-        return ", ".join(f"iteration {at} ({self.name.replace('_', ' ')} {value:.4g})" for value, at in self.found)
+        return ", ".join(f"iteration {at} ({self.name.replace('_', ' ')} {value:.4g})" for value, at in self.worst)
 
 
 class Averages(RunObserver):
     """Judges the means of a run's metrics, for `--check-average`.
-
-    Args:
-        resolved: The run.
 
     Raises:
         UsageError: Means make no sense for its plan, or a compare function cannot judge them.
@@ -324,11 +321,7 @@ class PairMeans:
         self._iterations += 1
 
     def judged(self, single: PairComparison) -> PairComparison:
-        """Return the verdict on the means; an output that failed in some iteration without metrics has failed.
-
-        Args:
-            single: The verdict on the single iterations.
-        """
+        """Return the verdict on the means; an output that failed in some iteration without metrics has failed."""
         outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
         return single.with_outputs(outputs)
 

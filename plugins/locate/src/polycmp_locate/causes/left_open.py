@@ -83,17 +83,17 @@ def ask(case: Case) -> Judged | None:
         return None
     one, two = (side for side in sides if side is not None)
     differing = one.result != two.result if one.result.shape == two.result.shape else None
-    found = _OPEN[row.node.op_type](one, two)
-    if differing is None or found is None or (differing & ~found[0]).any():
+    undefined = _OPEN[row.node.op_type](one, two)
+    if differing is None or undefined is None or (differing & ~undefined[0]).any():
         return None
-    return case.nobody(verdict=LEFT_OPEN, cause=LeftOpen(row, int(np.count_nonzero(differing)), found[1]))
+    return case.nobody(verdict=LEFT_OPEN, cause=LeftOpen(row, int(np.count_nonzero(differing)), undefined[1]))
 
 
 def _read(side: PartitionedRun, case: Case, row: Row) -> Reading | None:
     """Return a side's values around an operator; None where it does not show them."""
     feed = case.whole.feed
-    made = {name for node in side.graph.nodes for name in node.outputs}
-    seen = side.run_whole(feed, [*(name for name in row.node.inputs if name in made), row.tensor])
+    computed = {name for node in side.graph.nodes for name in node.outputs}
+    seen = side.run_whole(feed, [*(name for name in row.node.inputs if name in computed), row.tensor])
     if seen is None or row.tensor not in seen:
         return None
     return Reading(row, {name: to_numpy(array) for name, array in {**feed, **seen}.items()})

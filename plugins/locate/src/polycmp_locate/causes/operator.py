@@ -95,7 +95,7 @@ class _Blame:
             if is_beyond_range(row) and not row.is_borrowed:
                 region = self._region(row, is_beyond_range)
                 differs = any(differs_beyond_range(self.by_name[name]) for name in region & self.by_name.keys())
-                if differs and self._does_harm(row, region):
+                if differs and self._does_harm(region):
                     return self._blame_range(row, region)
             if differs_beyond_range(row) and not row.is_borrowed:
                 region = self._region(row, differs_beyond_range)
@@ -111,7 +111,7 @@ class _Blame:
         """Return the tensors that one leads to through tensors that belong to it, itself included."""
         return self.flow.reached(row.tensor, lambda name: name not in self.by_name or belongs(self.by_name[name]))
 
-    def _does_harm(self, row: Row, region: set[str]) -> bool:
+    def _does_harm(self, region: set[str]) -> bool:
         inside = [self.by_name[name] for name in region if name in self.by_name]
         if any(is_new_nan(item) or item.tensor in self.evidence.failing for item in inside):
             return True
@@ -130,8 +130,8 @@ class _Blame:
         nans = [item for item in self.rows if item.tensor in region and is_new_nan(item)]
         nan_alone = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
         chosen = nan_alone or row
-        made = chosen.candidate is not None and not chosen.candidate.is_finite
-        born = made and (chosen.inputs_finite or is_new_nan(chosen))
+        is_not_finite = chosen.candidate is not None and not chosen.candidate.is_finite
+        born = is_not_finite and (chosen.inputs_finite or is_new_nan(chosen))
         return self._finish(chosen, chosen, NOT_FINITE if born else self._strength(chosen, chosen))
 
     def _note_absorbed(self, row: Row, region: set[str]) -> None:

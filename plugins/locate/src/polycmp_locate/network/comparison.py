@@ -432,13 +432,7 @@ class _Comparison:
 
     @staticmethod
     def _is_untold(side: ModelSide, node: GraphNode, constants: Mapping[str, Constant]) -> bool:
-        """Return whether an operator calculates with numbers that are not told: graphs inside, or a weight of any size.
-
-        Args:
-            side: Its graph.
-            node: The operator.
-            constants: The constants that are told.
-        """
+        """Return whether an operator calculates with numbers that are not told: graphs inside, or any weight."""
         reads_weights = side.kind(node) in _PRODUCTS and not side.graph.weights.keys().isdisjoint(node.inputs)
         return node.op_type in CONTROL_FLOW or (reads_weights and not constants)
 

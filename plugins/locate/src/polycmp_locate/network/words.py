@@ -27,11 +27,7 @@ def first_difference(faults: Sequence[str]) -> str:
 
 
 def whole_notes(network: NetworkComparison) -> Iterator[str]:
-    """Yield notes on two files as a whole.
-
-    Args:
-        network: The comparison.
-    """
+    """Yield notes on two files as a whole."""
     if network.rescaled:
         yield (
             f"slices of {counted(network.rescaled, 'constant')} are multiplied by factors of their own, as "

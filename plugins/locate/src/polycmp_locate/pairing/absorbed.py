@@ -164,14 +164,7 @@ def find_absorbed(
 
 
 def absorbed(quantised: ModelSide, codes: str, exact: ModelSide, activation: GraphNode) -> Absorbed:
-    """Return the codes' counterpart of an activation.
-
-    Args:
-        quantised: The quantised graph.
-        codes: The codes.
-        exact: The graph that has the activation.
-        activation: The activation.
-    """
+    """Return the codes' counterpart of an activation."""
     steps = quantised.codes.get(codes)
     if steps is None:
         return Absorbed(activation, quantised.maker[codes])

@@ -61,29 +61,17 @@ class Quantisation:
         return float(((low - zero) * scale).max()), float(((high - zero) * scale).min())
 
     def numbers(self, codes: Any) -> NDArray[Any]:
-        """Return the numbers that codes represent.
-
-        Args:
-            codes: The codes.
-        """
+        """Return the numbers that codes represent."""
         array = to_numpy(codes)
         scale, zero = (self._shaped(item, array.ndim).astype(np.float32) for item in (self.scale, self.zero))
         return np.asarray((array.astype(np.float32) - zero) * scale, np.float32)
 
     def codes(self, numbers: Any) -> NDArray[Any]:
-        """Return the nearest codes of numbers.
-
-        Args:
-            numbers: The numbers.
-        """
+        """Return the nearest codes of numbers."""
         return np.clip(np.nan_to_num(self.places(numbers)), *whole_limits(self.dtype)).astype(self.dtype)
 
     def places(self, numbers: Any) -> NDArray[np.float64]:
-        """Return the nearest codes of numbers as if codes went on beyond the ends of their type.
-
-        Args:
-            numbers: The numbers.
-        """
+        """Return the nearest codes of numbers as if codes went on beyond the ends of their type."""
         array = to_numpy(numbers)
         scale, zero = (self._shaped(item, array.ndim).astype(np.float64) for item in (self.scale, self.zero))
         with np.errstate(all="ignore"):

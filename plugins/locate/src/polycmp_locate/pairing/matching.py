@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.tensors import TensorMetadata
 from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded, has_bias
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
@@ -18,12 +17,7 @@ Key = TypeVar("Key")
 _DEPTH = 4
 
 
-def pair_graphs(
-    candidate: ModelGraph,
-    reference: ModelGraph,
-    inputs: TensorMetadata | None = None,
-    known_pairs: Mapping[str, str] | None = None,
-) -> Pairing:
+def pair_graphs(candidate: ModelGraph, reference: ModelGraph) -> Pairing:
     """Pair the tensors of two graphs.
 
     Matched are tensors of equal names where what makes them does not speak against it; tensors whose names a
@@ -34,11 +28,8 @@ def pair_graphs(
     Args:
         candidate: The model to judge.
         reference: The model to believe.
-        inputs: Types and shapes of what will be fed; by default what the reference's model says.
-        known_pairs: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
     """
-    inputs = inputs if inputs is not None else reference.inputs
-    return pair_sides(ModelSide(candidate, inputs), ModelSide(reference, inputs), known_pairs)
+    return pair_sides(ModelSide(candidate, reference.inputs), ModelSide(reference, reference.inputs))
 
 
 def pair_sides(candidate: ModelSide, reference: ModelSide, known_pairs: Mapping[str, str] | None = None) -> Pairing:

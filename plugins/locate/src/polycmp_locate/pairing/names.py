@@ -22,11 +22,7 @@ _GENERIC = re.compile(r"^([\w.]+/)?\w+(\.\d+)?$|^(/[\w.]+)*/[A-Z][A-Za-z]*(_\d+)
 
 
 def plain_names(name: str) -> Iterator[str]:
-    """Yield the names that a tensor may have had before converters renamed it, without its own.
-
-    Args:
-        name: The name that it has.
-    """
+    """Yield the names that a tensor may have had before converters renamed it, without its own."""
     removed = 0
     while (shorter := _SUFFIXES.sub("", name)) != name and removed < 4:
         name, removed = shorter, removed + 1

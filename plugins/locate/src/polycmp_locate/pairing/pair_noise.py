@@ -192,11 +192,7 @@ class PairedRounding(RoundingSource):
 
 @dataclass(frozen=True)
 class _InnerJudge(MeasuredJudge):
-    """Compare function that judges inner tensors by their own noise, and outputs by their own tolerances.
-
-    Args:
-        finals: Judges the outputs.
-    """
+    """Compare function that judges inner tensors by their own noise, and outputs by their own tolerances."""
 
     finals: CompareFunction | None = None
 

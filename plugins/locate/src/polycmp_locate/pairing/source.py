@@ -16,11 +16,7 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+(?:\n\s*
 
 
 def source_of(node: GraphNode) -> str:
-    """Return PyTorch's module and the line of source that made an operator; empty if the file does not say.
-
-    Args:
-        node: The operator.
-    """
+    """Return PyTorch's module and the line of source that made an operator; empty if the file does not say."""
     module, line = module_of(node), line_of(node)
     return ", ".join(part for part in (module and f"module {module}", line) if part)
 

@@ -71,11 +71,7 @@ class Forced:
 
 
 class LoadedModel(OnnxLoader):
-    """Loads a model that is in memory.
-
-    Args:
-        model: The model.
-    """
+    """Loads a model that is in memory."""
 
     def __init__(self, model: ModelProto) -> None:
         self.model = model

@@ -8,6 +8,7 @@ import click
 
 from polycmp.command import examples
 from polycmp.errors import UsageError
+from polycmp.sentences import counted
 from polycmp.terminal import echo, visible
 from polycmp_locate.onnx_extra import require_onnx
 
@@ -47,7 +48,7 @@ def bundle_command(
     change = Redaction(not keep_names, not keep_weights, not keep_inputs)
     result = bundle(place, target, change, seed)
     count = result.counts.get("texts", 0)
-    texts = f", and {count} text{'' if count == 1 else 's'} among them" if count else ""
+    texts = f", and {counted(count, 'text')} among them" if count else ""
     drawn = f"{result.counts.get('weights', 0)} replaced by random ones of like statistics{texts}"
     replaced = {
         "names": (result.change.names, f"{result.counts.get('names', 0)} replaced; texts and metadata removed"),

@@ -15,10 +15,6 @@ def operators_named(text: str, graph: ModelGraph) -> list[int]:
     """Return the positions of the operators that a message names, none if there are many.
 
     An operator is named by its name, which may be that of what it makes, and by its type if no other one has it.
-
-    Args:
-        text: The message.
-        graph: The model.
     """
     types = Counter(node.op_type for node in graph.nodes)
     end_names = {*graph.inputs, *graph.outputs}

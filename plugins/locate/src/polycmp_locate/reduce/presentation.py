@@ -65,7 +65,8 @@ def _content(reduction: Reduction) -> Iterator[Block]:
         yield Note(reduction.sentence, label="whole model")
         if reduction.passing is not None:
             yield Note(
-                f"{_count(reduction.passing.size)}: {_borders(reduction.passing)}", label="nearest part that passes"
+                f"{counted(reduction.passing.size, 'operator')}: {_borders(reduction.passing)}",
+                label="nearest part that passes",
             )
     if reduction.replayed:
         yield Note(f"{reduction.replayed} verdicts are those of the earlier search")
@@ -93,10 +94,6 @@ def _borders(part: ModelPart) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
-
-
-def _count(size: int) -> str:
-    return f"{size} operator{'' if size == 1 else 's'}"
 
 
 def _document(reduction: Reduction) -> dict[str, Any]:

@@ -90,13 +90,15 @@ def _accusation(row: Row, located: Located) -> str:
     judged = located.judged
     who, node = located.candidate, row.node.label
     if judged.verdict == NOT_FINITE:
-        return f"{NOT_FINITE}: {_not_finite(row, located)}{_later(located)}{_alone(located)}"
+        return f"{NOT_FINITE}: {_not_finite(row, located)}{_later(located)}{_alone(row, located)}"
     if judged.verdict == CONSTANT:
         side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
             located.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(located)}"
+        return (
+            f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, the output of {node}{_alone(row, located)}"
+        )
     strength = WORSE if judged.verdict == WORSE else WRONG
     if judged.origin is not None and judged.origin is not row:
         origin = judged.origin
@@ -111,7 +113,7 @@ def _accusation(row: Row, located: Located) -> str:
             f"{strength}: one of {all_of(hidden)}, which compute {row.tensor!r}{how}; nothing between them has a "
             "counterpart to compare with"
         )
-    return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(located)}"
+    return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(row, located)}"
 
 
 def _where(row: Row) -> str:
@@ -129,9 +131,7 @@ def _how(row: Row, *, is_explained: bool) -> str:
     steps = row.standalone.steps if row.standalone is not None else None
     if steps is not None and not steps.is_rounding:
         return _stepwise(row, steps)
-    if row.stats is None or math.isnan(row.relative):
-        return f", {row.reason}" if row.reason else ""
-    if math.isinf(row.relative):
+    if row.stats is None or not math.isfinite(row.relative):
         return f", {row.reason}" if row.reason else ""
     text = f" with a relative error of {row.relative:.2g}"
     if not row.unit:
@@ -193,15 +193,11 @@ def _covers_less(row: Row, steps: StepError) -> bool:
     return less and steps.at_ends > _CLIPPED_SHARE
 
 
-def _alone(located: Located) -> str:
+def _alone(row: Row, located: Located) -> str:
     """Describe the result of running the operator by itself."""
-    judged = located.judged
-    row = judged.first_bad
-    if row is None:
-        return ""
     if row.standalone is None:
         return "; it could not be run alone, but its inputs are right"
-    if judged.verdict == NOT_FINITE:
+    if located.judged.verdict == NOT_FINITE:
         return ""
     if is_right_alone(row) and row.standalone.in_place is None:
         return (

@@ -151,11 +151,7 @@ class WholeModel:
         return self.expected if side is self.setting.candidate else self.plain
 
     def is_right_on(self, side: PartitionedRun) -> Callable[[PartitionedRun], bool]:
-        """Return a predicate over variants of a side: whether rounding explains the difference of their outputs.
-
-        Args:
-            side: The side.
-        """
+        """Return a predicate over variants of a side: whether rounding explains the difference of their outputs."""
         target = self.target(side)
 
         def is_right(variant: PartitionedRun) -> bool:

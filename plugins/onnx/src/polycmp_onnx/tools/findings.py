@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from polycmp.sentences import counted
+
 #: Severities of findings, as the report spells them, and as people read them.
 LEVELS = {"exception": "error", "warning": "warning", "info": "note"}
 
@@ -97,7 +99,7 @@ class LintReport:
             if hint:
                 yield f"{'':<8}  next: {hint}"
         counts = [
-            f"{number} {word}{'' if number == 1 else 's'}"
+            counted(number, word)
             for level, word in LEVELS.items()
             if (number := sum(item.level == level for item in self.findings))
         ]

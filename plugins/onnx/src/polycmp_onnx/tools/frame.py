@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.sentences import counted
 from polycmp.spec import opt, parse_size
 from polycmp.terminal import echo, visible
 
@@ -250,7 +251,7 @@ def _has_weights_outside(model: Model) -> bool:
 
 def _size(proto: Any) -> str:
     nodes, weights = len(proto.graph.node), len(proto.graph.initializer)
-    return f"{nodes} node{'' if nodes == 1 else 's'}, {weights} weight{'' if weights == 1 else 's'}"
+    return f"{counted(nodes, 'node')}, {counted(weights, 'weight')}"
 
 
 def complaint(proto: Any) -> str:

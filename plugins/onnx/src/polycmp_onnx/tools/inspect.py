@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.command import BackendCommand, examples
+from polycmp.sentences import counted
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, read_onnx, verbosity_params
@@ -157,9 +158,7 @@ def _unbounded(proto: Any, section: InspectSection) -> list[str]:
         return []
     names = unbounded_tensors(proto)
     lines = [f"    {name}" for name in names] or ["    none"]
-    count = (
-        f"{len(names)} tensor{'' if len(names) == 1 else 's'} of unbounded content, which decides the size of others"
-    )
+    count = f"{counted(len(names), 'tensor')} of unbounded content, which decides the size of others"
     return [visible(line) for line in [f"  {count}", *lines]]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.command import BackendCommand, examples
+from polycmp.sentences import counted
 from polycmp_onnx.tools.frame import (
     OutsideSection,
     ReadSection,
@@ -185,13 +186,9 @@ def _prune(call: Invocation) -> int:
     def edit(proto: Any) -> str:
         from polycmp_onnx.weights import prune
 
-        return f"made {_weights(prune(proto))} 2:4 sparse"
+        return f"made {counted(len(prune(proto)), 'weight')} 2:4 sparse"
 
     return change(call, open_onnx(call), edit)
-
-
-def _weights(names: list[str]) -> str:
-    return f"{len(names)} weight{'' if len(names) == 1 else 's'}"
 
 
 def _strip(call: Invocation) -> int:
@@ -202,7 +199,7 @@ def _strip(call: Invocation) -> int:
     def edit(proto: Any) -> str:
         from polycmp_onnx.weights import strip
 
-        return f"left {_weights(strip(proto, exclude))} out"
+        return f"left {counted(len(strip(proto, exclude)), 'weight')} out"
 
     return change(call, model, edit, checked=False)
 
@@ -222,7 +219,7 @@ def _reconstruct(call: Invocation) -> int:
     def edit(proto: Any) -> str:
         from polycmp_onnx.weights import reconstruct
 
-        return f"made {_weights(reconstruct(proto, seed))} up"
+        return f"made {counted(len(reconstruct(proto, seed)), 'weight')} up"
 
     return change(call, open_onnx(call), edit)
 

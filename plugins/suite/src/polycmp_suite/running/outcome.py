@@ -42,17 +42,11 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
     reason = "" if verdict == "passed" else shorten(_reason(ended, document), _REASON)
     state, reason, known = _judge(case, verdict, reason, today)
     return CaseResult(
-        case=case.id,
+        **of_case(case),
         state=state,
         verdict=verdict,
         reason=reason,
         known=known,
-        command=case.command,
-        model=case.model,
-        backends=case.backends,
-        axes=case.axes,
-        series=case.series,
-        tags=case.tags,
         status=ended.status,
         seconds=ended.seconds,
         attempts=ended.job.attempt,
@@ -61,9 +55,14 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
         max_error=_max_error(document),
         times=_of_backends(document, _median),
         versions=_of_backends(document, lambda item: str(item.get("version") or "")),
-        folder=case.folder,
         started=time.time() - ended.seconds,
     )
+
+
+def of_case(case: Case) -> dict[str, Any]:
+    """Return what the result of a case has of the case, as arguments of `CaseResult`."""
+    names = ("command", "model", "backends", "axes", "series", "tags", "folder")
+    return {"case": case.id, **{name: getattr(case, name) for name in names}}
 
 
 def wants_search(case: Case, result: CaseResult) -> bool:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from polycmp.errors import PolycmpError, UsageError
+from polycmp.sentences import counted
 
 #: Mistakes that are shown.
 SHOWN = 20
 
 
 class Mistakes:
-    """Mistakes in a file.
-
-    Args:
-        path: The file.
-    """
+    """Mistakes in a file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -45,7 +42,7 @@ class Mistakes:
             lines = [*lines[:SHOWN], f"… and {len(lines) - SHOWN} more"]
         number = len(self._mistakes)
         raise UsageError(
-            f"{self._path} has {number} mistake{'s' if number > 1 else ''}; nothing was started",
+            f"{self._path} has {counted(number, 'mistake')}; nothing was started",
             why="\n".join(lines),
             hint=f"polycmp suite {self._path} --list shows the cases once it is right",
         )

@@ -172,7 +172,7 @@ class _Reader:
     def _cases_of(self, table: Mapping[str, Any], defaults: Mapping[str, Any], place: Place) -> Iterator[Case]:
         try:
             case_table, default_table = canonical(table), canonical(defaults)
-            run_file = self._run_file(case_table, place)
+            run_file = self._run_file(case_table)
             # The model in a run file is one of several keys; a case's own keys win.
             merged = {**default_table, **run_file, **case_table}
             suite_values, options = settings_and_options(merged)
@@ -204,7 +204,7 @@ class _Reader:
             return _spelled(self._lines.top.tables.get("defaults", place), key)
         return _spelled(place, key)
 
-    def _run_file(self, case_table: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    def _run_file(self, case_table: Mapping[str, Any]) -> dict[str, Any]:
         """Read the run file of a case, which has a case's keys."""
         if "config" not in case_table:
             return {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
+from polycmp.sentences import counted
 from polycmp.tensors import TensorEntry, dtype_name, format_shape
 from polycmp.terminal import visible
 from polycmp_trt.build.layers import Layer, engine_layers, precisions
@@ -39,10 +40,6 @@ def _parts(show: Iterable[str], what: str) -> set[str]:
     return parts
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     """Return an engine as text: inputs, outputs, memory, the range of each profile, layers per precision.
 
@@ -61,17 +58,17 @@ def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     inputs, outputs = _split(engine, names)
     lines = ["TensorRT engine", f"  Name: {engine.name or '(none)'}"]
     for noun, group in (("Input", inputs), ("Output", outputs)):
-        lines.append(f"  {_count(len(group), noun)}")
+        lines.append(f"  {counted(len(group), noun)}")
         lines += [f"    {_engine_tensor(engine, name)}" for name in group]
     lines += _engine_facts(engine)
-    lines.append(f"  {_count(profiles, 'Optimization profile')}")
+    lines.append(f"  {counted(profiles, 'Optimization profile')}")
     for profile in range(profiles):
         lines.append(f"    Profile {profile}")
         lines += [f"      {_range(engine, profile, name)}" for name in inputs]
     for profile in range(profiles):
         profile_layers = engine_layers(engine, profile)
         place = f" in profile {profile}" if profiles > 1 else ""
-        lines.append(f"  {_count(len(profile_layers), 'Layer')}{place}{_precisions(profile_layers)}")
+        lines.append(f"  {counted(len(profile_layers), 'Layer')}{place}{_precisions(profile_layers)}")
         if parts & {"layers", "attrs"}:
             lines += _engine_layers(profile_layers, "attrs" in parts)
     return "\n".join(map(visible, lines))
@@ -149,13 +146,13 @@ def inspect_network(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     network = network_of(network_source)
     lines = ["TensorRT network", f"  Name: {network.name or '(none)'}"]
     for noun, tensors in (("Input", network_inputs(network)), ("Output", network_outputs(network))):
-        lines.append(f"  {_count(len(tensors), noun)}")
+        lines.append(f"  {counted(len(tensors), noun)}")
         lines += [f"    {_tensor(tensor)}" for tensor in tensors]
     kinds: dict[str, int] = {}
     for layer in layers(network):
         kinds[layer.type.name] = kinds.get(layer.type.name, 0) + 1
     summary = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item)))
-    lines.append(f"  {_count(network.num_layers, 'Layer')}: {summary or 'none'}")
+    lines.append(f"  {counted(network.num_layers, 'Layer')}: {summary or 'none'}")
     if parts:
         lines += _network_layers(network, parts)
     return "\n".join(map(visible, lines))

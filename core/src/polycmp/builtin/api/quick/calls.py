@@ -276,7 +276,7 @@ class _Recording(Invocation):
         registry: The plugins.
 
     Attributes:
-        found: The result; None before there is one.
+        result: The result; None before there is one.
     """
 
     def __init__(self, command: BackendCommand, words: Sequence[str], registry: Registry) -> None:
@@ -284,7 +284,7 @@ class _Recording(Invocation):
         assert isinstance(context, BackendContext)
         super().__init__(context, context.registry, context.table)
         self._command, self._line = command, shlex.join(["polycmp", str(command.name), *words])
-        self.found: Result | None = None
+        self.result: Result | None = None
 
     def plan(self, *, model: str = "", options: OptionValues | None = None) -> Plan:
         """Return the plan; its command line is the one that does the same."""
@@ -312,7 +312,7 @@ class _Recording(Invocation):
         Raises:
             PolycmpError: Something of it is incomplete.
         """
-        self.found = result
+        self.result = result
         for error in errors:
             raise error
         return result.exit_code
@@ -320,8 +320,8 @@ class _Recording(Invocation):
     def carry_out(self) -> Result:
         """Carry the command out and return what it found."""
         self._command.run(self)
-        assert self.found is not None
-        return self.found
+        assert self.result is not None
+        return self.result
 
 
 def _call(name: str, words: Sequence[str], registry: Registry) -> _Recording:

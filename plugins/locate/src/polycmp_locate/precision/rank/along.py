@@ -34,11 +34,7 @@ def gain_of(item: LayerFigures, ranking: Ranking) -> float | None:
 
 
 def along_graph(ranking: Ranking) -> AlongGraph:
-    """Return the noise of all layers in the order of the graph.
-
-    Args:
-        ranking: The ranking.
-    """
+    """Return the noise of all layers in the order of the graph."""
     float_count = sum(item.in_float for item in ranking.layers)
     return AlongGraph(
         title="Noise along the graph",

@@ -107,11 +107,7 @@ class Setup:
         yield from input_notes(self._pairs, self.candidate.label, self.reference.label)
 
     def use(self, model: ModelProto) -> None:
-        """Exchange layers of this model from now on, whose tensors have the names of the candidate's.
-
-        Args:
-            model: The model.
-        """
+        """Exchange layers of this model from now on, whose tensors have the names of the candidate's."""
         from polycmp_locate.precision.mixed import Mixer
 
         candidate, reference = self.candidate_run.graph, self.reference_run.graph

@@ -103,12 +103,7 @@ def _order(mixer: Mixer, reduced_node: Any, source_node: Any) -> Iterator[Correc
 
 
 def difference(old: Any, new: Any) -> str:
-    """Describe the difference of a weight from the source's; empty if there is none but rounding.
-
-    Args:
-        old: The weight.
-        new: The source's.
-    """
+    """Describe the difference of a weight from the source's; empty if there is none but rounding."""
     if old.shape != new.shape:
         if old.size == new.size and old.ndim == new.ndim:
             return f"shape {list(old.shape)} -> {list(new.shape)}: it was transposed"
