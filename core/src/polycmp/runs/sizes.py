@@ -91,6 +91,8 @@ class ShapeSearch:
         joined = {}
         for key, dim in dimensions.items():
             some = [sizes[place] for sizes in sizes_by_model for place in dim.places if place in sizes]
+            if dim.kind == "batch":  # it stays small, whatever would fill every operator
+                some = [hint for hint in some if hint.likely]
             if some:
                 joined[key] = max(some, key=lambda hint: (bool(hint.likely), hint.least, hint.multiple))
         return joined
@@ -213,7 +215,7 @@ def _ladder(dim: OpenDimension, hint: SizeHint | None, first: Sequence[int]) -> 
         least,
         *(size for size in common if size >= hint.least),
     ]
-    return list(dict.fromkeys(dim.limited(size) for size in sizes if dim.kind != "batch" or hint.likely)) or [dim.usual]
+    return list(dict.fromkeys(dim.limited(size) for size in sizes))
 
 
 def _first_working(
