@@ -182,7 +182,15 @@ class TestCouldNotCompare:
         model.write_bytes(model.read_bytes()[:150])
         done = polycmp("run", model, *BOTH)
         assert done.status == 3
-        assert "model.onnx" in done.err + done.out
+        assert "it ends in the middle of a field" in done.err
+        assert f"next: ls -l {model}" in done.err
+
+    def test_a_pointer_of_git_lfs(self, polycmp, tmp_path):
+        (tmp_path / "m.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+        done = polycmp("run", "m.onnx", *BOTH)
+        assert done.status == 3
+        assert "Git LFS pointer" in done.err
+        assert "next: git lfs pull\n" in done.err
 
     def test_a_missing_model_names_its_neighbour(self, polycmp, model):
         done = polycmp("run", "modell.onnx", *BOTH)
