@@ -91,7 +91,7 @@ def _with_initializers(file: Path, change: Callable[[memoryview, int], bytes]) -
         return _rewritten(graph, INITIALIZER_OF_GRAPH, change, start)
 
     with file.open("rb") as stream:
-        # Not closed: where what was cut short is still looked at, that error would take the place of the one that says so.
+        # Not closed: while what was cut short is looked at that is an error, in place of the one that says so.
         content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     return _rewritten(memoryview(content), GRAPH_OF_MODEL, changed, 0)
 
