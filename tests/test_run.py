@@ -153,6 +153,7 @@ class TestWrongUsage:
     def test_no_backend(self, polycmp, model):
         done = polycmp("run", model)
         assert (done.status, "no backend given" in done.err) == (2, True)
+        assert f"next: polycmp run {model} -b onnxrt -b onnx\n" in done.err
 
     def test_no_model(self, polycmp):
         done = polycmp("run", "-b", "onnxrt")

@@ -77,7 +77,7 @@ def test_a_mapping_is_for_the_candidates_that_have_the_name():
     result = compare({"logit": X}, {"y": X}, map_output={"logits": "y"})
     assert [item.reason for item in result.outputs.values()] == [
         "ref has no output 'logit'; it has 'y', see --map-output",
-        "cand has no output 'logits'; it has 'logit', see --map-output",
+        "mine has no output 'logits'; it has 'logit', see --map-output",
     ]
 
 
