@@ -54,6 +54,15 @@ def test_few_samples_say_what_they_cannot_show_and_how_many_would(digits, decide
     assert said.document["needed_samples"] > 797
 
 
+def test_a_model_that_guesses_is_noticed(digits, decide):
+    """Both sides get pictures of another range than those that they were trained on."""
+    remark = "float.onnx is right no more often than who always says"
+    said = decide("int8.onnx float.onnx -b onnxrt --data pictures --pictures-scale 1e9", digits)
+    assert remark in " ".join(said.out.split())
+    assert "--pictures-mean" in said.out
+    assert remark not in decide("int8.onnx float.onnx -b onnxrt --data pictures", digits).out
+
+
 def test_the_confidence_and_the_drop_decide(digits, decide):
     words = "damaged.onnx float.onnx -b onnxrt --data pictures --max-drop"
     assert decide(f"{words} 2", digits).status == 1
