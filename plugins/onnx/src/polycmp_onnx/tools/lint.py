@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from polycmp.errors import BackendError, PolycmpError
-from polycmp_onnx.faults import inference_fault
+from polycmp_onnx.faults import complaint_of, inference_fault
 from polycmp_onnx.graph import GraphView, graph_inputs, is_too_large, replace_items, subgraphs
 from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.shapes import structure
@@ -181,7 +181,7 @@ def _check_node(node: Any, context: Any, report: LintReport, within: Any = None)
         onnx.checker.check_node(node, context)
     except onnx.checker.ValidationError as error:
         hint = f"https://onnx.ai/onnx/operators/onnx__{node.op_type}.html says what it takes"
-        report.add("exception", CHECKER, _one_line(error), node=named, hint=hint)
+        report.add("exception", CHECKER, complaint_of(error), node=named, hint=hint)
 
 
 def _check_names(graph: Any, report: LintReport) -> None:
@@ -229,7 +229,7 @@ def _check_whole(proto: Any, report: LintReport) -> None:
             try:
                 onnx.checker.check_model(proto)
             except onnx.checker.ValidationError as error:
-                why = _one_line(error)
+                why = complaint_of(error)
     if why:
         report.add("exception", CHECKER, why, hint="export the model again, or mend what it names")
 
@@ -253,11 +253,6 @@ def _noted_shapes(graph: Any, report: LintReport) -> Iterator[None]:
     finally:
         for kind in without:
             kind.ClearField("shape")
-
-
-def _one_line(error: Exception) -> str:
-    """Return an error of ONNX's checker without the places in nested graphs that it adds."""
-    return " ".join(str(error).partition("\n==>")[0].split())
 
 
 def _find_unused(graph: Any, report: LintReport) -> None:
