@@ -41,7 +41,8 @@ class SizedInputs(NamedTuple):
 
 
 #: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs. Where the
-#: data loader has `DataLoaderTools.sizes`, these are its third.
+#: data loader has `DataLoaderTools.sizes`, these are its third. With `only_demanded` it gives sizes, and limits, only
+#: to dimensions of which the model's operators demand some.
 ChooseSizes = Callable[..., SizedInputs]
 
 
@@ -289,7 +290,11 @@ class PlanSource(DataSource):
     def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
         tools = self._tools
         if tools.sweeps_shapes:
-            return inputs
+            if "sizes" in changed_options(self._plan.loader.options):
+                return inputs
+            demanded = self._choose(inputs, self._first, only_demanded=True)
+            self._note(demanded.note)
+            return demanded.inputs
         chosen = self._choose(inputs, self._first, *([tools.sizes] if tools.sizes else []))
         self._tried = chosen.outputs
         self._note(chosen.note)
@@ -402,9 +407,13 @@ def asked_shapes(
     return {**follow, **shapes}
 
 
-def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> SizedInputs:
+def _usual(
+    inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed], *, only_demanded: bool = False
+) -> SizedInputs:
     from polycmp.data.shapes import usual_sizes
 
+    if only_demanded:
+        return SizedInputs(inputs)
     sized = usual_sizes(inputs)
     shapes = " ".join(
         f"{n}:{format_shape(sized[n].shape)}" for n, entry in inputs.items() if entry.shape != sized[n].shape
