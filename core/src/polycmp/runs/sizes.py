@@ -82,13 +82,12 @@ class ShapeSearch:
 
         hints = self._hints(inputs, dimensions)
         if only_demanded:
-            fixed = [key for key, hint in hints.items() if hint.multiple > 1]
-            sized = self(inputs, make_feed).inputs if fixed else inputs
-            sizes = {
-                key: sized[name].static_shape()[axis] for key in fixed for name, axis in dimensions[key].places[:1]
-            }
-            kept = filled(_limited(inputs, dimensions, hints), sizes)
-            return SizedInputs(kept, _note(inputs, kept, _reasons(hints[key] for key in fixed)) if fixed else "")
+            strided = {key: hint for key, hint in hints.items() if hint.multiple > 1}
+            sized = self(inputs, make_feed).inputs if strided else inputs
+            places = {key: dimensions[key].places[0] for key in strided}
+            fixed = {key: sized[name].static_shape()[axis] for key, (name, axis) in places.items()}
+            kept = filled(_limited(inputs, dimensions, hints), fixed)
+            return SizedInputs(kept, _note(inputs, kept, _reasons(strided.values())) if strided else "")
         usual = filled(inputs, {key: dim.usual for key, dim in dimensions.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in dimensions.values()):
             return SizedInputs(usual, _note(inputs, usual, "the default where a model leaves dimensions open"))
