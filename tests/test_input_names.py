@@ -301,7 +301,8 @@ def test_an_array_without_a_name_is_the_only_input(polycmp, models):
 
 def test_an_array_of_another_name_gets_the_option_to_type(polycmp, models):
     np.savez("x.npz", pixels=np.ones((2, 5, converted.WIDTH), np.float32))
-    done = polycmp("run", "good.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
+    done = polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz")
     assert done.status == 3
+    assert (said(done).count("no data for input 'x'"), "onnx failed as onnxrt did" in done.out) == (1, True)
     option = re.search(r"--map-input \S+", said(done)).group()
     assert polycmp("run", "good.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", *option.split()).status == 0
