@@ -104,3 +104,10 @@ def test_help_names_whose_options_there_are(polycmp):
     folded = load("run").table_of(REGISTRY)  # type: ignore[attr-defined]
     for target in folded.targets.values():
         assert target.section not in folded.folded or target.key.owner in shown
+
+
+def test_every_group_of_commands_says_what_it_is_for(polycmp):
+    """Two packages bring commands of `template`, and only one of them says what they are."""
+    shown = polycmp("--help").out
+    assert "Generate starter scripts." in shown
+    assert "Commands: " not in shown

@@ -285,3 +285,24 @@ def test_inputs_that_can_be_exchanged_are_paired_in_their_order(tmp_path):
         for names in ("cd", "ab")
     ]
     assert paired(*added) == {"c": "a", "d": "b"}
+
+
+def test_an_array_without_a_name_is_the_only_input(polycmp, models):
+    folder = Path("arrays")
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for name in ("a", "b"):
+        np.save(folder / f"{name}.npy", rng.random((2, 5, converted.WIDTH), np.float32))
+    for words in (["arrays"], ["arrays/a.npy"], ["arrays", "--map-input", "output=x"]):
+        done = polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--load-inputs", *words)
+        assert (done.status, "PASSED" in done.out) == (0, True), said(done)
+    assert polycmp("locate", "wrong.onnx", *NEW, *OLD, "--load-inputs", "arrays/a.npy").status == 1
+
+
+def test_an_array_of_another_name_gets_the_option_to_type(polycmp, models):
+    np.savez("x.npz", pixels=np.ones((2, 5, converted.WIDTH), np.float32))
+    done = polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz")
+    assert done.status == 3
+    assert (said(done).count("no data for input 'x'"), "onnx failed as onnxrt did" in done.out) == (1, True)
+    option = re.search(r"--map-input \S+", said(done)).group()
+    assert polycmp("run", "good.onnx", "-b", "onnxrt", "--load-inputs", "x.npz", *option.split()).status == 0

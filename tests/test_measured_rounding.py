@@ -423,7 +423,10 @@ def test_boxes_and_scores_in_one_output_are_judged_apart(polycmp, tmp_path, faul
     detector(tmp_path / "new.onnx", **fault)
     done = polycmp("run", "new.onnx", "old.onnx", "-b", "onnxrt")
     assert done.status == status, done.out
-    assert ("in 80 of 84 channels of a scale of their own" in words(done)) is bool(status), done.out
+    where = (
+        "(in 80 of 84 channels of a scale" if status else "rounding explains up to .* in 4 of 84 channels of a scale"
+    )
+    assert re.search(where.replace("(", r"\("), words(done)), done.out
 
 
 def write_networks(folder: Path, dtype, *, is_wrong: bool) -> list[str]:

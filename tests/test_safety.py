@@ -290,6 +290,22 @@ def test_a_result_that_cannot_be_written_is_no_result(model, tmp_path):
         assert "fault of polycmp" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the shell's limit is that of Linux")
+@pytest.mark.parametrize("suffix", ["npz", "json", "safetensors"])
+def test_outputs_that_do_not_fit_are_no_fault_of_a_plugin(tmp_path, suffix):
+    pytest.importorskip("onnxruntime")
+    [x], [y] = ([helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 65536])] for name in "xy")
+    graph = helper.make_graph([helper.make_node("Exp", ["x"], ["y"])], "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    command = f"ulimit -f 100; {sys.executable} -m polycmp run m.onnx -b onnxrt --save-outputs out.{suffix}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 3
+    assert f"polycmp: cannot write out.{suffix}\n" in done.stderr
+    assert "next: ulimit -f\n" in done.stderr
+    assert "observer" not in done.stdout + done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.onnx"]
+
+
 @pytest.mark.parametrize("how", [pytest.param((), marks=pytest.mark.corpus), ("--use-subprocess",)])
 def test_a_model_with_letters_outside_ascii_runs_in_the_c_locale(model, tmp_path, how):
     pytest.importorskip("onnxruntime")

@@ -13,6 +13,7 @@ from polycmp.errors import OthersCode, PluginError, UsageError, did_you_mean
 from polycmp.options import changed_options, fields_of
 from polycmp.options.values import pick, split_script, unknown_names
 from polycmp.plan import DataPlan
+from polycmp.results import ALONE
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class SizedInputs(NamedTuple):
 
 
 #: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs. Where the
-#: data loader has `DataLoaderTools.sizes`, these are its third.
+#: data loader has `DataLoaderTools.sizes`, these are its third. With `only_demanded` it gives sizes, and limits, only
+#: to dimensions of which the model's operators demand some.
 ChooseSizes = Callable[..., SizedInputs]
 
 
@@ -212,7 +214,7 @@ class PlanSource(DataSource):
         merged = self._merged(inputs)
         if not self._free:
             feed_names = {input_name: name for names in self._other_names(merged) for input_name, name in names.items()}
-            return renamed_source(self._make, self._plan.map_input, feed_names)(merged)
+            return RenamedFeeds(self._make(merged), self._plan.map_input, merged, feed_names)
         self._inputs = merged
         if self._instead is not None:
             return self._instead(self._asked(merged))
@@ -288,7 +290,11 @@ class PlanSource(DataSource):
     def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
         tools = self._tools
         if tools.sweeps_shapes:
-            return inputs
+            if "sizes" in changed_options(self._plan.loader.options):
+                return inputs
+            demanded = self._choose(inputs, self._first, only_demanded=True)
+            self._note(demanded.note)
+            return demanded.inputs
         chosen = self._choose(inputs, self._first, *([tools.sizes] if tools.sizes else []))
         self._tried = chosen.outputs
         self._note(chosen.note)
@@ -317,7 +323,8 @@ class RenamedFeeds:
         feeds: The feeds.
         names: Names in the feeds to names of the model's; where a feed holds the latter alone, the former are another
             model's for the same input.
-        inputs: The model's inputs: what a feed calls like one of them stays, too.
+        inputs: The model's inputs: what a feed calls like one of them stays, too. An array without a name that is all
+            there is, as in a `.npy` file, is the input if there is no other.
         theirs: Names of other models' inputs to names of this one's; for feeds that hold the former alone.
     """
 
@@ -325,13 +332,18 @@ class RenamedFeeds:
         self,
         feeds: Iterable[Feed],
         names: Mapping[str, str],
-        inputs: Iterable[str] = (),
+        inputs: TensorMetadata | None = None,
         theirs: Mapping[str, str] | None = None,
     ) -> None:
-        self._feeds, self._names, self._inputs, self._theirs = feeds, names, frozenset(inputs), dict(theirs or {})
+        self._feeds, self._names, self._inputs, self._theirs = feeds, names, frozenset(inputs or ()), dict(theirs or {})
+        needed = [name for name, entry in (inputs or {}).items() if not entry.optional]
+        self._only_input = needed[0] if len(needed) == 1 else ""
 
     def __iter__(self) -> Iterator[Feed]:
-        for loaded in self._feeds:
+        for given_feed in self._feeds:
+            loaded = given_feed
+            if self._only_input and list(loaded) == [ALONE]:
+                loaded = {self._only_input: loaded[ALONE]}
             moved = {
                 name: input_name
                 for input_name, name in self._theirs.items()
@@ -395,9 +407,13 @@ def asked_shapes(
     return {**follow, **shapes}
 
 
-def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> SizedInputs:
+def _usual(
+    inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed], *, only_demanded: bool = False
+) -> SizedInputs:
     from polycmp.data.shapes import usual_sizes
 
+    if only_demanded:
+        return SizedInputs(inputs)
     sized = usual_sizes(inputs)
     shapes = " ".join(
         f"{n}:{format_shape(sized[n].shape)}" for n, entry in inputs.items() if entry.shape != sized[n].shape

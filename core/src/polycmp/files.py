@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import math
 import os
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,6 +18,7 @@ from polycmp.errors import FileError, describe_exception
 
 __all__ = [
     "atomic_write",
+    "cannot_write",
     "digest_of",
     "located",
     "make_folder",
@@ -112,8 +115,25 @@ def make_folder(path: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
+        raise cannot_write(folder, error, "cannot make the folder") from error
     return folder
+
+
+def cannot_write(path: Path, error: Exception, what: str = "cannot write") -> FileError:
+    """Return the error of a path that was refused, with the command that shows why: the disk, a limit, or the rights.
+
+    Args:
+        path: The file or folder that was to be written.
+        error: What the system, or a library, said.
+        what: What was tried.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    there = next((folder for folder in path.parents if located(folder).is_dir()), path.parent)
+    place = shlex.quote(str(there))
+    hint = "ulimit -f" if number == errno.EFBIG else f"ls -ld {place}"
+    if number in {errno.ENOSPC, errno.EDQUOT}:
+        hint = f"df -h {place}"
+    return FileError(f"{what} {path}", why=describe_exception(error), hint=hint)
 
 
 @contextmanager
@@ -145,11 +165,7 @@ def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[BinaryIO
         _unfinished.discard(temporary)
         temporary = ""
     except OSError as error:
-        raise FileError(
-            f"cannot write {shown}",
-            why=describe_exception(error),
-            hint=f"ls -ld {shown.parent}; df -h {shown.parent}",
-        ) from error
+        raise cannot_write(shown, error) from error
     finally:
         if temporary:
             _remove(temporary)

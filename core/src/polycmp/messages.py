@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from polycmp.errors import FileError, UsageError, describe_exception, did_you_mean
+from polycmp.errors import FileError, UsageError, did_you_mean
+from polycmp.files import cannot_write
 from polycmp.terminal import PRINTED, Guarded, guarded, shorten, visible_lines
 
 __all__ = [
@@ -220,9 +221,7 @@ def log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = LogFileHandler(path, mode="w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise FileError(
-            "cannot write the log file", whose=str(path), why=describe_exception(error), hint=f"ls -ld {path.parent}"
-        ) from error
+        raise cannot_write(path, error, "cannot write the log file") from error
     handler.setFormatter(_Formatter(parts, colours=False))
     return handler
 

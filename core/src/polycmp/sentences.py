@@ -302,7 +302,7 @@ def no_elements(output: str) -> str:
 MAY_BE_LOST: Final = "rounding may make NaN or infinities of most of it (measured)"
 
 
-def explained(kind: str, bound: float, source: str, *, on_average: bool = False) -> str:
+def explained(kind: str, bound: float, source: str, *, on_average: bool = False, where: str = "") -> str:
     """Give the error that rounding explains.
 
     Args:
@@ -310,8 +310,10 @@ def explained(kind: str, bound: float, source: str, *, on_average: bool = False)
         bound: The largest error that it explains.
         source: Origin of the bound, in words.
         on_average: Whether it is a root mean square.
+        where: The part of an output that it is about, in words; empty for the whole.
     """
-    return f"rounding explains up to {bound:.2g}{' on average' if on_average else ''} ({source or kind})"
+    about = f"{' on average' if on_average else ''}{f' {where}' if where else ''}"
+    return f"rounding explains up to {bound:.2g}{about} ({source or kind})"
 
 
 def not_seen(resolution: float) -> str:

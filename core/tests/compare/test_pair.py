@@ -73,6 +73,15 @@ def test_a_name_mapped_away_leaves_its_namesake_missing():
     assert [item.passed for item in result.outputs.values()] == [True, False]
 
 
+def test_a_mapping_is_for_the_candidates_that_have_the_name():
+    assert compare({"y": X}, {"y": X}, map_output={"logits": "y"}).passed
+    result = compare({"logit": X}, {"y": X}, map_output={"logits": "y"})
+    assert [item.reason for item in result.outputs.values()] == [
+        "ref has no output 'logit'; it has 'y', see --map-output",
+        "mine has no output 'logits'; it has 'logit', see --map-output",
+    ]
+
+
 def test_mapping_an_output_nobody_has_is_wrong_usage():
     with pytest.raises(UsageError, match="no output 'logit'") as caught:
         comparer(map_output={"logit": "y"}).add({"logits": X}, {"logits": X})

@@ -101,6 +101,9 @@ def test_the_most_specific_statement_wins():
         ((1, 3, "height", 5), "float32", 64),
         ((1, 3, -1, 5), "float32", 64),
         (("tokens", 4), "int64", 8),
+        ((1, "n_frames"), "float32", 8),
+        (("n_samples", 4), "float32", 8),
+        ((8, "N", 4), "float32", 1),
     ],
 )
 def test_a_dimension_becomes_what_suits_its_name(shape, dtype, size):
@@ -108,6 +111,11 @@ def test_a_dimension_becomes_what_suits_its_name(shape, dtype, size):
     [found] = open_dimensions(inputs).values()
     assert found.usual == size
     assert size in usual_sizes(inputs)["x"].shape
+
+
+def test_a_letter_beside_a_batch_is_no_second_batch():
+    inputs = TensorMetadata().add("waveforms", "float32", ("batch_size", "N")).add("lengths", "int64", ("batch_size",))
+    assert usual_sizes(inputs)["waveforms"].shape == (1, 8)
 
 
 def test_sizes_stay_within_what_backends_take():

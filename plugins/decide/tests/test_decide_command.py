@@ -54,6 +54,31 @@ def test_few_samples_say_what_they_cannot_show_and_how_many_would(digits, decide
     assert said.document["needed_samples"] > 797
 
 
+def test_a_model_that_guesses_is_noticed(digits, decide):
+    """Both sides get pictures of another range than those that they were trained on."""
+    remark = "float.onnx is right no more often than who always says"
+    said = decide("int8.onnx float.onnx -b onnxrt --data pictures --pictures-scale 1e9", digits)
+    assert remark in " ".join(said.out.split())
+    assert "--pictures-mean" in said.out
+    assert remark not in decide("int8.onnx float.onnx -b onnxrt --data pictures", digits).out
+
+
+def test_a_folder_called_like_a_number_that_is_no_class(digits, decide, tmp_path):
+    """Folders of angles, as of a classifier of directions: the second class is not number 180."""
+    for name, digit in (("0", "0"), ("180", "1")):
+        (tmp_path / "angles" / name).mkdir(parents=True)
+        for picture in sorted((digits / "pictures" / digit).iterdir())[:20]:
+            (tmp_path / "angles" / name / picture.name).write_bytes(picture.read_bytes())
+    words = f"float.onnx float.onnx -b onnxrt --data {tmp_path / 'angles'}"
+    said = decide(words, digits)
+    assert said.status == 3
+    assert "the label '180' is no class" in said.err
+    assert "the model has 10 classes, 0 to 9" in said.err
+    (tmp_path / "classes.txt").write_text("\n".join(["0", "180", *"23456789"]))
+    said = decide(f"{words} --classes {tmp_path / 'classes.txt'}", digits)
+    assert said.document["old"]["score"] > 0.9
+
+
 def test_the_confidence_and_the_drop_decide(digits, decide):
     words = "damaged.onnx float.onnx -b onnxrt --data pictures --max-drop"
     assert decide(f"{words} 2", digits).status == 1

@@ -224,7 +224,7 @@ def test_a_backend_that_fails_only_where_dimensions_are_open(locate, tmp_path):
     assert (done.status, found["words"], found["first_bad"]) == (1, "the backend fails here", None)
     assert "weak cannot run the model: has had enough" in found["sentence"]
     assert "and all of them in a file with the dimensions of these inputs" in found["sentence"]
-    assert "--override-input-shapes x:[3,8]" in found["sentence"]
+    assert "sanitize m.toy --override-input-shapes 'x:[3,8]' -o m_sized.toy" in found["sentence"]
     assert "FOUND: the backend fails here" in done.words
     done, found = locate("-b", "toy:name=weak,fault=open,at=y", "-b", "toy:name=other,fault=open,at=y")
     assert done.status == 3

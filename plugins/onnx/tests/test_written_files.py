@@ -492,3 +492,17 @@ def test_a_model_without_its_weights_is_verified_as_far_as_it_is_there(polycmp):
     words = ("surgeon", "sanitize", "model.onnx", "--ignore-external-data", "--toposort", "-o", "out.onnx")
     done = polycmp(*words)
     assert done.status == 0 and done.out.splitlines()[-1] == "verified: ONNX's rules", done.err
+
+
+def test_a_rule_that_the_original_breaks_is_not_said_to_be_kept(polycmp):
+    made = graph_model(
+        [helper.make_node("Neg", ["h"], ["y"], "late"), helper.make_node("Relu", ["x"], ["h"], "early")],
+        [("x", FLOAT, [2])],
+        [("y", FLOAT, [2])],
+    )
+    onnx.save(made, "unsorted.onnx")
+    done = polycmp("surgeon", "sanitize", "unsorted.onnx", "--override-input-shapes", "x:[2]", "-o", "same.onnx")
+    assert done.status == 0, done.err
+    assert "as it did before: Nodes in a graph must be topologically sorted" in done.err
+    assert "is not output of any previous nodes." in done.err
+    assert done.out.splitlines()[-1] == "verified: onnxrt loads it, it computes what unsorted.onnx does"

@@ -124,10 +124,7 @@ class CommandGroup(click.Group):
         summaries: dict[str, str] = {}
         for item in _below(self.path, registry):
             word, *further = item.spec.path[len(self.path) :]
-            line = item.spec.summary
-            if further:
-                line = summaries.get(word) or item.spec.group or f"Commands: {' '.join((*self.path, word))} …."
-            summaries[word] = line
+            summaries[word] = _group_help((*self.path, word), registry) if further else item.spec.summary
         return summaries
 
 
@@ -151,11 +148,13 @@ def _command(path: tuple[str, ...], registry: Registry) -> click.Command | None:
     if contribution is not None:
         command: click.Command = registry.load(contribution, contribution.spec.target)
         return command
-    below = list(_below(path, registry))
-    if not below:
-        return None
-    summary = next((item.spec.group for item in below if item.spec.group), f"Commands: {' '.join(path)} ….")
-    return CommandGroup(path, help=summary)
+    return CommandGroup(path, help=_group_help(path, registry)) if any(_below(path, registry)) else None
+
+
+def _group_help(path: tuple[str, ...], registry: Registry) -> str:
+    """Return the line of help of the commands that begin with some words, which any of their plugins gives."""
+    groups = (item.spec.group for item in _below(path, registry) if item.spec.group)
+    return next(groups, f"Commands: {' '.join(path)} ….")
 
 
 def _below(path: tuple[str, ...], registry: Registry) -> Iterator[Contribution]:

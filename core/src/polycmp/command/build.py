@@ -35,7 +35,8 @@ def build_plan(values: OptionValues, registry: Registry) -> Plan:
 
 def _check(plan: Plan) -> None:
     if not plan.backends and not plan.files.load_outputs:
-        raise UsageError("no backend given", hint="polycmp run MODEL -b onnxrt -b onnx")
+        model = shlex.quote(plan.model) if plan.model else "MODEL"
+        raise UsageError("no backend given", hint=f"polycmp run {model} -b onnxrt -b onnx")
     if plan.backends and not plan.model and not all(backend.model for backend in plan.backends):
         raise UsageError("no model given", hint="polycmp run MODEL -b BACKEND (put the model first)")
     if plan.data.script and plan.data.files:

@@ -300,10 +300,11 @@ class Invocation:
         """Refuse a call without backends.
 
         Raises:
-            UsageError: There are none; the error shows the example.
+            UsageError: There are none; the error shows the example, with the model that was given for MODEL.
         """
         if not self.options.backends:
-            raise UsageError("no backend given", hint=example)
+            model = shlex.quote(self.options.model) if self.options.model else "MODEL"
+            raise UsageError("no backend given", hint=example.replace("MODEL", model))
 
 
 def _with_second_model(specs: Sequence[str], model: str, command: str) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def why_part_passes(functions: Functions, output: str, reference: Array, verdict
             ):
                 why = _WORDS[kind].format(repr(output)) if others else ""
                 sentence = would_have_passed(why) if others else why_scaled(kind, output, top, tolerance)
-                return sentence + scales.where(index)
+                return f"{sentence} ({scales.where(index)})"
     most = float(sample[-1 - int(_LEAST_OF_SAMPLE * sample.size)])
     if others or not all(item.options.atol for item in told.values()):
         return ""

@@ -129,9 +129,10 @@ class PairComparer:
         self._check_map(candidate, reference)
         pairs: list[tuple[str | None, str | None]] = []
         taken = set()
+        mapped = {other for name, other in self.map_output.items() if name in candidate}
         for name in candidate:
             other = self.map_output.get(name, name)
-            if name not in self.map_output and other in self.map_output.values():
+            if name not in self.map_output and other in mapped:
                 other = ""  # another output was mapped to that name
             is_output = other in reference
             pairs.append((name, other if is_output else None))
@@ -165,7 +166,8 @@ class PairComparer:
             reference_type=_describe(right),
         )
         if name is None:
-            return replace(base, reason=self._missing(self.candidate_label, other or "", candidate, reference))
+            wanted = next((given for given, target in self.map_output.items() if target == other), other or "")
+            return replace(base, reason=self._missing(self.candidate_label, wanted, candidate, reference))
         if other is None:
             wanted = self.map_output.get(name, name)
             return replace(base, reason=self._missing(self.reference_label, wanted, reference, candidate))

@@ -52,12 +52,12 @@ class Scales:
         return len(self.members) if self.axis is not None else 1
 
     def where(self, index: int) -> str:
-        """Return in words which channels have a scale, with a space before; empty for the only one."""
+        """Return in words which channels have a scale; empty for the only one."""
         if self.axis is None:
             return ""
         positions = self.members[index]
         shown = ", ".join(map(str, positions[:4])) + (", …" if len(positions) > 4 else "")
-        return f" (in {len(positions)} of {sum(map(len, self.members))} channels of a scale of their own: {shown})"
+        return f"in {len(positions)} of {sum(map(len, self.members))} channels of a scale of their own: {shown}"
 
 
 def scales_of(reference: Array) -> Scales:

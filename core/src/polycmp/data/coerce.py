@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -48,11 +49,14 @@ def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> 
 
 def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str], owner: str) -> Any:
     if name not in feed:
+        from difflib import get_close_matches  # not needed but for slips
+
+        given = next(iter(get_close_matches(name, extra, n=1)), extra[0] if len(extra) == 1 else "GIVEN")
         raise DataError(
             f"no data for input {name!r}",
             whose=owner,
             why=did_you_mean(name, extra or feed),
-            hint="polycmp never guesses which array is meant; give it the input's name, or --map-input GIVEN=MODEL",
+            hint=f"name arrays as the inputs, or say which is meant: --map-input {shlex.join([f'{given}={name}'])}",
         )
     value = feed[name]
     if isinstance(value, int) and not isinstance(value, bool):

@@ -10,7 +10,9 @@ from polycmp.tensors import Shape, TensorEntry, TensorMetadata, dimension_key, d
 
 #: Names that exporters write where they know none: Paddle, TensorFlow, ONNX's shape inference, PyTorch's compiler.
 _NO_NAME = re.compile(r"\W*|none|unknown|unk_*\d+|(p2o\.)?dynamicdimension\.?\d+|s\d+", re.IGNORECASE)
-_BATCH = frozenset({"batch", "batchsize", "bs", "b", "n"})
+_BATCH = frozenset({"batch", "batchsize", "bs"})
+#: What papers call a batch; in `n_frames` and beside a dimension that is named batch, the letter is just a number.
+_BATCH_LETTERS = frozenset({"b", "n"})
 _SEQUENCE = frozenset(
     {"seq", "seqlen", "sequence", "sequences", "length", "len", "time", "times", "steps", "timesteps", "tokens", "t"}
     | {"token", "frames", "samples", "past", "total", "s", "l"}
@@ -139,7 +141,9 @@ def _name(dim: int | str) -> str:
 
 
 def _kind(dim: int | str, axis: int, entry: TensorEntry) -> str:
-    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _name(dim)).lower()))
+    words = _words(dim)
+    if words <= _BATCH_LETTERS and words:
+        return "" if any(_words(other) & _BATCH for other in entry.shape or ()) else "batch"
     for kind, names in (("batch", _BATCH), ("sequence", _SEQUENCE), ("image", _IMAGE)):
         if words & names:
             return kind
@@ -147,6 +151,10 @@ def _kind(dim: int | str, axis: int, entry: TensorEntry) -> str:
     if not words and axis == 0 and rank > 1:
         return "batch"
     return "image" if rank >= 4 and axis > 0 and not words else ""
+
+
+def _words(dim: int | str) -> set[str]:
+    return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _name(dim)).lower()))
 
 
 def merge_inputs(parts: Iterable[TensorMetadata]) -> TensorMetadata:

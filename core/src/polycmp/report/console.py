@@ -63,6 +63,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
         _note(block) for block in result.content if isinstance(block, Note) and block.label == LABEL and block.terminal
     )
     tables = _tables(result)
+    failed_first: dict[Problem, str] = {}
     for block in result.content:
         if isinstance(block, Table):
             if id(block) in tables:
@@ -73,8 +74,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
         elif isinstance(block, NextStep) or (isinstance(block, Note) and block.label == LABEL):
             continue  # remarks, and what to do next, come after what was found
         elif isinstance(block, Problem):
-            out.print(Sentence(block.line or _sentence(block), _ROW_STYLES[block.state]))
-            _hint(out, block)
+            _print_problem(out, block, failed_first)
         elif not isinstance(block, Series):
             for line in _lines(block):
                 out.print(Sentence(line))
@@ -112,6 +112,23 @@ def _sentence(problem: Problem) -> str:
     where = f" (in iteration {problem.iteration})" if problem.iteration is not None else ""
     what = visible(problem.what)
     return (f"{what}: {problem.why}" if problem.why else what) + where
+
+
+def _print_problem(out: Screen, problem: Problem, failed_first: dict[Problem, str]) -> None:
+    """Print a failure; of one that another run had before only that.
+
+    Args:
+        out: Where to print it.
+        problem: The failure.
+        failed_first: The first run with each failure; this one is added.
+    """
+    alike = replace(problem, what="", subject="")
+    first = failed_first.setdefault(alike, problem.subject) if problem.why else problem.subject
+    if first != problem.subject:
+        out.print(Sentence(f"{visible(problem.what)} as {visible(first)} did", _ROW_STYLES[problem.state]))
+        return
+    out.print(Sentence(problem.line or _sentence(problem), _ROW_STYLES[problem.state]))
+    _hint(out, problem)
 
 
 def _hint(out: Screen, problem: Problem) -> None:

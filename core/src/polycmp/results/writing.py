@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from polycmp.errors import DataError, FileError
-from polycmp.files import atomic_write, located
+from polycmp.files import atomic_write, cannot_write, located
 from polycmp.results.formats import INPUTS, OUTPUTS, Formats, FormatWriter, format_code
 from polycmp.results.runs import IterationResult
 from polycmp.tensors import is_low_bit, native, to_numpy
@@ -73,13 +73,16 @@ class _Writer:
         }
         arrays = arrays.holding(plain) if isinstance(arrays, IterationResult) else plain
         self.added.setdefault(label, 0)
-        with format_code("cannot save to it", self._format.label, self.path):
-            if self._writer is not None:
-                self._writer.add(label, arrays, runtime)
-            elif not self.path.suffix:
-                self._add_to_folder(label, arrays, runtime)
-            else:
-                raise FileError("is not open for writing", hint="use the writer in a with block")
+        try:
+            with format_code("cannot save to it", self._format.label, self.path):
+                if self._writer is not None:
+                    self._writer.add(label, arrays, runtime)
+                elif not self.path.suffix:
+                    self._add_to_folder(label, arrays, runtime)
+                else:
+                    raise FileError("is not open for writing", hint="use the writer in a with block")
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
         self.added[label] += 1
 
     def _add_to_folder(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:

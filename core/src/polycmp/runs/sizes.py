@@ -6,6 +6,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,12 @@ class ShapeSearch:
         self._registry = registry
 
     def __call__(
-        self, inputs: TensorMetadata, make_feed: Callable[[TensorMetadata], Feed], wanted: Sizes | None = None
+        self,
+        inputs: TensorMetadata,
+        make_feed: Callable[[TensorMetadata], Feed],
+        wanted: Sizes | None = None,
+        *,
+        only_demanded: bool = False,
     ) -> SizedInputs:
         """Return the inputs with sizes, and in words where those come from.
 
@@ -65,6 +71,9 @@ class ShapeSearch:
             make_feed: Makes a feed to try sizes on.
             wanted: Sizes to try before the common ones: `image` for heights and widths, `series` for the length of
                 what has no other dimension but a batch.
+            only_demanded: Leave dimensions open of which operators demand nothing, for a data loader with sizes of its
+                own; of which they demand a least size alone get that as their limit. A size that only one
+                operator has is none of the model's: it may be a batch that an export froze.
         """
         dimensions = open_dimensions(inputs)
         if not dimensions:
@@ -72,6 +81,13 @@ class ShapeSearch:
         from polycmp.runs.trial import open_trial
 
         hints = self._hints(inputs, dimensions)
+        if only_demanded:
+            strided = {key: hint for key, hint in hints.items() if hint.multiple > 1}
+            sized = self(inputs, make_feed).inputs if strided else inputs
+            places = {key: dimensions[key].places[0] for key in strided}
+            fixed = {key: sized[name].static_shape()[axis] for key, (name, axis) in places.items()}
+            kept = filled(_limited(inputs, dimensions, hints), fixed)
+            return SizedInputs(kept, _note(inputs, kept, _reasons(strided.values())) if strided else "")
         usual = filled(inputs, {key: dim.usual for key, dim in dimensions.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in dimensions.values()):
             return SizedInputs(usual, _note(inputs, usual, "the default where a model leaves dimensions open"))
@@ -91,9 +107,27 @@ class ShapeSearch:
         joined = {}
         for key, dim in dimensions.items():
             some = [sizes[place] for sizes in sizes_by_model for place in dim.places if place in sizes]
+            if dim.kind == "batch":  # it stays small, whatever would fill every operator
+                some = [hint for hint in some if hint.likely]
             if some:
                 joined[key] = max(some, key=lambda hint: (bool(hint.likely), hint.least, hint.multiple))
         return joined
+
+
+def _limited(
+    inputs: TensorMetadata, dimensions: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint]
+) -> TensorMetadata:
+    """Return the inputs with the least sizes that operators demand among their limits."""
+    least = {place: hint.least for key, hint in hints.items() for place in dimensions[key].places if hint.least > 1}
+    limited = {}
+    for name, entry in inputs.items():
+        axes = range(len(entry.shape or ()))
+        given = (
+            entry.min_shape if entry.min_shape is not None and len(entry.min_shape) == len(axes) else (1,) * len(axes)
+        )
+        low = tuple(max(given[axis], least.get((name, axis), 1)) for axis in axes)
+        limited[name] = replace(entry, min_shape=low) if any((name, axis) in least for axis in axes) else entry
+    return TensorMetadata(limited)
 
 
 def _sizes(model: Model, inputs: TensorMetadata) -> Mapping[tuple[str, int], SizeHint] | None:
@@ -213,7 +247,7 @@ def _ladder(dim: OpenDimension, hint: SizeHint | None, first: Sequence[int]) -> 
         least,
         *(size for size in common if size >= hint.least),
     ]
-    return list(dict.fromkeys(dim.limited(size) for size in sizes if dim.kind != "batch" or hint.likely)) or [dim.usual]
+    return list(dict.fromkeys(dim.limited(size) for size in sizes))
 
 
 def _first_working(

@@ -240,7 +240,8 @@ class DataLoaderTools:
     Attributes:
         synthetic: The numbers are made up, and say nothing of real data: backends that calibrate with them warn.
         sweeps_shapes: It chooses sizes for open dimensions itself; those of other data loaders become 1 before they
-            are asked.
+            are asked. Sizes that the model's operators demand are set before all the same, unless its option `sizes`
+            is given.
         compare_defaults: Options that suit compare functions better with these inputs, by the function's name and
             the option's field. What the user gives comes first.
         compare_notes: Differences that such an option lets pass, in words, by the same names; the result names them.

@@ -324,3 +324,32 @@ def test_publicly_reported_faults_are_seen_without_the_report(polycmp, tmp_path,
     if "shift" not in case and "ReduceMax" not in case:  # ONNX Runtime's releases up to 1.32 have these two faults
         good = polycmp("run", "right.onnx", "-b", "onnxrt", "-b", "onnx", *STRESS)
         assert good.status == 0, good.out + good.err
+
+
+def test_sizes_are_those_that_the_operators_take(polycmp, tmp_path):
+    """A detector halves a picture, doubles it and adds both: sizes that are odd do not fit, and its rows may be any."""
+    weights = [("w", np.ones((3, 3, 3, 3), np.float32)), ("up", np.ones((3, 3, 2, 2), np.float32))]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["half"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("ConvTranspose", ["half", "up"], ["whole"], strides=[2, 2]),
+        helper.make_node("Add", ["x", "whole"], ["y"]),
+    ]
+    pictures = [("x", TensorProto.FLOAT, ["batch", 3, "height", "width"])]
+    save(tmp_path / "unet.onnx", nodes, pictures, [("y", TensorProto.FLOAT, None)], weights)
+    save(
+        tmp_path / "conv.onnx",
+        [helper.make_node("Conv", ["x", "kernel"], ["y"])],
+        [("x", TensorProto.FLOAT, ["batch", 3, "length"])],
+        [("y", TensorProto.FLOAT, None)],
+        [("kernel", np.ones((2, 3, 5), np.float32))],
+    )
+    for name in ("unet.onnx", "conv.onnx"):
+        done = polycmp("run", name, "-b", "onnxrt", "-b", "onnx", *STRESS, "--save-inputs", f"{name}.npz")
+        assert done.status == 0, done.out + done.err
+    fed = {
+        name: {array.shape for array in np.load(f"{name}.npz").values() if not isinstance(array, bytes)}
+        for name in ("unet.onnx", "conv.onnx")
+    }
+    assert {shape[1:] for shape in fed["unet.onnx"]} == {(3, 64, 64)}
+    assert {shape[0] for shape in fed["unet.onnx"]} == {1, 2, 3, 7, 8}
+    assert {shape[2] for shape in fed["conv.onnx"]} == {7, 8}

@@ -9,10 +9,11 @@ from typing import Any
 from polycmp.report import Block, Cell, Column, Fact, Facts, NextStep, Note, Problem, Result, Row, Table, Verdict
 from polycmp.sentences import backends_failed, heading_of
 from polycmp_decide.decision_run import DecisionFindings, DropShare, SidePredictions
-from polycmp_decide.sentences import answer, loss, points
+from polycmp_decide.sentences import answer, guessing, loss, points
 from polycmp_decide.sources import open_pictures, thumbnail_of
 
 _VERDICTS: dict[str, Verdict] = {"worse": "failed", "not worse": "passed", "undecided": "undecided"}
+_PREPARED = "; pictures are prepared by --pictures-mean, --pictures-std, --pictures-scale, --pictures-bgr"
 #: Samples of which a page has a small picture, those that lost most.
 _DRAWN = 100
 
@@ -69,6 +70,9 @@ def _blocks(findings: DecisionFindings, pictures: str) -> Iterator[Block]:
     shares = findings.shares.facts() if findings.shares is not None else None
     if shares is not None:
         yield shares
+    doubt = guessing(findings.old.label, findings.truths, findings.scores, findings.task.shown)
+    if doubt:
+        yield Note(f"{doubt}{_PREPARED if pictures else ''}")
     yield from (Note(note, side.label) for side in sides for note in side.notes)
     yield from (Note(f"inputs: {note}") for note in findings.notes)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+
 from polycmp_decide.decision import Decision, Demand
 from polycmp_decide.decision_run import DropShare
 from polycmp_decide.scores import Scores
@@ -35,6 +38,27 @@ def loss(part: DropShare) -> str:
     low, high = sorted((sign * decision.low, sign * decision.high))
     counts = f"; {part.scores.lost:,} lost, {part.scores.won:,} won, p = {decision.p:.2g}"
     return f"{who} {verb} {points(abs(decision.drop))} points ({points(low)} to {points(high)}{counts})"
+
+
+def guessing(label: str, truths: Sequence[Hashable], scores: Scores | None, shown: Callable[[Hashable], str]) -> str:
+    """Say that a side is right no more often than who always gives one answer; empty where it is, or nobody knows.
+
+    Args:
+        label: The old side.
+        truths: The right answers.
+        scores: The scores.
+        shown: Returns an answer in few characters.
+    """
+    if scores is None or not scores.is_hit or not all(isinstance(truth, int | str) for truth in truths):
+        return ""
+    answers = Counter(truths)
+    often, count = answers.most_common(1)[0]
+    if len(answers) < 2 or scores.totals[1] > count / scores.number:
+        return ""
+    return (
+        f"{label} is right no more often than who always says {shown(often)!r}: its inputs or the labels may not be "
+        "what it was trained on, and then this says little of the new side"
+    )
 
 
 def points(share: float) -> str:

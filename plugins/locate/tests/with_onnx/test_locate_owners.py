@@ -87,6 +87,28 @@ def test_a_constant_of_another_type_is_named_where_one_file_leaves_out_the_casts
     assert cause in located(tmp_path)["notes"]
 
 
+def test_a_constant_that_its_type_cannot_hold_is_said_to_be_too_large(polycmp, tmp_path):
+    """The way converters to float16 cut what is beyond 65504: PP-OCRv4's detector has variances of 1e7 to 1e8."""
+    rng = np.random.default_rng(1)
+    variance = rng.uniform(1e7, 9e7, 8).astype(np.float32)
+    ones = [(name, rng.random(8, np.float32)) for name in ("scale", "bias", "mean")]
+    ends = [("x", FLOAT, [1, 8, 4, 4])], [("y", FLOAT, [1, 8, 4, 4])]
+    norm = helper.make_node("BatchNormalization", ["x", "scale", "bias", "mean", "var"], ["n"], name="norm")
+    relu = helper.make_node("Relu", ["n"], ["y"], name="relu")
+    source = save_graph(tmp_path / "s.onnx", [norm, relu], *ends, [*ones, ("var", variance)], opset=15)
+    nodes = [helper.make_node("Cast", ["x"], ["xh"], name="in", to=TensorProto.FLOAT16)]
+    nodes += [helper.make_node("BatchNormalization", ["xh", *norm.input[1:]], ["n"], name="norm")]
+    nodes += [helper.make_node("Relu", ["n"], ["yh"], name="relu")]
+    nodes += [helper.make_node("Cast", ["yh"], ["y"], name="out", to=FLOAT)]
+    halves = [(name, array.astype(np.float16)) for name, array in [*ones, ("var", variance.clip(max=65504))]]
+    made = save_graph(tmp_path / "m.onnx", nodes, *ends, halves, opset=15)
+    np.savez(tmp_path / "x.npz", x=(1e4 * rng.random((1, 8, 4, 4))).astype(np.float32))
+    words = ("-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", "--load-inputs", tmp_path / "x.npz")
+    assert polycmp("locate", made, *words, *REPORT).status == 1
+    [cause] = [note for note in located(tmp_path)["notes"] if note.startswith("cause: the constant 'var'")]
+    assert cause.endswith("; float16 holds numbers up to 65504, and 8 of these are larger")
+
+
 def test_of_operators_that_were_joined_the_constant_of_each_file_is_named(polycmp, tmp_path):
     """The way an optimiser leaves out the first of two Reshapes, the 0 of the second copying what the first made."""
     relu = helper.make_node("Relu", ["b"], ["y"], name="y")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import FileError, describe_exception
+from polycmp.files import cannot_write
 from polycmp_onnx.external import ExternalModel
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.save import save
@@ -42,7 +42,7 @@ def draft(loader: Callable[[], Any], path: str, weights: str, *, whole: bool) ->
         model = _outside(external, Path(path).parent, weights) if external is not None and shares else loader()
         Path(path).write_bytes(model.SerializeToString())
     except OSError as error:
-        raise FileError(f"cannot write {path}", why=describe_exception(error)) from error
+        raise cannot_write(Path(path), error) from error
 
 
 def _outside(external: ExternalModel, target: Path, weights: str) -> ModelProto:

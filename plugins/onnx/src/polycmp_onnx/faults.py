@@ -43,7 +43,7 @@ def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
     try:
         onnx.checker.check_model(small)
     except onnx.checker.ValidationError as error:
-        text = str(error).strip().partition("\n")[0]
+        text = complaint_of(error)
         return [*faults, Fault("checker", text, _MISSING in text)]
     why = inference_fault(small)
     return [*faults, Fault("inference", why)] if why else faults
@@ -60,6 +60,11 @@ def inference_fault(small: Any) -> str:
     except Exception as error:  # noqa: BLE001 - it raises whatever it meets
         return _short(describe_exception(error))
     return ""
+
+
+def complaint_of(error: Exception) -> str:
+    """Return an error of ONNX's checker in one line, without the places in nested graphs that it adds."""
+    return " ".join(str(error).partition("\n==>")[0].split())
 
 
 def _short(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ __all__ = [
     "structure_from_path",
 ]
 
+_LFS = b"version https://git-lfs"
 _MAGIC = (
     (b"PK\x03\x04", "a zip archive, as PyTorch and Keras save models"),
     (b"\x89HDF", "an HDF5 file, as Keras saves models"),
@@ -38,7 +40,7 @@ _MAGIC = (
     (b"\x80\x02", "a Python pickle"),
     (b"\x80\x04", "a Python pickle"),
     (b"<?xml", "an XML file"),
-    (b"version https://git-lfs", "a Git LFS pointer; fetch the file itself with `git lfs pull`"),
+    (_LFS, "a Git LFS pointer, in place of the file itself"),
 )
 
 
@@ -143,7 +145,7 @@ class OnnxFromBytes(OnnxLoader):
         import onnx
 
         content = resolve(self.serialized_onnx)
-        return _checked("the bytes given", content, lambda: onnx.load_model_from_string(content))
+        return _checked(None, content, lambda: onnx.load_model_from_string(content))
 
 
 onnx_from_path = immediate(OnnxFromPath)
@@ -177,7 +179,7 @@ def structure_from_path(path: str | Path, *, refers: bool = False) -> ModelProto
     if file.suffix != ".onnx" or not file.is_file() or not (refers or file.stat().st_size > LARGE_FILE):
         return _read(file)
     name = file.resolve().name if refers else ""
-    return _checked(str(file), _start(file), lambda: read_structure(file, name))
+    return _checked(file, _start(file), lambda: read_structure(file, name))
 
 
 def given_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:
@@ -240,7 +242,7 @@ def _is_fresh(source: Any) -> bool:
 def _read(file: Path) -> ModelProto:
     import onnx
 
-    return _checked(str(file), _start(file), lambda: onnx.load_model(str(file), load_external_data=False))
+    return _checked(file, _start(file), lambda: onnx.load_model(str(file), load_external_data=False))
 
 
 def _start(file: Path) -> bytes:
@@ -262,9 +264,13 @@ def _first_bytes(file: Path) -> bytes:
         return stream.read(64)
 
 
-def _checked(whose: str, start: bytes, load: Callable[[], ModelProto]) -> ModelProto:
-    """Check that a file is a model, then call `load`."""
-    hint = "give an ONNX model; python -c 'import onnx; onnx.checker.check_model(PATH)' says more"
+def _checked(file: Path | None, start: bytes, load: Callable[[], ModelProto]) -> ModelProto:
+    """Check that a file, or bytes that were given, is a model, then call `load`."""
+    whose, hint = str(file or "the bytes given"), "give an ONNX model"
+    if file is not None:
+        hint = f"ls -l {shlex.quote(whose)}  # is that the size it should have?"
+    if start.startswith(_LFS):
+        hint = "git lfs pull"
     if not start:
         raise ModelError(f"{whose} is empty", hint=hint)
     try:

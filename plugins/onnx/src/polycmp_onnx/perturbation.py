@@ -173,7 +173,7 @@ def _move_graph(
         # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
         written.keep(node)
         if node.op_type in _WEIGHTS_INSIDE and node.output:
-            _move_attributes(node, kinds.get(node.output[-1], kinds.get("", "")), seed + written.places)
+            _move_attributes(node, kinds.get(node.output[-1], kinds.get("", "")), int(written.seed()))
         bodies = list(subgraphs(node))
         for body in bodies:
             # A body draws anew whenever it runs, and its shapes may be others then.
@@ -274,7 +274,7 @@ class _Written:
         """Return the operators, first those that draw random numbers."""
         drawing = []
         for (width, element), name in self._drawn.items():
-            drawn = {"low": -width, "high": width, "dtype": element, "shape": (self._length,), "seed": self._seed()}
+            drawn = {"low": -width, "high": width, "dtype": element, "shape": (self._length,), "seed": self.seed()}
             drawing.append(helper.make_node("RandomUniform", (), (name,), **drawn))
         return [*drawing, *self.nodes]
 
@@ -305,7 +305,7 @@ class _Written:
             output: Name of the random numbers.
         """
         if shape is None or self.version < _SLICE_READS:
-            like = {"low": -width, "high": width, "dtype": element, "seed": self._seed()}
+            like = {"low": -width, "high": width, "dtype": element, "seed": self.seed()}
             return self.add("RandomUniformLike", (exact,), output, **like)
         start, size = self._taken % _PLACES, math.prod(shape)
         self._taken, self._length = self._taken + size, max(self._length, start + size)
@@ -314,7 +314,7 @@ class _Written:
         taken = self.add("Slice", (drawn, *cut), f"{output}/taken")
         return self.add("Reshape", (taken, self.constant(shape, TensorProto.INT64, f"{output}/shape")), output)
 
-    def _seed(self) -> float:
+    def seed(self) -> float:
         """Return another random seed each time, of the 24 bits that an attribute holds.
 
         The first random number of ONNX Runtime goes with the seed: seeds in a row, or evenly spread ones, make errors

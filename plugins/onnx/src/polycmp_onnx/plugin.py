@@ -133,7 +133,7 @@ class ReferenceTools(RunnerTools):
 @hookimpl
 def polycmp_run_observers() -> Iterable[ObserverSpec]:
     """Contribute the hint at the original of a file that no runtime loads."""
-    yield ObserverSpec("half_files", "Float16 files that no runtime loads", "polycmp_onnx.half_files:hint_at_original")
+    yield ObserverSpec("unloadable", "Files that no runtime loads", "polycmp_onnx.unloadable:hint_at_file")
 
 
 _SURGEON = "Cut, clean up and edit ONNX models."

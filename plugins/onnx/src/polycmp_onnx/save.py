@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import FileError, ModelError, UsageError, describe_exception
-from polycmp.files import atomic_write
+from polycmp.errors import ModelError, UsageError, describe_exception
+from polycmp.files import atomic_write, cannot_write
 from polycmp.loader import Loader, immediate
 from polycmp_onnx.external import external_tensors
 from polycmp_onnx.graph import is_too_large
@@ -285,9 +285,7 @@ def _errors(target: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise FileError(
-            f"cannot write {target}", why=describe_exception(error), hint=f"df -h {target.parent}"
-        ) from error
+        raise cannot_write(target, error) from error
 
 
 def _move_all(folder: Path, target: Path) -> None:

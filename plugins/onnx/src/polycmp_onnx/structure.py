@@ -76,7 +76,7 @@ def referring_to_itself(file: Path) -> bytes | None:
 
     try:
         content = None if file.is_symlink() else _with_initializers(file, lightened)
-    except (OSError, ValueError, BufferError):  # the last where what was cut short is still looked at
+    except (OSError, ValueError):
         return None
     return None if outside or saved_bytes < _WORTH else content
 
@@ -87,12 +87,10 @@ def _with_initializers(file: Path, change: Callable[[memoryview, int], bytes]) -
     def changed(graph: memoryview, start: int) -> bytes:
         return _rewritten(graph, INITIALIZER_OF_GRAPH, change, start)
 
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        view = memoryview(content)
-        try:
-            return _rewritten(view, GRAPH_OF_MODEL, changed, 0)
-        finally:
-            view.release()
+    with file.open("rb") as stream:
+        # Not closed: while what was cut short is looked at that is an error, in place of the one that says so.
+        content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    return _rewritten(memoryview(content), GRAPH_OF_MODEL, changed, 0)
 
 
 def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, int], bytes], offset: int) -> bytes:

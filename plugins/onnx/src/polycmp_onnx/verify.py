@@ -87,13 +87,13 @@ class Verification:
         Raises:
             ModelError: Something is wrong with it that is not wrong with its original.
         """
-        self.check(structure_from_path(path), None if self._registry is None else path.parent)
-        self.done.append("ONNX's rules")
+        if self.check(structure_from_path(path), None if self._registry is None else path.parent):
+            self.done.append("ONNX's rules")
         if self._registry is not None:
             self._try(path, self._registry)
 
-    def check(self, model: Any, folder: Path | None = None) -> None:
-        """Look at a model by ONNX's rules.
+    def check(self, model: Any, folder: Path | None = None) -> bool:
+        """Look at a model by ONNX's rules; return whether it keeps them all.
 
         Args:
             model: An `onnx.ModelProto`, whose weights need not be loaded.
@@ -102,11 +102,13 @@ class Verification:
         Raises:
             ModelError: It breaks one that its original keeps.
         """
-        for fault in faults_of(model, folder):
+        faults = faults_of(model, folder)
+        for fault in faults:
             if fault.harmless or self._has_it_too(fault):
                 _LOG.warning("ONNX's checker refuses the model, as it did before: %s", fault.text)
                 continue
             raise self._refusal(f"this would make a model that {_REFUSES[fault.kind]}", fault.text)
+        return all(fault.harmless for fault in faults)
 
     def _has_it_too(self, fault: Fault) -> bool:
         if fault.kind == "weights" or self.original is None:

@@ -199,7 +199,10 @@ class MeasuredJudge(OutputJudge):
         network: str,
     ) -> DetailedVerdict:
         """Return the verdict that follows from a judgement, with its figures and its sentence."""
-        bound = sentences.explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average)
+        where = "" if judgement.why else judgement.where  # which says it where it is there
+        bound = sentences.explained(
+            floor.kind, judgement.bound, floor.source, on_average=judgement.on_average, where=where
+        )
         bound = f"{bound}; {network}" if judgement.margin < MARGIN else bound
         if judgement.word == "failed":
             return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")

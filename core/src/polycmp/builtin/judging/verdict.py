@@ -86,6 +86,7 @@ class Judgement:
         on_average: Whether these three are root mean squares.
         resolution: The largest fault that need not show, as a share of what the values vary by.
         margin: How many times the noise the bound is: 1 where what two files hold decided.
+        where: The part of the tensor that it is about, in words; empty for the whole.
     """
 
     word: Word
@@ -96,6 +97,7 @@ class Judgement:
     on_average: bool = False
     resolution: float = 0.0
     margin: float = MARGIN
+    where: str = ""
 
 
 class Comparison:
@@ -143,7 +145,8 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False, network
         if network and (item.word == "undecided" or network == "other"):
             within = _judge_part(error, extent, replace(limits, margin=1.0), floor.kind, is_inner=is_inner)
             item = _by_files(item, within, network)
-        judged.append(replace(item, why=f"{item.why}{expected.scales.where(index)}" if item.why else ""))
+        where = expected.scales.where(index)
+        judged.append(replace(item, why=f"{item.why} ({where})" if item.why and where else item.why, where=where))
     order = ("failed", "undecided", "passed")
     worst = min(judged, key=lambda item: (order.index(item.word), -_over(item.error, item.bound)))
     if dead:

@@ -10,7 +10,8 @@ from string import Template
 import click
 
 from polycmp.command import examples
-from polycmp.errors import FileError, UsageError, describe_exception
+from polycmp.errors import FileError, UsageError
+from polycmp.files import cannot_write
 from polycmp.plugins import BUILTIN_PLUGINS, NAME_PATTERN, known_names
 from polycmp.terminal import echo
 
@@ -60,7 +61,7 @@ def write_distribution(name: str, folder: Path | None = None) -> list[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise FileError(f"cannot write {target}", why=describe_exception(error)) from error
+            raise cannot_write(target, error) from error
         written.append(target)
     return written
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polycmp_decide.scores import Scores, hits
-from polycmp_decide.tasks.task import Array, TaskOptions, class_of, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, class_of, is_real, no_class, only_output
 
 
 class Classify:
@@ -22,6 +22,7 @@ class Classify:
 
     def __init__(self, options: TaskOptions) -> None:
         self._options = options
+        self._count = 0
 
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return the classes."""
@@ -29,6 +30,7 @@ class Classify:
         _, scores = only_output(
             outputs, self._options.output, _fits, "scores of two or more classes [N, C]", "classify"
         )
+        self._count = scores.shape[1]
         rows = scores.reshape(scores.shape[0], scores.shape[1]).astype(np.float64)
         # NaN is no class: numpy's argmax would name the first of them.
         return [-1 if np.isnan(row).any() else int(row.argmax()) for row in rows]
@@ -38,8 +40,14 @@ class Classify:
         return class_of(label, self._options.classes)
 
     def scores(self, new: Sequence[Any], old: Sequence[Any], truths: Sequence[Any]) -> Scores:
-        """Return hits."""
+        """Return hits.
+
+        Raises:
+            DataError: A label is the number of no class that the model has.
+        """
         right = np.asarray(truths)
+        if self._count and right.max(initial=0) >= self._count:
+            raise no_class(str(right.max()), f"the model has {self._count} classes, 0 to {self._count - 1}")
         return hits(np.asarray(new) == right, np.asarray(old) == right)
 
     def shown(self, prediction: Any) -> str:

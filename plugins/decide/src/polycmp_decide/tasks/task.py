@@ -112,7 +112,10 @@ def class_of(label: Any, classes: Sequence[str]) -> int:
     if text.isdecimal() and not classes:
         return int(text)
     known = f"the classes are {', '.join(classes[:5])}{', …' if len(classes) > 5 else ''}" if classes else ""
-    raise DataError(
-        f"the label {text!r} is no class", whose="--labels", why=known or "labels are numbers where nothing names them",
-        hint="--classes FILE, with a name in each line, in the model's order",
-    )  # fmt: skip
+    raise no_class(text, known or "labels are numbers where nothing names them")
+
+
+def no_class(label: str, why: str) -> DataError:
+    """Return the error of a label that names no class."""
+    hint = "--classes FILE, with a name in each line, in the model's order"
+    return DataError(f"the label {label!r} is no class", whose="--labels", why=why, hint=hint)

@@ -107,7 +107,8 @@ def _runs_once_cut(candidate: PartitionedRun, reference: PartitionedRun, feed: F
     opened = open_inputs(candidate.graph, feed)
     runs = "each operator alone, and all of them "
     if opened:
-        runs += f"in a file with the dimensions of these inputs: {fixing_command(opened, feed)} writes it"
+        command = fixing_command(candidate.result.model, opened, feed)
+        runs += f"in a file with the dimensions of these inputs: {command} writes it"
     else:
         runs += "once they are cut out of the file"
     return Judged(verdict=FAILS, cause=ModelFailure(error, runs=runs))

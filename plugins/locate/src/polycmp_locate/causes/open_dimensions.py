@@ -6,10 +6,12 @@ whole model with the dimensions of its inputs.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from polycmp.graph import ModelGraph
-from polycmp.tensors import Feed, to_numpy
+from polycmp.tensors import Feed, format_shape, to_numpy
 from polycmp_locate.pairing.view import declared_graph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.setting import Setting
@@ -22,15 +24,18 @@ def open_inputs(graph: ModelGraph, feed: Feed) -> list[str]:
     return [name for name, entry in graph.inputs.items() if entry.is_dynamic() and name in feed]
 
 
-def fixing_command(opened: Sequence[str], feed: Feed) -> str:
+def fixing_command(model: str, opened: Sequence[str], feed: Feed) -> str:
     """Return the command that writes a file whose inputs have the dimensions that they are fed with.
 
     Args:
+        model: The model's file.
         opened: The inputs whose dimensions are open.
         feed: The inputs.
     """
-    shapes = " ".join(f"{name}:[{','.join(map(str, to_numpy(feed[name]).shape))}]" for name in opened)
-    return f"polycmp surgeon sanitize MODEL --override-input-shapes {shapes} -o FILE"
+    shapes = [f"{name}:{format_shape(to_numpy(feed[name]).shape)}" for name in opened]
+    path = Path(model)
+    written = path.with_name(f"{path.stem}_sized{path.suffix}")
+    return shlex.join(["polycmp", "surgeon", "sanitize", model, "--override-input-shapes", *shapes, "-o", str(written)])
 
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
@@ -49,5 +54,5 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         yield (
             f"{CAUSE}of a file with these dimensions {candidate.label} makes the same but for {remaining:.2g} "
             f"relative, instead of {error:.2g}: it computes otherwise where they are open; "
-            f"{fixing_command(opened, feed)} writes such a file"
+            f"{fixing_command(candidate.result.model, opened, feed)} writes such a file"
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from polycmp.graph import GraphNode, ModelGraph, weight_values
 from polycmp.layerwise import PartitionedRun, Variants, static_tensors
-from polycmp.tensors import Feed, to_numpy
+from polycmp.tensors import Feed, is_floating, number_info, to_numpy
 from polycmp_locate.pairing.view import SharedGraph, behind, file_graph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
@@ -90,13 +90,23 @@ def _alike(graph: ModelGraph, row: Row, op_type: str) -> GraphNode | None:
 def _difference(candidate: Any, reference: Any, labels: tuple[str, str]) -> str:
     """Describe how two constants differ: by one of their numbers where they have many, else by what they hold."""
     if candidate.shape != reference.shape or candidate.dtype != reference.dtype or candidate.size <= _SHOWN_ELEMENTS:
-        return f"holds {_held(candidate, reference)} in {labels[0]} and {_held(reference, candidate)} in {labels[1]}"
+        held = f"holds {_held(candidate, reference)} in {labels[0]} and {_held(reference, candidate)} in {labels[1]}"
+        return held + _beyond_type(candidate, reference)
     errors = np.abs(candidate.astype(np.float64) - reference.astype(np.float64))
     at = np.unravel_index(int(np.argmax(errors)), errors.shape)
     return (
         f"differs in {np.count_nonzero(errors)} of {errors.size} values, the most at [{','.join(map(str, at))}]: "
         f"{float(candidate[at]):.4g} in {labels[0]}, {float(reference[at]):.4g} in {labels[1]}"
     )
+
+
+def _beyond_type(candidate: Any, reference: Any) -> str:
+    """Say that the candidate's type cannot hold numbers of the reference's constant; empty where it can."""
+    if candidate.shape != reference.shape or not (is_floating(candidate.dtype) and is_floating(reference.dtype)):
+        return ""
+    largest = float(number_info(candidate.dtype).max)
+    beyond = int(np.count_nonzero(np.abs(reference.astype(np.float64)) > largest))
+    return f"; {candidate.dtype} holds numbers up to {largest:.6g}, and {beyond} of these are larger" if beyond else ""
 
 
 def _held(values: Any, beside: Any) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import FileError, describe_exception
+from polycmp.files import cannot_write
 from polycmp.options import fields_of, split_script
 from polycmp.plan import BackendPlan
 
@@ -29,7 +29,7 @@ def write_model(model: Model, loader: Loader[Any], path: str) -> str:
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"cannot write {path}", why=describe_exception(error)) from error
+        raise cannot_write(Path(path), error) from error
     done = model.save_verified(loader, path)
     return f"{path} is verified: {', '.join(done)}" if done else ""
 

@@ -68,7 +68,13 @@ def _examine(call: Invocation, model: Model, proto: Any) -> LintReport:
 
     with call.progress() as tell:
         tell(f"linting {Path(model.path).name}")
-        return lint(proto, lambda: first_feed(model), run, invented_inputs=_has_invented_inputs(call, proto))
+        return lint(
+            proto,
+            lambda: first_feed(model),
+            run,
+            invented_inputs=_has_invented_inputs(call, proto),
+            file=str(model.path),
+        )
 
 
 def _has_invented_inputs(call: Invocation, proto: Any) -> bool:

@@ -42,12 +42,14 @@ class LintReport:
     """All that was found in a model.
 
     Attributes:
+        file: The model's file, as a command names it.
         findings: In the order in which they were found.
         passing: Names of the nodes that ran.
         failing: Names of the nodes with an error.
         skipped: Names of the nodes that were not run, for they read what another failed to make.
     """
 
+    file: str = "MODEL"
     findings: list[Finding] = field(default_factory=list)
     passing: list[str] = field(default_factory=list)
     failing: list[str] = field(default_factory=list)
@@ -89,14 +91,14 @@ class LintReport:
         groups: dict[tuple[str, str, str, str], list[str]] = {}
         for item in self.findings:
             groups.setdefault((item.level, item.message, item.hint, item.op), []).extend(item.nodes)
-        for (level, message, hint, op), nodes in sorted(
-            groups.items(), key=lambda item: list(LEVELS).index(item[0][0])
-        ):
+        ordered = sorted(groups.items(), key=lambda item: list(LEVELS).index(item[0][0]))
+        following = [key[2] for key, _ in ordered[1:]] + [""] * bool(ordered)
+        for ((level, message, hint, op), nodes), next_hint in zip(ordered, following, strict=True):
             names = nodes if every else nodes[:SHOWN]
             more = f" and {len(nodes) - len(names)} more" if len(names) < len(nodes) else ""
             where = f"{', '.join(names)}{more}{f' ({op})' if op else ''}: " if nodes else ""
             yield f"{LEVELS[level]:<8}{where}{message}"
-            if hint:
+            if hint and hint != next_hint:  # what mends several findings in a row is told once
                 yield f"{'':<8}  next: {hint}"
         counts = [
             counted(number, word)

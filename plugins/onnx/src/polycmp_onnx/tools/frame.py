@@ -262,10 +262,11 @@ def complaint(proto: Any) -> str:
     """
     import onnx
 
+    from polycmp_onnx.faults import complaint_of
     from polycmp_onnx.shapes import structure
 
     try:
         onnx.checker.check_model(structure(proto))
     except onnx.checker.ValidationError as error:
-        return str(error).strip().partition("\n")[0]
+        return complaint_of(error)
     return ""

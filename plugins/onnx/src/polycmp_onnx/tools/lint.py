@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from polycmp.errors import BackendError, PolycmpError
-from polycmp_onnx.faults import inference_fault
+from polycmp_onnx.faults import complaint_of, inference_fault
 from polycmp_onnx.graph import GraphView, graph_inputs, is_too_large, replace_items, subgraphs
 from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.shapes import structure
@@ -25,7 +26,12 @@ Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 
 
 def lint(
-    proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model, *, invented_inputs: bool = False
+    proto: Any,
+    make_feed: Callable[[], Mapping[str, Any]],
+    run: Run = run_model,
+    *,
+    invented_inputs: bool = False,
+    file: str = "MODEL",
 ) -> LintReport:
     """Return everything that is wrong with a model, or odd about it.
 
@@ -38,8 +44,9 @@ def lint(
         make_feed: Makes the inputs to run it on; called only where it can be run.
         run: Runs a model on a feed, as `polycmp_onnx.tools.execute.run_model` does.
         invented_inputs: Whether shapes or values of the inputs were made up that may be why a sound model does not run.
+        file: The model's file, for the commands that mend it.
     """
-    report = LintReport()
+    report = LintReport(shlex.quote(file))
     if not proto.graph.node:
         report.add("warning", LOADER, "ONNX model has no nodes", hint="export it again: it computes nothing")
         return report
@@ -174,7 +181,7 @@ def _check_node(node: Any, context: Any, report: LintReport, within: Any = None)
         onnx.checker.check_node(node, context)
     except onnx.checker.ValidationError as error:
         hint = f"https://onnx.ai/onnx/operators/onnx__{node.op_type}.html says what it takes"
-        report.add("exception", CHECKER, _one_line(error), node=named, hint=hint)
+        report.add("exception", CHECKER, complaint_of(error), node=named, hint=hint)
 
 
 def _check_names(graph: Any, report: LintReport) -> None:
@@ -188,7 +195,7 @@ def _check_names(graph: Any, report: LintReport) -> None:
             if name in defined:
                 continue
             if name in later:
-                hint = "polycmp surgeon sanitize MODEL --toposort -o SORTED.onnx"
+                hint = f"polycmp surgeon sanitize {report.file} --toposort -o SORTED.onnx"
                 report.add(
                     "exception", "onnx", f"it reads {name!r}, which only a later node makes", node=node, hint=hint
                 )
@@ -204,7 +211,7 @@ def _check_names(graph: Any, report: LintReport) -> None:
         defined.update(name for name in node.output if name)
     for value in graph.output:
         if value.name not in defined:
-            hint = "polycmp surgeon extract MODEL --outputs NAME -o FILE"
+            hint = f"polycmp surgeon extract {report.file} --outputs NAME -o FILE"
             report.add("exception", "onnx", f"nothing makes the output {value.name!r}", hint=hint)
 
 
@@ -222,7 +229,7 @@ def _check_whole(proto: Any, report: LintReport) -> None:
             try:
                 onnx.checker.check_model(proto)
             except onnx.checker.ValidationError as error:
-                why = _one_line(error)
+                why = complaint_of(error)
     if why:
         report.add("exception", CHECKER, why, hint="export the model again, or mend what it names")
 
@@ -248,19 +255,14 @@ def _noted_shapes(graph: Any, report: LintReport) -> Iterator[None]:
             kind.ClearField("shape")
 
 
-def _one_line(error: Exception) -> str:
-    """Return an error of ONNX's checker without the places in nested graphs that it adds."""
-    return " ".join(str(error).partition("\n==>")[0].split())
-
-
 def _find_unused(graph: Any, report: LintReport) -> None:
     view = GraphView(graph)
     used, read = view.ancestors(view.outputs)
-    hint = "polycmp surgeon sanitize MODEL --cleanup -o SMALLER.onnx"
+    hint = f"polycmp surgeon sanitize {report.file} --cleanup -o SMALLER.onnx"
     for value in graph_inputs(graph):
         if value.name not in read:
             what = f"Input: {value.name!r} does not affect outputs, can be removed."
-            report.add("warning", STRUCTURE, what, hint="polycmp surgeon extract MODEL -o SMALLER.onnx")
+            report.add("warning", STRUCTURE, what, hint=f"polycmp surgeon extract {report.file} -o SMALLER.onnx")
     for index in sorted({*range(len(view.nodes))}.difference(used)):
         what = "Does not affect outputs, can be removed."
         report.add("warning", STRUCTURE, what, node=view.nodes[index], hint=hint)
@@ -366,7 +368,7 @@ def _note_failure(error: BackendError, node: Any, report: LintReport, level: str
         return
     report.failing.append(node.name)
     first = next(iter(node.input), "NAME")
-    hint = f"polycmp surgeon extract MODEL --outputs {first} -o UP_TO_IT.onnx shows what it gets"
+    hint = f"polycmp surgeon extract {report.file} --outputs {shlex.quote(first)} -o UP_TO_IT.onnx shows what it gets"
     if level == "warning":
         hint = "inputs were made up, which may be why: --input-shapes NAME:[D0,D1,…], or --load-inputs FILE"
     report.add(level, _engine(), message, node=node, hint=hint)
