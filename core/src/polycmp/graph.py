@@ -23,6 +23,7 @@ __all__ = [
     "OwnGraph",
     "PerturbableGraph",
     "Rounding",
+    "random_inputs",
     "weight_values",
 ]
 
@@ -135,7 +136,8 @@ class PerturbableGraph(ModelGraph, Protocol):
             inputs: Types and shapes of what the caller will feed.
 
         Returns:
-            The model, with the same names; None if this model cannot be changed so.
+            The model, with the same names; None if this model cannot be changed so. Inputs that it has more are random
+            numbers: see `random_inputs`.
         """
 
 
@@ -198,6 +200,21 @@ class DeclaredGraph(ModelGraph, Protocol):
         A product has a `weight`, with the inner dimension first where it is a matrix, and maybe a `bias`. What an
         operator reads of constants through others that only move, round or scale them is their result.
         """
+
+
+def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[str, NDArray[Any]]:
+    """Return what a perturbed model reads more than the model does: random numbers from -1 to 1, by name.
+
+    Args:
+        perturbed: What `PerturbableGraph.perturbed` made.
+        graph: The model that it was made of.
+        seed: Seed of the random numbers.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    more = {name: entry.shape or () for name, entry in perturbed.inputs.items() if name not in graph.inputs}
+    return {name: 2.0 * rng.random(list(map(int, shape)), np.float32) - np.float32(1.0) for name, shape in more.items()}
 
 
 def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[Any]]:

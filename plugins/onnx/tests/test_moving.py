@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from polycmp.graph import PerturbableGraph
+from polycmp.graph import PerturbableGraph, random_inputs
 from polycmp.precision import UNITS
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.model_graph import OnnxGraph
@@ -32,7 +32,13 @@ def run(proto, kinds, seed=1):
     perturbed = OnnxGraph(proto).perturbed(kinds, seed, FED)
     assert perturbed is not None
     names = [value.name for value in proto.graph.output]
-    return dict(zip(names, ReferenceEvaluator(perturbed.mark(names)()).run(names, {"x": X}), strict=True))
+    return dict(
+        zip(names, ReferenceEvaluator(perturbed.mark(names)()).run(names, fed(proto, perturbed, seed)), strict=True)
+    )
+
+
+def fed(proto, perturbed, seed=1):
+    return {"x": X, **random_inputs(perturbed, OnnxGraph(proto), seed)}
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "tf32"])
@@ -54,7 +60,7 @@ def test_a_single_number_moves_in_both_directions():
     for seed in range(1, 17):
         moved = OnnxGraph(proto).perturbed({"": "float16"}, seed, FED)
         session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString())
-        shares.append(float(session.run(None, {"x": X})[0]) / float(np.exp(X.max())) - 1)
+        shares.append(float(session.run(None, fed(proto, moved, seed))[0]) / float(np.exp(X.max())) - 1)
     assert min(shares) < -UNITS["float16"] / 4
     assert max(shares) > UNITS["float16"] / 4
 
@@ -192,7 +198,7 @@ def test_a_shape_that_a_file_declares_wrongly_stops_nothing():
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString(), options)
-    assert session.run(None, {"x": X})[0].shape == X.shape
+    assert session.run(None, fed(proto, moved))[0].shape == X.shape
 
 
 def test_what_operators_of_machine_learning_make_moves_although_onnx_infers_no_types_of_it():
@@ -204,6 +210,17 @@ def test_what_operators_of_machine_learning_make_moves_although_onnx_infers_no_t
     perturbed = OnnxGraph(proto).perturbed({"": "float32"}, 1, FED)
     assert perturbed is not None
     names = ["scaled", "bounded"]
-    scaled, bounded = ReferenceEvaluator(perturbed.mark(names)()).run(names, {"x": X})
+    scaled, bounded = ReferenceEvaluator(perturbed.mark(names)()).run(names, fed(proto, perturbed))
     assert 0.0 < np.abs(scaled / (2.0 * (X - np.float32(0.5))) - 1).max() < 4.0 * UNITS["float32"]
     assert not np.array_equal(bounded, np.tanh(scaled)), "so does what is made of it"
+
+
+@pytest.mark.parametrize("opset", [8, 10, 21, 22])
+def test_models_of_all_versions_move_in_onnx_runtime(opset):
+    """It has no operators of version 22 that draw random numbers."""
+    import onnxruntime
+
+    proto = model([helper.make_node("Exp", ["x"], ["y"])], [("y", TensorProto.FLOAT)], opset=opset)
+    moved = OnnxGraph(proto).perturbed({"": "float32"}, 1, FED)
+    session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString())
+    assert not np.array_equal(session.run(None, fed(proto, moved))[0], np.exp(X))

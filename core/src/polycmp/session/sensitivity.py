@@ -343,7 +343,7 @@ def _moved_by_weights(
         feed: The inputs.
         outputs: Its outputs for them.
     """
-    from polycmp.graph import PerturbableGraph
+    from polycmp.graph import PerturbableGraph, random_inputs
     from polycmp.session.upstream import last_weights
 
     changed = None
@@ -352,7 +352,7 @@ def _moved_by_weights(
         changed = graph.perturbed(kinds, _AT_RANDOM, TensorMetadata.from_feed_dict(feed))
     if changed is not None:
         with _running(backend, changed.mark(list(outputs))) as run:
-            moved_outputs = run.infer_beside(feed)
+            moved_outputs = run.infer_beside({**feed, **random_inputs(changed, graph, _AT_RANDOM)})
         if moved_outputs is not None:
             return {
                 name

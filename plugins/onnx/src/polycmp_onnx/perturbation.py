@@ -1,9 +1,10 @@
 """Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
 
 After each operator that calculates come a few that add random numbers of that size, so that any backend that runs
-the model shows what rounding makes of it. Drawing numbers often takes longer than the operator does (7 ns each in ONNX
-Runtime, on one core of however many): those of a run are drawn once, as many as its largest tensor needs, and each
-tensor takes them from another place on.
+the model shows what rounding makes of it. The random numbers are an input of the model, as many as its largest tensor
+needs, and each tensor takes them from another place on: operators that draw them often take longer than those that
+calculate (7 ns a number in ONNX Runtime 1.32, on one core of however many), and it has none of version 22 and later.
+Tensors whose shape only the run tells, and those in bodies, draw numbers of their own all the same.
 
 Weights are rounded, since rounding moves the same weight always alike. For steps of a scale, every other model has
 them rounded to the nearest step, which loses all of a channel that lie below half of one; in the others they move at
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 #: The version of ONNX's operators from which on those that are added have the form used here.
 OLDEST = 8
-#: Types of real numbers that operators that draw random ones, and arithmetic, of all backends know.
+#: Types of real numbers that `RandomUniformLike` and arithmetic of all backends know.
 _WIDE = {TensorProto.FLOAT, TensorProto.DOUBLE}
 _REAL = {*_WIDE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 _CAST = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
@@ -51,6 +52,8 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
+#: Name of the input of random numbers.
+_RANDOM = "polycmp/random"
 #: From how many places of the random numbers on tensors take theirs. A prime number, so that tensors of one size come
 #: round to a place again after as many (choice).
 _PLACES = 65537
@@ -140,6 +143,8 @@ def moved_model(
     moved.CopyFrom(model)
     written = _Written(opset_of(model), seed)
     _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
+    if written.taken:
+        moved.graph.input.append(helper.make_tensor_value_info(_RANDOM, TensorProto.FLOAT, (written.taken,)))
     return moved
 
 
@@ -201,7 +206,7 @@ def _move_graph(
                 beside_one = node.op_type in BESIDE_ONE
                 _write_moved(written, _Tensor(name, kind, element, beside_one, shape=shapes.get(name), terms=terms))
     del graph.node[:]
-    graph.node.extend(written.all())
+    graph.node.extend(written.nodes)
 
 
 def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding], types: Mapping[str, Any]) -> None:
@@ -247,18 +252,19 @@ class _Written:
         seed: Seed of the random numbers of the graph.
 
     Attributes:
-        nodes: The operators, in their order, without those that draw random numbers for all of them.
+        nodes: The operators, in their order.
+        taken: How many random numbers are read that are no operator's own.
         version: The version of ONNX's operators.
         in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
     """
 
     def __init__(self, version: int, seed: int) -> None:
         self.nodes: list[NodeProto] = []
+        self.taken = 0
         self.version, self.in_steps = version, bool(seed % 2)
         self._seeds = random.Random(seed)
         self._shared: dict[tuple[object, ...], str] = {}
-        self._drawn: dict[tuple[float, int], str] = {}
-        self._taken, self._length = 0, 0
+        self._passed = 0
 
     def inner(self) -> _Written:
         """Return where to write the operators of a body, with random numbers of its own."""
@@ -269,14 +275,6 @@ class _Written:
     def keep(self, node: NodeProto) -> None:
         """Take an operator of the model."""
         self.nodes.append(node)
-
-    def all(self) -> list[NodeProto]:
-        """Return the operators, first those that draw random numbers."""
-        drawing = []
-        for (width, element), name in self._drawn.items():
-            drawn = {"low": -width, "high": width, "dtype": element, "shape": (self._length,), "seed": self.seed()}
-            drawing.append(helper.make_node("RandomUniform", (), (name,), **drawn))
-        return [*drawing, *self.nodes]
 
     def clip(self, read: str, most: float, element: int, output: str) -> str:
         """Add what cuts off a tensor's numbers beyond a magnitude, and return its name.
@@ -294,24 +292,24 @@ class _Written:
             return self.add("Clip", (read, low, high), output)
         return self.add("Min", (self.add("Max", (read, low), f"{output}/not_below"), high), output)
 
-    def random(self, exact: str, shape: tuple[int, ...] | None, width: float, element: int, output: str) -> str:
-        """Add what makes random numbers for a tensor, and return their name.
+    def random(self, exact: str, shape: tuple[int, ...] | None, element: int, output: str) -> str:
+        """Add what makes random numbers from -1 to 1 for a tensor, and return their name.
 
         Args:
             exact: Name of the tensor.
             shape: Its shape; None where only the run tells.
-            width: The largest that they may be, of either sign.
             element: The element type.
             output: Name of the random numbers.
         """
         if shape is None or self.version < _SLICE_READS:
-            like = {"low": -width, "high": width, "dtype": element, "seed": self.seed()}
+            like = {"low": -1.0, "high": 1.0, "dtype": element, "seed": self.seed()}
             return self.add("RandomUniformLike", (exact,), output, **like)
-        start, size = self._taken % _PLACES, math.prod(shape)
-        self._taken, self._length = self._taken + size, max(self._length, start + size)
-        drawn = self._drawn.setdefault((width, element), f"{output}/drawn")
+        start, size = self._passed % _PLACES, math.prod(shape)
+        self._passed, self.taken = self._passed + size, max(self.taken, start + size)
         cut = [self.constant((index,), TensorProto.INT64, f"{output}/from_{index}") for index in (start, start + size)]
-        taken = self.add("Slice", (drawn, *cut), f"{output}/taken")
+        taken = self.add("Slice", (_RANDOM, *cut), f"{output}/taken")
+        if element != TensorProto.FLOAT:
+            taken = self.add("Cast", (taken,), f"{output}/wide", to=element)
         return self.add("Reshape", (taken, self.constant(shape, TensorProto.INT64, f"{output}/shape")), output)
 
     def seed(self) -> float:
@@ -474,32 +472,32 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
     is_cast = wide != tensor.element
     exact = add("Cast", (f"{name}/exact",), f"{name}/wide", to=wide) if is_cast else f"{name}/exact"
     if not isinstance(tensor.kind, str):
-        width, size = 0.5, written.constant(tensor.steps, wide, f"{name}/any_step")
+        size = written.constant(0.5 * tensor.steps, wide, f"{name}/half_step")
     elif tensor.kind in _STEPS:
         share = written.constant(0.5 / _STEPS[tensor.kind], wide, f"{name}/share")
-        width, size = 1.0, add("Mul", (_write_range(written, name, exact, wide), share), f"{name}/half_step")
+        size = add("Mul", (_write_range(written, name, exact, wide), share), f"{name}/half_step")
     else:
         unit = UNITS[tensor.kind]
         beside_one = tensor.beside_one and unit >= UNITS["float32"]
         width = unit if unit > UNITS["float32"] else (_APPROXIMATED if beside_one else 2.0) * unit
         least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
-        size = finite = written.clip(exact, _LARGEST, wide, f"{name}/finite")
+        magnitude = finite = written.clip(exact, _LARGEST, wide, f"{name}/finite")
         bounds = [written.constant(least, wide, f"{name}/least")] if least else []
         bounds += [tensor.terms] if tensor.terms else []
         if bounds:
-            size = add("Max", (add("Abs", (finite,), f"{name}/magnitude"), *bounds), f"{name}/size")
+            magnitude = add("Max", (add("Abs", (finite,), f"{name}/any_magnitude"), *bounds), f"{name}/magnitude")
+        share = written.constant(width, wide, f"{name}/width")
         if not beside_one:
-            is_rounded = _write_is_rounded(written, name, finite, unit, wide)
-            size = add("Mul", (size, is_rounded), f"{name}/size_rounded")
-    moved = written.random(exact, tensor.shape, width, wide, f"{name}/random")
-    away = add("Mul", (size, moved), f"{name}/away")
+            share = _write_share(written, name, finite, unit, width, wide)
+        size = add("Mul", (magnitude, share), f"{name}/size")
+    away = add("Mul", (size, written.random(exact, tensor.shape, wide, f"{name}/random")), f"{name}/away")
     result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
     if is_cast:
         add("Cast", (result,), name, to=tensor.element)
 
 
-def _write_is_rounded(written: _Written, name: str, exact: str, unit: float, wide: int) -> str:
-    """Write the operators that make 1 or -1 of numbers that a type rounds, else 0; return its name.
+def _write_share(written: _Written, name: str, exact: str, unit: float, width: float, wide: int) -> str:
+    """Write the operators that make a share, of either sign, of numbers that a type rounds, else 0; return its name.
 
     Whole numbers that the type holds are often exact, and what counts or compares them jumps. It holds them all up to
     the inverse of its unit: of what is larger the floor of any number below that is left.
@@ -509,8 +507,9 @@ def _write_is_rounded(written: _Written, name: str, exact: str, unit: float, wid
         name: Name of the tensor.
         exact: Name of its numbers, all of them finite.
         unit: Unit roundoff of the type.
+        width: The share, less than 1.
         wide: The element type to calculate in.
     """
     add, at_most = written.add, written.clip(exact, 1.0 / unit - 1.0, wide, f"{name}/at_most")
     broken = add("Sub", (exact, add("Floor", (at_most,), f"{name}/whole")), f"{name}/broken")
-    return written.clip(add("Ceil", (broken,), f"{name}/is_broken"), 1.0, wide, f"{name}/is_rounded")
+    return written.clip(add("Ceil", (broken,), f"{name}/is_broken"), width, wide, f"{name}/share")

@@ -16,7 +16,7 @@ from polycmp.builtin.judging.levels import perturbed_inputs
 from polycmp.builtin.judging.limits import SAMPLES
 from polycmp.compare import same_but_rounding
 from polycmp.errors import PolycmpError
-from polycmp.graph import ModelGraph, PerturbableGraph, Rounding
+from polycmp.graph import ModelGraph, PerturbableGraph, Rounding, random_inputs
 from polycmp.messages import only_errors
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
@@ -241,7 +241,7 @@ def _moved_tensors(
         changed = graph.perturbed(kinds, seeds[0], TensorMetadata.from_feed_dict(feed))
         if changed is None:
             return iter(())
-        feeds = (perturbed_inputs(feed, kinds, each) for each in seeds)
+        feeds = ({**perturbed_inputs(feed, kinds, each), **random_inputs(changed, graph, each)} for each in seeds)
         return _run_all(backend.make_run(changed.mark(outputs)), feeds)
 
     _announce(kinds, backend, count * _MOVED_COST * seconds)
