@@ -224,3 +224,16 @@ def test_models_of_all_versions_move_in_onnx_runtime(opset):
     moved = OnnxGraph(proto).perturbed({"": "float32"}, 1, FED)
     session = onnxruntime.InferenceSession(moved.mark(["y"])().SerializeToString())
     assert not np.array_equal(session.run(None, fed(proto, moved))[0], np.exp(X))
+
+
+@pytest.mark.parametrize(("operator", "share"), [("ReduceMean", 4.0), ("ReduceMax", 0.0)])
+def test_means_of_many_numbers_move_as_adding_them_one_after_the_other_rounds(operator, share):
+    nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node(operator, ["a"], ["y"], axes=[1], keepdims=1)]
+    proto = model(nodes, [("y", TensorProto.FLOAT)])
+    perturbed = OnnxGraph(proto).perturbed({"a": "", "": "float32"}, 1, FED)
+    exact = ReferenceEvaluator(proto).run(None, {"x": X})[0]
+    moved = [
+        ReferenceEvaluator(perturbed.mark(["y"])()).run(["y"], fed(proto, perturbed, seed))[0] / exact - 1
+        for seed in range(16)
+    ]
+    assert share * UNITS["float32"] <= np.abs(moved).max() < 6.0 * UNITS["float32"]

@@ -6,7 +6,8 @@ it, and inputs move, too. So they do, by a rounding to their own type, beside a 
 fed with others, of which those of the file are a rounding.
 
 *By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums round
-several times, by up to two; a product of two operands in float32 and wider as if each result were as large as the root
+several times, by up to two, and the sum or mean of n numbers along axes by √(n/3), as adding them one after the other
+does; a product of two operands in float32 and wider as if each result were as large as the root
 of the sum of the squares of its terms, which is what cancellation leaves the rounding of. Whole numbers stay, being
 mostly exact, and results of functions that kernels approximate (`polycmp.precision.BESIDE_ONE`) move by no less than a
 rounding of 1 in float32. Where a tensor is rounded to steps of a scale, each number moves by up to half a step: that of
