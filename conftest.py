@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator
+from importlib.util import find_spec
 
 import pytest
 from in_process import messages_as_before
 
 __all__ = ["messages_as_before"]
+
+
+def pytest_configure() -> None:
+    """Give examples that are made up any time: hosts differ, and an example that took 17 ms took 250 once."""
+    if find_spec("hypothesis") is not None:
+        from hypothesis import settings
+
+        settings.register_profile("any host", deadline=None)
+        settings.load_profile("any host")
 
 
 def pytest_collection_finish() -> None:

@@ -32,9 +32,7 @@ else:
     import tomli as tomllib
 
 REGISTRY = Registry.discover()
-some, many = (
-    settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck)) for count in (20, 1000)
-)
+some, many = (settings(max_examples=count, suppress_health_check=list(HealthCheck)) for count in (20, 1000))
 
 
 def words_make_the_plan(plan):
@@ -137,7 +135,7 @@ nasty = st.one_of(st.sampled_from(NASTY), st.text(CHARS))
 
 
 @in_parts
-@settings(max_examples=500 // PARTS, deadline=None)
+@settings(max_examples=500 // PARTS)
 @given(nasty, nasty, st.booleans())
 def test_a_spelling_means_what_it_spells(part, value, name, inline):
     assert unquote(spell(value, inline=inline)) == value
