@@ -170,20 +170,29 @@ def test_each_tensor_moves_by_random_numbers_of_its_own(opset):
     assert np.abs(np.corrcoef(errors) - np.eye(3)).max() < 0.3
 
 
-def test_what_has_a_shape_that_only_the_run_tells_moves_too():
+@pytest.mark.parametrize("opset", [12, 22])
+@pytest.mark.parametrize(("most", "columns"), [(1.0, 2), (9.0, 0), (-9.0, 64)])
+def test_what_has_a_shape_that_only_the_run_tells_moves_too(opset, most, columns):
+    """Columns are chosen by what they hold, of 4 rows or, repeated, of more than there are random numbers."""
+    import onnxruntime
+
     nodes = [
-        helper.make_node("Greater", ["x", "zero"], ["positive"]),
-        helper.make_node("Compress", ["x", "chosen"], ["some"], axis=1),
-        helper.make_node("Exp", ["some"], ["y"]),
-        helper.make_node("ReduceMax", ["positive_number"], ["chosen_number"], axes=[0], keepdims=0),
-        helper.make_node("Cast", ["positive"], ["positive_number"], to=TensorProto.FLOAT),
-        helper.make_node("Cast", ["chosen_number"], ["chosen"], to=TensorProto.BOOL),
+        helper.make_node("Greater", ["first", "most"], ["is_chosen"]),
+        helper.make_node("Compress", ["x", "is_chosen"], ["some"], axis=1),
+        helper.make_node("Tile", ["some", "times"], ["many"]),
+        helper.make_node("Exp", ["many"], ["y"]),
     ]
-    order = [nodes[place] for place in (0, 4, 3, 5, 1, 2)]
-    proto = model(order, [("y", TensorProto.FLOAT)], [("zero", np.float32(0))])
-    exact = ReferenceEvaluator(proto).run(None, {"x": X})[0]
-    share = run(proto, {"": "float16"})["y"] / exact - 1
-    assert UNITS["float16"] / 2 < np.abs(share).max() < 3.01 * UNITS["float16"]
+    weights = [("first", np.r_[2.0, 2.0, np.zeros(62)].astype(np.float32)), ("most", np.float32(most))]
+    proto = model(nodes, [("y", TensorProto.FLOAT)], [*weights, ("times", np.int64([1000, 1]))], opset=opset)
+    for value in proto.graph.input[0].type.tensor_type.shape.dim:
+        value.ClearField("dim_value")
+    perturbed = OnnxGraph(proto).perturbed({"": "float16"}, 1, TensorMetadata().add("x", np.float32, None))
+    session = onnxruntime.InferenceSession(perturbed.mark(["y"])().SerializeToString())
+    moved = session.run(None, fed(proto, perturbed))[0]
+    exact = np.exp(np.tile(X[:, np.r_[2.0, 2.0, np.zeros(62)] > most], (1000, 1)))
+    assert moved.shape == exact.shape == (4000, columns)
+    shares = np.abs(moved / exact - 1)
+    assert not columns or UNITS["float16"] / 2 < shares.max() < 1.01 * UNITS["float16"]
 
 
 def test_a_shape_that_a_file_declares_wrongly_stops_nothing():

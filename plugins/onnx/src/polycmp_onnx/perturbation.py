@@ -4,7 +4,7 @@ After each operator that calculates come a few that add random numbers of that s
 the model shows what rounding makes of it. The random numbers are an input of the model, as many as its largest tensor
 needs, and each tensor takes them from another place on: operators that draw them often take longer than those that
 calculate (7 ns a number in ONNX Runtime 1.32, on one core of however many), and it has none of version 22 and later.
-Tensors whose shape only the run tells, and those in bodies, draw numbers of their own all the same.
+Bodies draw numbers of their own all the same, others in each of their runs.
 
 Weights are rounded, since rounding moves the same weight always alike. For steps of a scale, every other model has
 them rounded to the nearest step, which loses all of a channel that lie below half of one; in the others they move at
@@ -57,8 +57,8 @@ _RANDOM = "polycmp/random"
 #: From how many places of the random numbers on tensors take theirs. A prime number, so that tensors of one size come
 #: round to a place again after as many (choice).
 _PLACES = 65537
-#: The version of ONNX's operators from which on `Slice` reads where to cut.
-_SLICE_READS = 10
+#: The versions of ONNX's operators from which on `Slice` reads where to cut, and `Reshape` knows dimensions of 0.
+_SLICE_READS, _RESHAPE_KNOWS_ZERO = 10, 14
 #: The one from which on `Clip` reads where to cut, for all real numbers.
 _CLIP_READS = 12
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
@@ -268,6 +268,7 @@ class _Written:
     def __init__(self, version: int, seed: int) -> None:
         self.nodes: list[NodeProto] = []
         self.taken = 0
+        self._draws = version < _SLICE_READS
         self.version, self.in_steps = version, bool(seed % 2)
         self._seeds = random.Random(seed)
         self._shared: dict[tuple[object, ...], str] = {}
@@ -276,7 +277,7 @@ class _Written:
     def inner(self) -> _Written:
         """Return where to write the operators of a body, with random numbers of its own."""
         written = _Written(self.version, self._seeds.getrandbits(24))
-        written.in_steps = self.in_steps
+        written.in_steps, written._draws = self.in_steps, True
         return written
 
     def keep(self, node: NodeProto) -> None:
@@ -308,16 +309,25 @@ class _Written:
             element: The element type.
             output: Name of the random numbers.
         """
-        if shape is None or self.version < _SLICE_READS:
+        if self._draws or (shape is None and self.version < _RESHAPE_KNOWS_ZERO):
             like = {"low": -1.0, "high": 1.0, "dtype": element, "seed": self.seed()}
             return self.add("RandomUniformLike", (exact,), output, **like)
-        start, size = self._passed % _PLACES, math.prod(shape)
+        start, size = self._passed % _PLACES, _PLACES if shape is None else math.prod(shape)
         self._passed, self.taken = self._passed + size, max(self.taken, start + size)
-        cut = [self.constant((index,), TensorProto.INT64, f"{output}/from_{index}") for index in (start, start + size)]
-        taken = self.add("Slice", (_RANDOM, *cut), f"{output}/taken")
+        taken = self.add("Slice", (_RANDOM, *map(self._index, (start, start + size))), f"{output}/taken")
         if element != TensorProto.FLOAT:
             taken = self.add("Cast", (taken,), f"{output}/wide", to=element)
-        return self.add("Reshape", (taken, self.constant(shape, TensorProto.INT64, f"{output}/shape")), output)
+        if shape is not None:
+            return self.add("Reshape", (taken, self.constant(shape, TensorProto.INT64, f"{output}/shape")), output)
+        count = self.add("Reshape", (self.add("Size", (exact,), f"{output}/size"), self._index(1)), f"{output}/count")
+        times = self.add("Div", (count, self._index(_PLACES)), f"{output}/times_full")
+        times = self.add("Add", (times, self._index(1)), f"{output}/times")
+        repeated = self.add("Tile", (taken, times), f"{output}/repeated")
+        enough = self.add("Slice", (repeated, self._index(0), count), f"{output}/enough")
+        return self.add("Reshape", (enough, self.add("Shape", (exact,), f"{output}/shape")), output, allowzero=1)
+
+    def _index(self, number: int) -> str:
+        return self.constant((number,), TensorProto.INT64, f"{_RANDOM}/{number}")
 
     def seed(self) -> float:
         """Return another random seed each time, of the 24 bits that an attribute holds.
