@@ -44,8 +44,8 @@ def seeded_model() -> onnx.ModelProto:
     graph = helper.make_graph(
         [helper.make_node("Identity", [name], [f"{name}_out"]) for name in kinds],
         "seeded",
-        [helper.make_tensor_value_info(name, kind, [f"n_{name}", 3]) for name, kind in kinds.items()],
-        [helper.make_tensor_value_info(f"{name}_out", kind, [f"n_{name}", 3]) for name, kind in kinds.items()],
+        [helper.make_tensor_value_info(name, kind, [f"batch_{name}", 3]) for name, kind in kinds.items()],
+        [helper.make_tensor_value_info(f"{name}_out", kind, [f"batch_{name}", 3]) for name, kind in kinds.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 

@@ -109,6 +109,7 @@ LIMITS = tuple(
     for words in (
         (f"{_JUDGING}.limits", "SAMPLES", "runs with moved tensors, from which rounding is measured", 16.0),
         (f"{_JUDGING}.limits", "MARGIN", "by how many times what was measured an error may be larger"),
+        (f"{_JUDGING}.limits", "SAME_NETWORK_MARGIN", "the same where two files hold the same network"),
         (f"{_JUDGING}.limits", "SMALL_SHARE", "share of the spread up to which an explained error passes"),
         (f"{_JUDGING}.limits", "RUINED_SHARE", "share of the spread from which on an output is of no use"),
         (f"{_JUDGING}.limits", "LEAST_UNITS", "units that a channel varies by that is alive"),

@@ -15,6 +15,10 @@ SAMPLES = 4
 #: bfloat16 and 1.7 in 74 of int8 whose ranges leave nothing out. Where operators read and make codes, whose scales the
 #: file does not show by tensor, ranges that are wider than these inputs need made up to 5.9; a third more is allowed.
 MARGIN = 8.0
+#: The same where two files hold the same network and one backend runs both, so that nothing but rounding tells them
+#: apart (derived: the error is one sample of the noise like the others, of which it is the largest of five in one case
+#: of five; it is more than twice the largest of four in less than one of fifty, a single number, and never in many).
+SAME_NETWORK_MARGIN = 2.0
 #: An error of at most this share of what a tensor varies by passes, where rounding explains it (choice: an output that
 #: is off by a factor of 1.1, or of which a tenth is noise, never passes for rounding).
 SMALL_SHARE = 0.05

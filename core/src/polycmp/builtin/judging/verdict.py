@@ -11,9 +11,9 @@ mean square).
   below it would not show.
 - Else undecided: rounding explains it, and a fault of that size would look the same.
 
-What two files hold is evidence where it is known, and the bound is then the noise itself, as it was measured. If they
-hold different networks, an error beyond it failed, and so did what is undecided. If one backend runs both, and they
-hold the same network up to the grids that they declare, what is undecided passed within it.
+What two files hold is evidence where it is known. If they hold different networks, an error beyond the noise itself,
+as it was measured, failed, and so did what is undecided. If one backend runs both, and they hold the same network up
+to the grids that they declare, what is undecided passed within twice the noise: it is a sample of it.
 
 No value of a tensor is known more exactly than a few roundings of float32: an error below that is none.
 """
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.levels import Extent, Level, Values, level_between, magnitudes
-from polycmp.builtin.judging.limits import LEAST_UNITS, MARGIN, RUINED_SHARE, SMALL_SHARE
+from polycmp.builtin.judging.limits import LEAST_UNITS, MARGIN, RUINED_SHARE, SAME_NETWORK_MARGIN, SMALL_SHARE
 from polycmp.compare import channel_axis, dead_channels, describe_dead
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 
@@ -85,7 +85,7 @@ class Judgement:
         spread: By how much the values vary that it is an error of.
         on_average: Whether these three are root mean squares.
         resolution: The largest fault that need not show, as a share of what the values vary by.
-        margin: How many times the noise the bound is: 1 where what two files hold decided.
+        margin: How many times the noise the bound is: less than `MARGIN` where what two files hold decided.
         where: The part of the tensor that it is about, in words; empty for the whole.
     """
 
@@ -143,7 +143,8 @@ def judge(compared: Comparison, floor: Floor, *, is_inner: bool = False, network
         limits = _Limits(level, MARGIN, least, useless)
         item = _judge_part(error, extent, limits, floor.kind, is_inner=is_inner)
         if network and (item.word == "undecided" or network == "other"):
-            within = _judge_part(error, extent, replace(limits, margin=1.0), floor.kind, is_inner=is_inner)
+            limits = replace(limits, margin=SAME_NETWORK_MARGIN if network == "same" else 1.0)
+            within = _judge_part(error, extent, limits, floor.kind, is_inner=is_inner)
             item = _by_files(item, within, network)
         where = expected.scales.where(index)
         judged.append(replace(item, why=f"{item.why} ({where})" if item.why and where else item.why, where=where))
