@@ -148,7 +148,7 @@ class OnnxGraph:
         metadata = TensorMetadata()
         for name, value in values.items():
             metadata.add(name, element_type(value), shape_of(value))
-        shapes = {name: dims for name in known if (dims := _fixed(metadata[name].shape)) is not None}
+        shapes = {name: metadata[name].static_shape() for name in known if not metadata[name].is_dynamic()}
         return _Inferred(metadata, shapes)
 
     def enter(
@@ -309,12 +309,6 @@ def open_graph(loader: Any) -> OnnxGraph:
 def _says_more(inferred: Any, declared: Any) -> bool:
     """Return whether to take the inferred type: after an operator that ONNX does not know, it has no shape."""
     return inferred.HasField("type") and (shape_of(inferred) is not None or declared is None)
-
-
-def _fixed(shape: Sequence[int | str] | None) -> tuple[int, ...] | None:
-    """Return a shape all of whose dimensions are known; None of others."""
-    dims = [dim for dim in shape or () if isinstance(dim, int) and dim >= 0]
-    return None if shape is None or len(dims) < len(shape) else tuple(dims)
 
 
 def _has_rank(declared: Any, rank: int) -> bool:

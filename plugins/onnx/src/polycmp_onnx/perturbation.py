@@ -145,7 +145,7 @@ def moved_model(
     """
     moved = onnx.ModelProto()
     moved.CopyFrom(model)
-    written = _Written(opset_of(model), seed)
+    written = _Written(opset_of(model), seed, in_steps=bool(seed % 2))
     _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
     if written.taken:
         moved.graph.input.append(helper.make_tensor_value_info(_RANDOM, TensorProto.FLOAT, (written.taken,)))
@@ -257,6 +257,8 @@ class _Written:
     Args:
         version: The version of ONNX's operators.
         seed: Seed of the random numbers of the graph.
+        in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
+        is_body: Whether the graph is one inside an operator.
 
     Attributes:
         nodes: The operators, in their order.
@@ -265,20 +267,18 @@ class _Written:
         in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
     """
 
-    def __init__(self, version: int, seed: int) -> None:
+    def __init__(self, version: int, seed: int, *, in_steps: bool, is_body: bool = False) -> None:
         self.nodes: list[NodeProto] = []
         self.taken = 0
-        self._draws = version < _SLICE_READS
-        self.version, self.in_steps = version, bool(seed % 2)
+        self.version, self.in_steps = version, in_steps
+        self._draws = is_body or version < _SLICE_READS
         self._seeds = random.Random(seed)
         self._shared: dict[tuple[object, ...], str] = {}
         self._passed = 0
 
     def inner(self) -> _Written:
         """Return where to write the operators of a body, with random numbers of its own."""
-        written = _Written(self.version, self._seeds.getrandbits(24))
-        written.in_steps, written._draws = self.in_steps, True
-        return written
+        return _Written(self.version, self._seeds.getrandbits(24), in_steps=self.in_steps, is_body=True)
 
     def keep(self, node: NodeProto) -> None:
         """Take an operator of the model."""
