@@ -16,7 +16,7 @@ SAMPLES = 4
 #: file does not show by tensor, ranges that are wider than these inputs need made up to 5.9; a third more is allowed.
 MARGIN = 8.0
 #: The same where two files hold the same network and one backend runs both, so that nothing but rounding tells them
-#: apart (derived: the error is one sample of the noise like the others, and so the largest of five in one case of five.
+#: apart (choice: the error is one sample of the noise like the others, and so the largest of five in one case of five.
 #: Of normally distributed numbers it is more than twice the largest of four in 3.9 % of 2,000,000 cases of a single
 #: one, in 0.6 % where an output has 4, in 0.08 % where it has 10, and in none of 4,000 where it has 100).
 SAME_NETWORK_MARGIN = 2.0
