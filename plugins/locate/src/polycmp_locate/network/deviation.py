@@ -187,7 +187,10 @@ def _part(item: NDArray[Any], shape: tuple[int, ...], rows: _Rows) -> NDArray[An
 
 def _is_rounded(one: Constant, two: Constant) -> bool:
     """Return whether one constant holds the other's numbers rounded to a type that the file does not declare."""
-    return any(np.array_equal(two.values.astype(kind).astype(one.values.dtype), one.values) for kind in _ROUNDED)
+    return any(
+        all(np.array_equal(b.values.astype(kind).astype(a.values.dtype), a.values) for a, b in _blocks(one, two))
+        for kind in _ROUNDED
+    )
 
 
 def _whole(candidate: Constant, reference: Constant) -> Deviation | None:
@@ -219,7 +222,7 @@ class _Reals:
     @property
     def is_off(self) -> bool:
         """Whether any number is further off than both grids explain."""
-        return bool(self._off(self.two).any())
+        return self._is_off(self.two)
 
     def deviation(self) -> Deviation:
         """Return the deviation of a constant that is off."""
@@ -239,6 +242,10 @@ class _Reals:
         for rows in _places(self.one.shape):
             off[rows] = self._off_in(rows, expected[rows], steps)
         return off
+
+    def _is_off(self, expected: Floats, steps: float = 0.5) -> bool:
+        """Return whether any number is off; most constants that are, are in their first slices."""
+        return any(self._off_in(rows, expected[rows], steps).any() for rows in _places(self.one.shape))
 
     def _off_in(self, rows: _Rows, expected: Floats, steps: float) -> NDArray[np.bool_]:
         """Return which numbers of some slices are off."""
@@ -274,11 +281,11 @@ class _Reals:
 
     def _kind(self, off: NDArray[np.bool_]) -> tuple[str, str]:
         """Return the kind of a deviation, and it in words."""
-        if self.one.size == 1 and self._off(self.two, 1.0).any():
+        if self.one.size == 1 and self._is_off(self.two, 1.0):
             return VALUE, f"{self.one.item():.6g} in place of {self.two.item():.6g}"
         if not self.one.any():
             return ZERO, f"only 0 in place of up to {np.abs(self.two).max():.4g}"
-        if not self._off(self.two, 1.0).any():
+        if not self._is_off(self.two, 1.0):
             return STEP, f"off by up to a step in {_share(off)}"
         factor = self._factor()
         if factor is not None:
@@ -299,21 +306,23 @@ class _Reals:
     def _factor(self) -> float | None:
         """Return the factor that makes one constant the other; None where there is none."""
         known = np.isfinite(self.one) & np.isfinite(self.two) & ~self.excused
-        norm = float(np.square(self.two[known]).sum())
+        one, two = (np.where(known, item, 0.0).reshape(-1) for item in (self.one, self.two))
+        norm = float(two @ two)
         if not norm:
             return None
-        factor = float((self.one[known] * self.two[known]).sum()) / norm
+        factor = float(one @ two) / norm
         if self.coded and abs(factor - 1) < _FACTOR_OF_CODES:
             return None
-        return None if self._off(self.two * factor, _ROUNDED_TWICE).any() else factor
+        return None if self._is_off(self.two * factor, _ROUNDED_TWICE) else factor
 
     def _is_shifted(self) -> bool:
-        gap = float(np.median(self.one - self.two))
-        return math.isfinite(gap) and not self._off(self.two + gap).any()
+        first = next(_places(self.one.shape))  # what all numbers are more by, some are
+        gap = float(np.median(self.one[first] - self.two[first]))
+        return math.isfinite(gap) and not self._is_off(self.two + gap)
 
     def _placed(self) -> tuple[str, str] | None:
         """Return the kind and words of numbers that are the other's at other places; None where they are not."""
-        if self.two.ndim == 2 and self.two.shape[0] == self.two.shape[1] and not self._off(self.two.T).any():
+        if self.two.ndim == 2 and self.two.shape[0] == self.two.shape[1] and not self._is_off(self.two.T):
             return TRANSPOSED, "transposed"
         if np.corrcoef(self.one.reshape(-1), self.two.reshape(-1))[0, 1] > _IN_PLACE:
             return None
@@ -321,7 +330,7 @@ class _Reals:
         expected = np.empty(self.one.size)
         expected[order] = np.sort(self.two, axis=None)
         distinct = len(np.unique(self.two)) > self.two.size // 2
-        if distinct and not self._off(expected.reshape(self.one.shape)).any():
+        if distinct and not self._is_off(expected.reshape(self.one.shape)):
             return REORDERED, "the same numbers in another order"
         return None
 
@@ -341,7 +350,7 @@ class _Reals:
             rest = tuple(place for place in range(self.one.ndim) if place != axis)
             norm = np.square(self.two).sum(axis=rest, keepdims=True)
             factors = (self.one * self.two).sum(axis=rest, keepdims=True) / np.where(norm, norm, 1.0)
-            if not self._off(self.two * factors, 1.0).any():
+            if not self._is_off(self.two * factors, 1.0):
                 return True
         return False
 
