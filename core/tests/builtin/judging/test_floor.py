@@ -46,3 +46,23 @@ def test_more_samples_only_add_to_the_noise(name, is_alike):
     for few, many in zip(first.levels, all_of_them.levels, strict=True):
         assert few.at_least(many) == many
     assert (first.levels == all_of_them.levels) == is_alike
+
+
+@pytest.mark.parametrize(("off", "step", "word"), [(0.5, 0.5, "passed"), (1.0, 0.5, "failed"), (0.5, 0.0, "failed")])
+def test_a_number_on_a_grid_may_be_next_to_a_tie_that_no_sample_turns(off, step, word):
+    """Ten codes of a classifier, multiplied out: four samples turn none of them, and a device turned one."""
+    codes = np.arange(-20, 20, 4, dtype=np.float32) * 0.5
+    still = Samples({"y": codes}, {"y": codes}, lambda _: [{"y": codes}] * 3, "moved")
+    wrong = codes.copy()
+    wrong[3] += off
+    expected, sides = Values(codes), [Side({}, "float32")] * 2
+    floor = floor_of("y", expected, sides, [still, still], 1, step=step)
+    assert judge(Comparison(wrong, expected), floor).word == word
+
+
+def test_all_codes_a_step_off_are_no_ties():
+    codes = np.arange(-200, 200, 4, dtype=np.float32) * 0.5
+    still = Samples({"y": codes}, {"y": codes}, lambda _: [{"y": codes}] * 3, "moved")
+    expected, sides = Values(codes), [Side({}, "float32")] * 2
+    floor = floor_of("y", expected, sides, [still, still], 1, step=0.5)
+    assert judge(Comparison(codes + 0.5, expected), floor).word == "failed"

@@ -10,6 +10,7 @@ from polycmp.builtin.judging.types import (
     beside_ties,
     cast_weights,
     folded_factors,
+    grid_steps,
     own_types,
     quantised_tensors,
     round_alike,
@@ -189,10 +190,25 @@ def test_the_factors_of_a_folded_normalisation_are_those_of_its_channels():
 
 
 def test_codes_that_both_sides_hold_round_nothing_but_what_is_beside_ties():
-    rounding = shared_roundings(QUANTISED)
+    rounding = shared_roundings(QUANTISED, "float32")
     assert rounding["back"] == "float64"
     assert rounding["x"] == beside_ties("float32", 0.25 * 128)
     assert beside_ties("float32", 32.0) == 2.0 * 4.0 * 2.0**-24 * 32.0
+    assert shared_roundings(QUANTISED, "float16")["x"] == beside_ties("float16", 0.25 * 128)
+
+
+def test_the_grid_of_codes_is_handed_on():
+    graph = Graph(
+        node("QuantizeLinear", "x s", "codes"),
+        node("Reshape", "codes shape", "flat"),
+        node("DequantizeLinear", "flat s", "back"),
+        node("Relu", "back", "y"),
+        node("Add", "y y", "sum"),
+        node("DequantizeLinear", "w s", "weight"),
+        weights={"s": SCALE, "w": np.int8([1, 2])},
+    )
+    size = float(SCALE)
+    assert grid_steps(graph) == {"codes": 1.0, "flat": 1.0, "back": size, "y": size}
 
 
 def test_a_product_of_codes_with_a_real_bias_has_steps_of_both_scales():
@@ -202,4 +218,4 @@ def test_a_product_of_codes_with_a_real_bias_has_steps_of_both_scales():
         node("Gemm", "left right bias", "y"),
         weights={"s": SCALE, "t": np.float32(0.5), "bias": np.zeros(4, np.float32)},
     )
-    assert shared_roundings(graph)["y"] == 0.125
+    assert shared_roundings(graph, "float32")["y"] == 0.125

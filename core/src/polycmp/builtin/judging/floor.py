@@ -20,7 +20,8 @@ of any sample, and the root mean square of all, in which those that are not take
 moved. So more samples only add to it, and what passes by the first one is not moved again.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
-eight bits or more adds no more than that, and is not run.
+eight bits or more adds no more than that, and is not run. Where a tensor holds steps of a scale, one number may be next
+to a tie that no sample turns, and so a step off.
 
 A model without a graph is moved by its own backend (`RunnerTools.perturbed`), a product by its own rounding alone.
 Where no backend can run a model so, the noise is estimated: a rounding for each operator on the way to the tensor,
@@ -40,7 +41,7 @@ from numpy.typing import NDArray
 
 from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
-from polycmp.builtin.judging.levels import Level, Values, finite_places, rounded_levels, sampled_levels
+from polycmp.builtin.judging.levels import Level, Values, finite_places, one_tie, rounded_levels, sampled_levels
 from polycmp.builtin.judging.limits import SAMPLES
 from polycmp.builtin.judging.measured import MeasuredJudge
 from polycmp.builtin.judging.network import network_of
@@ -48,7 +49,7 @@ from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
     cast_weights,
-    computed_codes,
+    grid_steps,
     own_types,
     quantised_tensors,
     round_alike,
@@ -124,6 +125,7 @@ def floor_of(
     depth: int,
     uncut: str = "",
     *,
+    step: float = 0.0,
     count: int = SAMPLES,
 ) -> Floor:
     """Return the noise of a tensor, of both sides together.
@@ -135,6 +137,7 @@ def floor_of(
         samples: Samples of the tensors of each side; None where nothing can run the model so.
         depth: Number of operators that follow each other up to the tensor.
         uncut: Name of the tensor that it is where nothing is cut off; empty where it is no such tensor.
+        step: The step of a scale by which its numbers lie apart; 0 where they may lie anywhere.
         count: How many samples are looked at.
     """
     kinds = [side.kind_of(name) for side in sides]
@@ -160,7 +163,7 @@ def floor_of(
         else:
             sources.append(f"{side_kind} measured with {sampled.backend}")
         levels.append(least if measured is None else tuple(a.at_least(b) for a, b in zip(measured, least, strict=True)))
-    both = tuple(a + b for a, b in zip(*levels, strict=True))
+    both = tuple(a + b + tie for a, b, tie in zip(*levels, one_tie(expected, step), strict=True))
     finest = min(zip(kinds, levels, strict=True), key=lambda pair: unit_of(pair[0]))[1]
     return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
 
@@ -353,7 +356,7 @@ class RoundingTolerances:
 
     def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> Side:
         """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
-        steps = shared_roundings(exact)
+        steps = shared_roundings(exact, max("float32", backend.precision, key=unit_of))
         if backend.precision:
             return Side({"": real, **steps}, real)
         types = own_types(exact, self._feed)
@@ -399,11 +402,12 @@ class RoundingTolerances:
 
     def holds_codes(self, output: str) -> bool:
         """Return whether whole numbers in an output stand for real ones, as the steps of a scale do."""
-        return self.name_of(output, self._reference) in self._codes
+        return self.name_of(output, self._reference) in self.steps
 
     @cached_property
-    def _codes(self) -> frozenset[str]:
-        return frozenset() if self._known_graph is None else computed_codes(self._known_graph)
+    def steps(self) -> Mapping[str, float]:
+        """The steps of a scale that tensors hold, by name."""
+        return {} if self._known_graph is None else grid_steps(self._known_graph)
 
     @cached_property
     def _finals(self) -> frozenset[str]:
@@ -441,7 +445,8 @@ class PairRounding:
         """Return the noise of a tensor of real numbers, of both sides together."""
         name, sides, samples = self._known(output)
         uncut = self._tolerances.uncut.get(name, "") if self.is_inner(output) else ""
-        return floor_of(name, expected, sides, samples, self._tolerances.depth(name), uncut, count=count)
+        depth, step = self._tolerances.depth(name), self._tolerances.steps.get(name, 0.0)
+        return floor_of(name, expected, sides, samples, depth, uncut, step=step, count=count)
 
     def lost(self, output: str, reference: Array, *, count: int) -> NDArray[np.bool_] | None:
         """Return which of its numbers rounding may make NaN or infinite; None where none."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.judging.limits import SAMPLES
+from polycmp.builtin.judging.limits import MARGIN, SAMPLES
 from polycmp.compare import Scales, scales_of, wide
 from polycmp.precision import is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_floating, is_low_bit, to_numpy
@@ -209,6 +209,18 @@ def cuts(shape: tuple[int, ...]) -> Iterator[tuple[tuple[slice, ...], int]]:
 def rounded_levels(values: Values, share: float) -> tuple[Level, ...]:
     """Return the noise of errors that are a share of a tensor's largest magnitude, for each of its scales."""
     return tuple(Level(share * extent.largest, share * extent.rms) for extent in values.extents)
+
+
+def one_tie(values: Values, step: float) -> tuple[Level, ...]:
+    """Return the noise of which the bound is one number that is one step off, for each scale of a tensor.
+
+    Args:
+        values: The tensor.
+        step: The distance of neighbouring numbers.
+    """
+    share = step / MARGIN
+    sizes = (part.size for part in values.scales.parts(values.array))
+    return tuple(Level(share, share / math.sqrt(max(size, 1))) for size in sizes)
 
 
 def extent_of(part: Array, axis: int | None) -> Extent:

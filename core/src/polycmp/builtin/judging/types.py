@@ -48,14 +48,20 @@ def types_inside(graph: ModelGraph, types: TensorMetadata) -> frozenset[str]:
     return frozenset(name for name in names if name in UNITS)
 
 
-def computed_codes(graph: ModelGraph) -> frozenset[str]:
-    """Return the names of the tensors in which operators hand out steps of a scale as whole numbers."""
-    codes = set[str]()
+def grid_steps(graph: ModelGraph) -> dict[str, float]:
+    """Return the distance of neighbouring numbers of tensors that hold steps of a scale, by name; 0 if not known.
+
+    It is 1 where operators hand them out as whole numbers, and a step's size where codes are multiplied out.
+    """
+    steps: dict[str, float] = {}
     for node in graph.nodes:
-        makes = node.op_type in _STATIC or any(node.op_type.startswith(word) for word in _MAKING_CODES)
-        if makes or (node.op_type in HANDING_ON and node.operand(0) in codes):
-            codes.update(node.outputs[:1])
-    return frozenset(codes)
+        if node.op_type in _STATIC or any(node.op_type.startswith(word) for word in _MAKING_CODES):
+            steps.update(dict.fromkeys(node.outputs[:1], 1.0))
+        elif node.operand(0) in steps and node.op_type in HANDING_ON:
+            steps.update(dict.fromkeys(node.outputs[:1], steps[node.operand(0)]))
+        elif node.operand(0) in steps and node.op_type == "DequantizeLinear":
+            steps.update(dict.fromkeys(node.outputs[:1], _step(graph, node)))
+    return steps
 
 
 def cast_weights(graph: ModelGraph) -> dict[str, str]:
@@ -256,12 +262,16 @@ def _before_folding(
     return tuple(map(float, step / factors))
 
 
-def shared_roundings(graph: ModelGraph) -> dict[str, Rounding]:
+def shared_roundings(graph: ModelGraph, kind: str) -> dict[str, Rounding]:
     """Return the rounding inside a model that two backends run, both with the codes that it holds, by tensor.
 
     What codes are multiplied out to is the same on both sides. A kernel that adds up products of codes holds steps of
     the product of both scales, and rounds a bias to them that the file holds as a real number. Which code a number
     next to a tie gets hangs on its rounding.
+
+    Args:
+        graph: The model.
+        kind: The coarsest type in which a backend calculates what it makes codes of.
     """
     steps = {
         name: _step(graph, node) for node in graph.nodes if node.op_type == "DequantizeLinear" for name in node.outputs
@@ -272,7 +282,7 @@ def shared_roundings(graph: ModelGraph) -> dict[str, Rounding]:
         if node.op_type in _ADDING_UP and all(read) and bias and bias not in steps:
             accumulated[node.outputs[0]] = read[0] * read[1]
         elif node.op_type in _STATIC and node.operand(0) not in graph.weights and (reach := _reach(graph, node)):
-            beside[node.operand(0)] = beside_ties("float32", reach)
+            beside[node.operand(0)] = beside_ties(kind, reach)
     return {**dict.fromkeys(steps, "float64"), **beside, **accumulated}
 
 
