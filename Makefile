@@ -13,7 +13,7 @@ PACKAGES := $(PROJECTS:%/pyproject.toml=%)
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino tract web mnn ncnn iree tvm jax torch executorch tf generate
 ENVS ?= .
-RAY := $(ENVS)/.venv-ray
+EXTRAS := $(ENVS)/.venv-extras
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
 COMMON := core plugins/samples plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks plugins/record
 MEASURED := './core[safetensors]' ./plugins/samples ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
@@ -30,7 +30,7 @@ EDITABLE := -e 'core[images,safetensors,testing]' -e 'plugins/onnxrt[cpu]' $(FUL
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check review lint-workflows format tables bench truth truth-history truth-outside backends-table wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-corpus test-core test-lowest test-extras test-polygraphy test-gpu check review lint-workflows format tables bench truth truth-history truth-outside backends-table wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      write two small models, one with a fault, find it, and show what to try next"
@@ -46,7 +46,7 @@ help:
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make review    hold the repository beside the habits of scientific Python"
-	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
+	@echo "make test-extras  run the tests of Ray's executor, on a cluster of several nodes on this machine, and of Qualcomm's execution provider"
 	@echo "make test-polygraphy  hold polycmp beside an installed Polygraphy, in .venv-polygraphy"
 	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
 	@echo "make check     ruff, mypy, types of public names, and who may import whom"
@@ -82,7 +82,7 @@ test-corpus: $(VENV)/developed
 
 # The lists of the frameworks' tests are run to the end, too.
 test-all: LISTS := -m "not gpu"
-test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
+test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-extras test-polygraphy truth truth-history
 
 $(ALONE)/developed: core/pyproject.toml pyproject.toml
 	$(PYTHON) -m venv $(ALONE)
@@ -136,15 +136,16 @@ audit: $(TOOLS)/installed $(VENV)/developed
 	$(BIN)/python -m pip freeze --exclude-editable > $(TOOLS)/audit.txt
 	$(TOOLS)/bin/pip-audit --disable-pip --no-deps -r $(TOOLS)/audit.txt
 
-$(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
-	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables pytest pytest-timeout pytest-xdist $(COMMON:%=-e %) -e 'plugins/suite[ray]'
-	@pwd > $(RAY)/installed
+# What an extra of a package brings has an environment with all of them: Ray, and Qualcomm's execution provider.
+$(EXTRAS)/developed: core/pyproject.toml plugins/suite/pyproject.toml plugins/onnxrt/pyproject.toml
+	$(PYTHON) -m venv $(EXTRAS)
+	$(EXTRAS)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables pytest pytest-timeout pytest-xdist $(COMMON:%=-e %) -e 'plugins/suite[ray]' -e 'plugins/onnxrt[qnn]'
+	@pwd > $(EXTRAS)/installed
 	@touch $@
 
-test-ray: $(RAY)/developed
-	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(RAY)/installed; }
-	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
+test-extras: $(EXTRAS)/developed
+	@test "$$(cat $(EXTRAS)/installed)" = "$$(pwd)" || { $(EXTRAS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(EXTRAS)/installed; }
+	$(EXTRAS)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py plugins/onnxrt/tests/test_qnn.py
 
 $(POLYGRAPHY)/created: pyproject.toml
 	$(PYTHON) -m venv $(@D)

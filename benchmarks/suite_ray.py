@@ -1,6 +1,6 @@
 """What Ray adds to a case: the time from handing it to a cluster of four one-core nodes until its results are back.
 
-    .venv-ray/bin/python benchmarks/suite_ray.py        # after make test-ray
+    .venv-extras/bin/python benchmarks/suite_ray.py        # after make test-extras
 
 The time of the case's own process is taken off. A model of 10 MB is shipped, once to each node.
 """

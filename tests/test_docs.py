@@ -53,6 +53,12 @@ NOT_RUN = (
     "polycmp build model.onnx -b trt",  # TensorRT
     "polycmp run half.onnx model.onnx -b trt",  # TensorRT
     "polycmp locate half.onnx model.onnx -b trt",  # TensorRT
+    "polycmp run int8.onnx -b 'onnxrt:providers=[qnn",  # onnxruntime-qnn
+    "polycmp locate int8.onnx -b 'onnxrt:providers=[qnn",  # onnxruntime-qnn
+    "python3.11 -m venv rknn",
+    "rknn/bin/python ",
+    "polycmp run model.onnx --dump snapshot/simulator",  # RKNN Toolkit
+    "polycmp locate model.onnx --dump snapshot/simulator",  # RKNN Toolkit
     "polycmp run net.py --model-type torch ",  # PyTorch
     "polycmp run finetuned.onnx -b trt",  # TensorRT
     "polycmp run base.onnx -b trt",  # TensorRT

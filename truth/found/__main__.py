@@ -15,6 +15,7 @@ from pathlib import Path
 from truth.found.compiler_faults import COMPILER_FAULTS
 from truth.found.fault import RUNS, Fault
 from truth.found.faults import FAULTS
+from truth.found.npu_faults import NPU_FAULTS
 from truth.found.showing import page, release_of, show
 from truth.found.survey_faults import SURVEY_FAULTS
 from truth.found.tool_faults import TOOL_FAULTS
@@ -33,7 +34,14 @@ def main(words: Sequence[str]) -> int:
     if missing := [product for product in (*RUNS, "torch") if not release_of(product)]:
         print(f"skipped: {', '.join(missing)} not installed here, and the page tells of all of them")
         return 0
-    faults: tuple[Fault | TorchFault, ...] = (*FAULTS, *SURVEY_FAULTS, *TOOL_FAULTS, *COMPILER_FAULTS, *TORCH_FAULTS)
+    faults: tuple[Fault | TorchFault, ...] = (
+        *FAULTS,
+        *SURVEY_FAULTS,
+        *TOOL_FAULTS,
+        *COMPILER_FAULTS,
+        *NPU_FAULTS,
+        *TORCH_FAULTS,
+    )
     shown = [show(fault) for fault in faults]
     gone = [item for item in shown if not item.is_shown]
     for item in gone:

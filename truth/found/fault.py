@@ -63,6 +63,14 @@ RUNS = {
         "relax.VirtualMachine(tvm.compile(from_onnx(model), target='llvm'), tvm.cpu())['main']"
         "(*map(tvm.runtime.tensor, feeds.values())).numpy()",
     ),
+    "onnxruntime-qnn": (
+        "import onnxruntime as ort, onnxruntime_qnn as qnn\n"
+        "ort.register_execution_provider_library(qnn.get_ep_name(), qnn.get_library_path())\n"
+        "devices = [device for device in ort.get_ep_devices() if device.ep_name == qnn.get_ep_name()]\n"
+        "options, chip = ort.SessionOptions(), {'backend_type': 'htp', 'soc_model': '60'}\n"
+        "options.add_provider_for_devices(devices, chip)",
+        "ort.InferenceSession(model.SerializeToString(), options).run(None, feeds)[0]",
+    ),
     "onnxscript": (
         "import onnxruntime, onnxscript.optimizer",
         "onnxruntime.InferenceSession(onnxscript.optimizer.optimize(model).SerializeToString()).run(None, feeds)[0]",

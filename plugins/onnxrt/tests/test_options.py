@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -17,7 +18,8 @@ from polycmp.errors import BackendError, PluginError, UsageError
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider
 from polycmp_onnxrt.optimizers import optimizers
-from polycmp_onnxrt.plugin import Options, polycmp_runners
+from polycmp_onnxrt.plugin import OnnxrtTools, Options, polycmp_runners
+from polycmp_onnxrt.provider_packages import devices_of
 from polycmp_onnxrt.providers import resolve_providers
 from polycmp_onnxrt.runner import make_runner
 
@@ -85,13 +87,66 @@ def test_names_of_providers():
 def test_providers_are_chosen_among_those_available():
     here = ("TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider")
     wanted = ["cud[device_id=1]", ("CPU", {"x": 2})]
-    expected = [("CUDAExecutionProvider", {"device_id": "1"}), ("CPUExecutionProvider", {"x": "2"})]
+    expected = [("CUDAExecutionProvider", {"device_id": "1"}, ""), ("CPUExecutionProvider", {"x": "2"}, "")]
     assert resolve_providers(wanted, here) == expected
     with pytest.raises(UsageError, match="means any of"):
         resolve_providers(["c"], here)
-    with pytest.raises(PluginError, match="no execution provider 'qnn'") as caught:
-        resolve_providers(["qnn"], here)
+    with pytest.raises(PluginError, match="no execution provider 'vitisai'") as caught:
+        resolve_providers(["vitisai"], here)
     assert "CUDAExecutionProvider" in caught.value.why
+
+
+def test_providers_come_in_packages_of_their_own(tmp_path, monkeypatch):
+    """As ONNX Runtime's guide has them; what else is called like that is not asked, nor imported for another name."""
+    package = (
+        "def get_library_path():\n    return '/lib/{0}.so'\ndef get_ep_name():\n    return '{0}ExecutionProvider'\n"
+    )
+    (tmp_path / "onnxruntime_ep_nv_tensorrt_rtx.py").write_text(package.format("NvTensorRTRTX"))
+    (tmp_path / "onnxruntime_ep_vitisai.py").write_text(package.format("VitisAI"))
+    (tmp_path / "onnxruntime_vitisai_tools.py").write_text("")
+    (tmp_path / "onnxruntime_broken.py").write_text("import nothing_of_this_name")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    here = ("CPUExecutionProvider",)
+    assert resolve_providers(["vitisai"], here) == [("VitisAIExecutionProvider", {}, "/lib/VitisAI.so")]
+    # Once it is registered, ONNX Runtime lists it among its own.
+    both = (*here, "NvTensorRTRTXExecutionProvider")
+    chosen = resolve_providers(["NvTensorRTRTX"], both)
+    assert chosen == [("NvTensorRTRTXExecutionProvider", {}, "/lib/NvTensorRTRTX.so")]
+    with pytest.raises(PluginError, match="onnxruntime_broken cannot be imported"):
+        resolve_providers(["brokenExecutionProvider"], here)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "said"),
+    [
+        (SimpleNamespace(__version__="1.20.1"), "ONNX Runtime 1.20.1 takes no SomeExecutionProvider"),
+        (
+            SimpleNamespace(register_execution_provider_library=lambda *_: None, get_ep_devices=list),
+            "SomeExecutionProvider finds no device",
+        ),
+    ],
+)
+def test_a_package_that_cannot_be_used_here_is_told(runtime, said):
+    """As with releases that are too old to be installed beside it, and on processors of another vendor."""
+    with pytest.raises(PluginError, match=said):
+        devices_of(runtime, "SomeExecutionProvider", "/lib/some.so")
+
+
+@pytest.mark.parametrize(
+    ("providers", "kind"),
+    [
+        (["cpu"], ""),
+        (["cuda"], "tf32"),
+        (["cuda[use_tf32=0]"], ""),
+        (["tensorrt[trt_fp16_enable=1;trt_int8_enable=True]", "cpu"], "int8"),
+        (["tensorrt[trt_fp16_enable=false]"], ""),
+        (["qnn[backend_type=htp]"], "float16"),
+        (["qnn[enable_htp_fp16_precision=0;htp_bf16_enable=1]"], "bfloat16"),
+        (["acme_ExecutionProvider"], ""),
+    ],
+)
+def test_types_that_providers_may_calculate_in(providers, kind):
+    assert OnnxrtTools().precision(FakeModel(None), Options(providers=tuple(providers))) == kind
 
 
 def test_threads_do_not_spin_unless_asked_to():

@@ -1,4 +1,4 @@
-"""The executor `ray`, on a real cluster of several nodes on this machine: `make test-ray`."""
+"""The executor `ray`, on a real cluster of several nodes on this machine: `make test-extras`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ray = pytest.importorskip("ray", reason="ray is an extra: make test-ray")
+ray = pytest.importorskip("ray", reason="ray is an extra: make test-extras")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 SUFFIX = "ExecutionProvider"
+CPU = "CPU" + SUFFIX
 
 #: Providers that ONNX Runtime 1.17 to 1.32 can be built with. Others are accepted by their full name.
 KNOWN_PROVIDERS = tuple(
@@ -107,6 +108,18 @@ HARMLESS_OPTIONS = frozenset(
     ]
 )
 
+#: Options with which execution providers calculate in a coarser type than the model's: what they are by default (NVIDIA
+#: says so of TF32 on its GPUs since Ampere, Qualcomm of float16 on its devices), and the type.
+_NARROWING = {
+    "CUDA": (("use_tf32", "1", "tf32"),),
+    "QNN": (("enable_htp_fp16_precision", "1", "float16"), ("htp_bf16_enable", "0", "bfloat16")),
+    "Tensorrt": (
+        ("trt_fp16_enable", "0", "float16"),
+        ("trt_bf16_enable", "0", "bfloat16"),
+        ("trt_int8_enable", "0", "int8"),
+    ),
+}
+
 
 def parse_provider(text: str) -> tuple[str, dict[str, str]]:
     """Return name and options from `cuda` or `cuda[device_id=1;cudnn_conv_algo_search=DEFAULT]`.
@@ -135,6 +148,22 @@ def parse_provider(text: str) -> tuple[str, dict[str, str]]:
 def names_more(text: str) -> bool:
     """Return whether a provider comes with options that may name files or libraries."""
     return not HARMLESS_OPTIONS.issuperset(parse_provider(text)[1])
+
+
+def narrowed_types(text: str) -> list[str]:
+    """Return the coarser types in which a provider with its options may calculate.
+
+    Args:
+        text: The provider as people type it.
+    """
+    name, options = parse_provider(text)
+    matches = matching_providers(name, KNOWN_PROVIDERS)
+    narrowing = _NARROWING.get(matches[0].removesuffix(SUFFIX), ()) if len(matches) == 1 else ()
+    return [
+        type_name
+        for option, default, type_name in narrowing
+        if options.get(option, default).lower() not in {"0", "false"}
+    ]
 
 
 def short_name(full: str) -> str:

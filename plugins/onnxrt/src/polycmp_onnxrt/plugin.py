@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.spec import RunnerSpec, RunnerTools, Switch, check_at_least_one, hookimpl, opt
 from polycmp_onnxrt.choices import (
@@ -13,9 +13,13 @@ from polycmp_onnxrt.choices import (
     RULES,
     TRANSFORMERS,
     names_more,
+    narrowed_types,
     parse_optimization,
     parse_provider,
 )
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
 
 
 def _checked_provider(text: str) -> str:
@@ -113,6 +117,13 @@ class OnnxrtTools(RunnerTools):
         Switch("optimization", values=("layout", "extended", "basic", "off")),
     )
     rewritten = "save_optimized"
+
+    def precision(self, model: ModelHandle, options: Any) -> str:
+        """Return the coarsest type in which the execution providers may calculate; empty where they take no other."""
+        from polycmp.precision import UNITS
+
+        allowed = (name for text in options.providers for name in narrowed_types(text))
+        return max(allowed, key=UNITS.__getitem__, default="")
 
 
 def loader_arguments(options: Options) -> dict[str, Any]:

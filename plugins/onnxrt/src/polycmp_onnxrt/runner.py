@@ -52,6 +52,7 @@ class OnnxrtRunner(Runner):
         """
         self._ort = import_onnxruntime()
         session = resolve(self._source)
+        self.notes = list(getattr(self._source, "notes", ()))
         self._inputs_declared = {value.name: self._input_type(value) for value in session.get_inputs()}
         self._outputs_declared = {value.name: value.type for value in session.get_outputs()}
         outputs = {value.name: self._output_type(value) for value in session.get_outputs()}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polycmp.errors import BackendError, UsageError
+from polycmp.errors import BackendError, PluginError, UsageError
 from polycmp.loader import Loader, exact_path, immediate, keyword_aliases
 from polycmp.runner import usable_cores
-from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
+from polycmp_onnxrt.choices import CPU, OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, session_severity, severity
-from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
+from polycmp_onnxrt.provider_packages import RECORD_ASSIGNMENT
+from polycmp_onnxrt.providers import ChosenProvider, Provider, add_providers, require_providers, resolve_providers
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
 from polycmp_onnxrt.source import (
     WEIGHTS_FOLDER,
@@ -30,9 +31,6 @@ from polycmp_onnxrt.source import (
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
 #: The entry with which a session takes its memory from the arena of the process.
 _SHARED = "session.use_env_allocators"
-
-#: Weights are mapped from a model's file where nothing else runs it: other providers may want the file's path.
-_CPU = "CPUExecutionProvider"
 
 
 def import_onnxruntime() -> Any:
@@ -70,6 +68,9 @@ class SessionFromOnnx(Loader[Any]):
         config: Further entries of the session's configuration.
         save_optimized: File for the model as ONNX Runtime optimized it; None not to write it.
         profile: File for ONNX Runtime's profile, written when the runner is deactivated; None for no profile.
+
+    Attributes:
+        notes: Which provider runs how much of the model in the session that was made last, in words.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class SessionFromOnnx(Loader[Any]):
         self.config = dict(config or {})
         self.save_optimized = save_optimized
         self.profile = profile
+        self.notes: list[str] = []
 
     def call_impl(self) -> Any:
         """Return the session.
@@ -122,7 +124,9 @@ class SessionFromOnnx(Loader[Any]):
         if path is not None:
             refuse_weights_elsewhere(ort, self.model)
         session = None
-        if path is not None and self.save_optimized is None and {name for name, _ in providers} == {_CPU}:
+        names = [provider.name for provider in providers]
+        # Weights are mapped from a file where nothing else runs it: other providers may want the file's path.
+        if path is not None and self.save_optimized is None and set(names) == {CPU}:
             session = self._mapping_session(ort, path, providers)
         if session is None:
             options = self._session_options(ort)
@@ -130,19 +134,24 @@ class SessionFromOnnx(Loader[Any]):
             with source as path_or_bytes:
                 try:
                     session = self._session(ort, path_or_bytes, options, providers)
+                except PluginError:
+                    raise
                 except Exception as error:
                     self._explain_with_the_loader(error)
                     raise loading_failed(error, model=name) from error
-        require_providers(session, [provider for provider, _ in providers])
+        self.notes = require_providers(session, names)
         return session
 
-    def _session(self, ort: Any, path_or_bytes: Any, options: Any, providers: Any) -> Any:
+    def _session(self, ort: Any, path_or_bytes: Any, options: Any, providers: Sequence[ChosenProvider]) -> Any:
+        chosen: dict[str, Any] = {}
+        if any(provider.library for provider in providers):
+            add_providers(ort, options, providers)
+        else:
+            chosen["providers"] = [(provider.name, provider.options) for provider in providers]
         disabled = list(self.disable_optimizers) or None
-        return ort.InferenceSession(
-            path_or_bytes, options, providers=providers, disabled_optimizers=disabled, enable_fallback=0
-        )
+        return ort.InferenceSession(path_or_bytes, options, **chosen, disabled_optimizers=disabled, enable_fallback=0)
 
-    def _mapping_session(self, ort: Any, path: str, providers: Any) -> Any:
+    def _mapping_session(self, ort: Any, path: str, providers: Sequence[ChosenProvider]) -> Any:
         """Return a session that maps the weights from the model's file; None where it does not come about so."""
         weights = mapped(path) if reads_from_folder(ort) else None
         if weights is None:
@@ -188,7 +197,7 @@ class SessionFromOnnx(Loader[Any]):
             options.enable_profiling = True
             options.profile_file_prefix = str(self.profile)
         shared = {_SHARED: "1"} if share_arena(ort) else {}
-        entries = {**_NO_SPINNING, **shared, **self.config}
+        entries = {**_NO_SPINNING, **shared, RECORD_ASSIGNMENT: "1", **self.config}
         # From the second run on a pattern takes all of a run's memory in one piece, beside the pieces of the first.
         options.enable_mem_pattern = entries.get(_SHARED) != "1"
         for key, value in entries.items():
