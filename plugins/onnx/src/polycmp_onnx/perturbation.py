@@ -517,7 +517,7 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
         beside_one = tensor.beside_one and unit >= UNITS["float32"]
         roundings = _APPROXIMATED if beside_one else max(2.0, math.sqrt(tensor.summed / 3.0))
         width = unit if unit > UNITS["float32"] else roundings * unit
-        least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if beside_one else 0.0)
+        least = max(_SMALLEST.get(tensor.kind, 0.0), unit / width if beside_one else 0.0)
         magnitude = finite = written.clip(exact, _LARGEST, wide, f"{name}/finite")
         bounds = [written.constant(least, wide, f"{name}/least")] if least else []
         bounds += [tensor.terms] if tensor.terms else []

@@ -10,10 +10,11 @@ several times, by up to two, and the sum or mean of n numbers along axes by √(
 does; a product of two operands in float32 and wider as if each result were as large as the root
 of the sum of the squares of its terms, which is what cancellation leaves the rounding of. Whole numbers stay, being
 mostly exact, and results of functions that kernels approximate (`polycmp.precision.BESIDE_ONE`) move by no less than a
-rounding of 1 in float32. Where a tensor is rounded to steps of a scale, each number moves by up to half a step: that of
-the file where it is known, or else of 255 over the tensor's range. Rounding is random: its errors have both signs, and
-they add up like a random walk (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci.
-Comput. 41(5), 2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
+rounding of 1 to the side's type. Where a tensor is rounded to steps of a scale, each number moves by up to half a step:
+that of the file where it is known, or else of 255 over the tensor's range. Rounding is random: its errors have both
+signs, and they add up like a random walk (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis,
+SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved tensors measures their effect, however it is amplified
+or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
 of any sample, and the root mean square of all, in which those that are not taken yet count as equal to what is not
