@@ -86,6 +86,16 @@ def test_a_provider_that_leaves_everything_to_the_cpu_is_an_error(model):  # noq
     assert "ONNX Runtime gives all of them to CPUExecutionProvider" in text
 
 
+def test_sizes_that_are_left_open_are_to_be_fixed(model):  # noqa: F811
+    proto = network()
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "n"
+    onnx.save(proto, "open.onnx")
+    status, text = in_its_own_process("run", "open.onnx", "-b", BACKEND, "-b", "onnxrt", "--input-shapes", "n=2")
+    assert status == 3
+    assert "polycmp surgeon sanitize MODEL --override-input-shapes x:[N,3,16,16] -o fixed.onnx" in text, text
+
+
 def test_sessions_follow_each_other_in_one_process():
     x = np.random.default_rng(0).random((2, 3, 16, 16), np.float32)
     results = []

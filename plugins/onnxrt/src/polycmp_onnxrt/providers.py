@@ -87,6 +87,16 @@ def add_providers(ort: Any, options: Any, providers: Sequence[ChosenProvider]) -
             options.add_provider(provider.name, provider.options)
 
 
+def _for_fixed_shapes(session: Any) -> str:
+    """Return what to type where a model leaves sizes open, as NPUs do not take it; empty if it leaves none."""
+    shapes = {value.name: value.shape for value in session.get_inputs()}
+    if all(isinstance(size, int) for shape in shapes.values() for size in shape):
+        return ""
+    sizes = (",".join("N" if not isinstance(size, int) else str(size) for size in shape) for shape in shapes.values())
+    words = " ".join(f"{name}:[{size}]" for name, size in zip(shapes, sizes, strict=True))
+    return f"it may want all sizes: polycmp surgeon sanitize MODEL --override-input-shapes {words} -o fixed.onnx"
+
+
 def require_providers(session: Any, wanted: Sequence[str]) -> list[str]:
     """Make sure that a session runs on all providers that it was made for.
 
@@ -118,7 +128,7 @@ def require_providers(session: Any, wanted: Sequence[str]) -> list[str]:
             f"{wanted[0]} runs none of the operators",
             whose="onnxrt",
             why=f"ONNX Runtime gives all of them to {others}",
-            hint="run again with -v to see why, or leave the provider out",
+            hint=_for_fixed_shapes(session) or "run again with -v to see why, or leave the provider out",
         )
     if len(counts) < 2:
         return []
