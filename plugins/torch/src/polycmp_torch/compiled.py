@@ -47,7 +47,9 @@ def own_random_numbers(model: ModelHandle, options: Options) -> Iterator[bool]:
 def compile_arguments(options: Options) -> Mapping[str, Any]:
     """Return the arguments of torch.compile."""
     arguments: dict[str, Any] = {"backend": options.compiler}
-    inductor = {**dict.fromkeys(options.disable, False), **({"fallback_random": True} if options.fallback_random else {})}
+    inductor: dict[str, bool] = dict.fromkeys(options.disable, False)
+    if options.fallback_random:
+        inductor["fallback_random"] = True
     if inductor:
         arguments["options"] = inductor
     if options.dynamic:
