@@ -164,7 +164,7 @@ def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp
 
 @pytest.mark.parametrize("order", ["transposed", "as it was"])
 def test_a_value_that_a_tool_folded_wrong_is_named_with_both_values(polycmp, tmp_path, order):
-    """onnxsim#1284: what is made of the shape of 'x' alone was frozen to nothing, least of all to the example inputs."""
+    """onnxsim#1284: what is made of the shape of 'x' alone is no reason to think of frozen example inputs."""
     ends = [("x", FLOAT, [1, 2, 5, 4])], [("y", FLOAT, [1, 2, 5, 4])]
     nodes = [
         helper.make_node("Shape", ["x"], ["sizes"], name="sizes"),

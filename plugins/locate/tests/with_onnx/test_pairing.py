@@ -214,7 +214,7 @@ def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_i
 
 @pytest.mark.parametrize(("lost", "what"), [("e", "what Exp 'n_e' makes"), ("w", "a weight")])
 def test_what_a_file_has_lost_is_named_as_the_other_file_has_it(polycmp, tmp_path, lost, what):
-    """Tools that take an operator away from one of those that read it, or drop a weight as unused, leave such a file."""
+    """Tools leave such a file that take an operator away from one of its readers, or drop a weight as unused."""
     nodes = [
         converted.node("Exp", "x", "e"),
         converted.node("Add", "e w", "s"),
