@@ -160,6 +160,7 @@ def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (1, "y")
     assert "cause: 'epsilon' of LayerNormalization 'norm' is 0.01, in the other file 1e-05" in found["notes"]
+    assert "made computes what its file says, which is something else" in found["sentence"]
 
 
 @pytest.mark.parametrize("order", ["transposed", "as it was"])

@@ -84,13 +84,13 @@ def defined_run(resolved: Resolved, candidate: PartitionedRun, setting: Setting)
         setting: The setting, with the tensors of two models paired.
 
     Returns:
-        None where both sides run one file, or one backend, which then is not what differs.
+        None where both sides run one file.
     """
     graph = setting.candidate.graph
-    if not isinstance(graph, SharedGraph) or candidate.result.backend == setting.reference.result.backend:
+    if setting.pairing is None and graph is setting.reference.graph:
         return None
     precise = open_precise_run(resolved, candidate.label, candidate.graph)
-    return None if precise is None else under_names(precise, graph)
+    return under_names(precise, graph) if precise is not None and isinstance(graph, SharedGraph) else precise
 
 
 def compare_files(setting: Setting, inputs: TensorMetadata) -> NetworkComparison | None:
