@@ -1,7 +1,7 @@
 """A file that asks for something else than the model beside it does, so that its runtime is not to blame.
 
-Asked of an operator that is accused, where both sides run models of their own. It takes a run of the reference, and two
-of the operator: on the candidate, and as the format defines it in float64.
+Asked of an operator that is accused, where both sides run models of their own. It takes a run of
+what comes before it on the reference, and two of the operator: on the candidate, and as the format defines it in float64.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     if row is None or defined is None or judged.verdict not in {WRONG, WORSE}:
         return
     inner = [name for name in row.node.inputs if name not in feed]
-    shown = (setting.reference.run_whole(feed, inner) if inner else {}) or {}
+    shown = (setting.reference.run_part(feed, inner) if inner else {}) or {}
     inputs = {name: array for name, array in {**feed, **shown}.items() if name in row.node.inputs}
     if len(inputs) < len({*row.node.inputs}):
         return
