@@ -1,7 +1,7 @@
 """A file that asks for something else than the model beside it does, so that its runtime is not to blame.
 
-Asked of an operator that is accused, where both sides run models of their own. It takes a run of what comes before it on
-the reference, and two of the operator: on the candidate, and as the format defines it in float64.
+Asked of an operator that is accused, where both sides run models of their own. It takes a run of the reference up to
+there, and two of the operator: on the candidate, and as the format defines it in float64.
 """
 
 from __future__ import annotations
